@@ -26,6 +26,7 @@ def main() -> None:
         mcp_url=arguments.mcp_url,
         usage=arguments.usage,
         base_urls=tuple(arguments.base_url),
+        exports_url=arguments.exports_url,
         proxies=tuple(arguments.trusted_proxy),
         tiers=tiers,
         upgrade_url=arguments.upgrade_url,
@@ -67,7 +68,14 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
         "--base-url",
         action="append",
         default=[],
-        help="public URL of the service, the main one first; may be repeated",
+        help="public URL of the service, the main one first; may be repeated (default: the "
+        "address under which a request comes here)",
+    )
+    parser.add_argument(
+        "--exports-url",
+        default=settings.explicit("exports_url"),
+        help="public URL of the bulk files, if they are served from elsewhere (default: "
+        "SANKOFA_EXPORTS_URL, else /exports of the service)",
     )
     parser.add_argument(
         "--trusted-proxy",

@@ -8,6 +8,7 @@ from typing import Any
 import falcon
 
 from api.base_url import BaseUrlMiddleware
+from api.cors import CorsMiddleware
 from api.endpoints.declarations import ENDPOINTS
 from api.errors import add_error_handlers
 from api.middleware import (
@@ -37,29 +38,6 @@ from warehouse.keys.store import KeyStore, check_key_store, signing_secret, usab
 from warehouse.read.mart import Mart
 from warehouse.usage.store import Usage
 
-# Response headers that scripts of other origins may read.
-_EXPOSED_HEADERS = (
-    "X-Service-API-Version",
-    "X-Request-Id",
-    "X-Data-Version",
-    "X-Service-Tier",
-    "X-Upgrade-URL",
-    "X-Next-Cursor",
-    "X-Empty-Reason",
-    "Retry-After",
-    "RateLimit",
-    "RateLimit-Policy",
-    "ETag",
-    "Accept-Ranges",
-    "Content-Encoding",
-    "Content-Length",
-    "Content-Location",
-    "Content-Range",
-    "Deprecation",
-    "Sunset",
-    "Link",
-)
-
 
 def create_app(
     mart: Mart,
@@ -67,6 +45,7 @@ def create_app(
     upgrade_url: str = UPGRADE_URL,
     exports: PublishedExports | None = None,
     base_urls: Sequence[str] = (),
+    exports_url: str | None = None,
     usage: Usage | None = None,
     docs: str | None = None,
     mcp_url: str = "",
@@ -75,9 +54,9 @@ def create_app(
     app = falcon.App()
     # Requests pass the middleware in this order, responses in reverse. The classes say where they
     # must stand.
-    app.add_middleware(falcon.CORSMiddleware(expose_headers=_EXPOSED_HEADERS))
+    app.add_middleware(CorsMiddleware())
     app.add_middleware(RequestMiddleware())
-    app.add_middleware(BaseUrlMiddleware(base_urls))
+    app.add_middleware(BaseUrlMiddleware(base_urls, exports_url))
     app.add_middleware(VersionHeadersMiddleware(mart))
     app.add_middleware(KeyMiddleware(keys))
     if usage is not None:
@@ -96,7 +75,7 @@ def create_app(
     declared_resources: tuple[Any, ...] = (
         HealthResource(),
         StatusResource(mart, stores),
-        OpenApiResource(),
+        OpenApiResource(mart),
         EntityResource(mart),
         ExportManifestResource(mart),
         UsageResource(mart),

@@ -1,4 +1,4 @@
-"""The base URL of links in responses: one that was configured, never one that a client sent."""
+"""The base URL of links in responses: one that was configured, else the one that was asked."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -6,26 +6,31 @@ from urllib.parse import urlsplit
 import falcon
 
 from warehouse.errors import SankofaError
+from warehouse.reached_urls import valid_host
 
 
 class BaseUrlMiddleware:
     """Sets ``req.context.base_url`` to the configured URL that matches Host, else to the first.
 
-    Without any configured URL, links stay as they were written or start at the root.
+    Without any configured URL it is the address under which the request came here.
+    ``req.context.exports_url`` is where the bulk files are, by default below it.
     """
 
-    def __init__(self, base_urls: Sequence[str] = ()) -> None:
+    def __init__(self, base_urls: Sequence[str] = (), exports_url: str | None = None) -> None:
         self._by_host = {_host(url): url.rstrip("/") for url in base_urls}
-        self._base_urls = tuple(self._by_host.values())
-        self._default = next(iter(self._base_urls), "")
+        self._default = next(iter(self._by_host.values()), None)
+        self._exports_url = exports_url
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Accept the Host header only if it is one of ours."""
-        context = req.context
-        context.base_urls, context.base_url = self._base_urls, self._default
-        if self._base_urls:
-            host = req.get_header("Host", default="").lower()
-            context.base_url = self._by_host.get(host, self._default)
+        """Accept any Host header if no URL is configured, else only one of ours."""
+        host = valid_host(req.env.get("HTTP_HOST"))
+        if self._default is not None:
+            base_url = self._by_host.get(host or "", self._default)
+        else:
+            # Without a host, as in HTTP/1.0, links start at the root.
+            base_url = "" if host is None else f"{req.scheme}://{host}"
+        req.context.base_url = base_url
+        req.context.exports_url = self._exports_url or f"{base_url}/exports"
 
 
 def _host(base_url: str) -> str:

@@ -4,6 +4,7 @@ import logging
 
 import falcon
 
+from api.cors import ALLOW
 from warehouse.contract.problems import Problem, internal_error, problem_for_error, problem_members
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
@@ -47,12 +48,12 @@ def send_problem(
     # RFC 9110 requires WWW-Authenticate with 401 and Allow with 405.
     if status == 401:
         resp.set_header("WWW-Authenticate", 'Bearer realm="sankofa"')
-    if status == 402:
+    if "upgrade_url" in members:
         resp.set_header("X-Upgrade-URL", upgrade_url)
     if "retry_after" in members:
         resp.set_header("Retry-After", str(members["retry_after"]))
     if status == 405:
-        resp.set_header("Allow", "GET, HEAD, OPTIONS")
+        resp.set_header("Allow", ALLOW)
     resp.status = status
     resp.content_type = "application/problem+json"
     # ``detail`` and ``received`` can repeat what the client sent: never its key.

@@ -8,6 +8,7 @@ from random import getrandbits
 import falcon
 from msgspec.json import encode
 
+from api.cors import METHODS
 from api.server.access_log import log_access
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
@@ -24,7 +25,6 @@ from warehouse.read.mart import Mart
 from warehouse.usage.store import QuotaStatus, Usage
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_METHODS = ("GET", "HEAD", "OPTIONS")
 # 206 is charged like 200: otherwise a licensed file would be free in parts.
 _CHARGED_STATUSES = (200, 206, 400, 402, 404)
 
@@ -79,8 +79,8 @@ class KeyMiddleware:
     ) -> None:
         """Check the method, then the key."""
         req.context.endpoint = getattr(resource, "endpoint", None)
-        if req.method not in _METHODS:
-            raise falcon.HTTPMethodNotAllowed(_METHODS)
+        if req.method not in METHODS:
+            raise falcon.HTTPMethodNotAllowed(METHODS)
         # A browser sends no key with the OPTIONS request that precedes a cross-origin call.
         if req.method == "OPTIONS" or _is_open(resource, params):
             return

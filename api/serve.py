@@ -33,6 +33,7 @@ class ServeOptions:
     mcp_url: str = ""
     usage: str | None = None
     base_urls: tuple[str, ...] = ()
+    exports_url: str | None = None
     proxies: tuple[str, ...] = ()
     tiers: Mapping[TierName, Tier] = field(default_factory=lambda: TIERS)
     upgrade_url: str = UPGRADE_URL
@@ -87,6 +88,7 @@ def listen_on(
         options.upgrade_url,
         exports=None if options.exports is None else PublishedExports(options.exports),
         base_urls=options.base_urls,
+        exports_url=options.exports_url,
         usage=None if options.usage is None else Usage(options.usage),
         docs=options.docs,
         mcp_url=options.mcp_url,

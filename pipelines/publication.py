@@ -196,7 +196,6 @@ class Publication:
             manifest = export(
                 snapshot,
                 self.exports,
-                base_url=self.exports_url,
                 signing_key=SigningKey.at(self.signing_key),
                 previous=before if before in PublishedExports(self.exports).versions() else None,
                 notice=self._notice,

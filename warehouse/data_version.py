@@ -5,7 +5,7 @@ import re
 from warehouse.errors import UnknownVersion
 
 # [0-9] and not \d, which also matches the digits of other scripts.
-DATA_VERSION = re.compile(r"[0-9]{8}\.[0-9]+")
+DATA_VERSION = re.compile(r"[0-9]{8}\.[0-9]{1,9}")
 
 
 def check_data_version(name: str) -> str:

@@ -4,6 +4,7 @@ A message says what happened and what to do next.
 """
 
 import re
+from collections.abc import Sequence
 
 # Some libraries draw what went wrong as a tree, in colours.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -55,7 +56,11 @@ class LeaseLost(SankofaError):
 
 
 class UnknownVersion(SankofaError):
-    """The requested data_version was never published."""
+    """The requested data_version is not held; ``held`` are those that are, oldest first."""
+
+    def __init__(self, message: str, version: str = "", held: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.version, self.held = version, held
 
 
 class NothingPublished(SankofaError):

@@ -1,9 +1,10 @@
 """The OpenAPI 3.1 description, generated from the declarations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.examples import shortest_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.body_schemas import (
     BODY_SCHEMAS,
@@ -12,8 +13,9 @@ from warehouse.contract.body_schemas import (
     body_example,
 )
 from warehouse.contract.json_schema import member_schema, object_schema, type_schema
-from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameter_types import Parameter, RowCount
 from warehouse.contract.problems import PROBLEMS
+from warehouse.read.examples import Example
 
 _DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "
@@ -26,7 +28,7 @@ _JSON, _PROBLEM = "application/json", "application/problem+json"
 # Alternatives: either scheme is enough.
 _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
-_VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]+$"}
+_VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]{1,9}$"}
 
 _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "X-Service-API-Version": ("Version of this description.", _TEXT, True),
@@ -40,7 +42,11 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
     "Link": ("Successor of a deprecated endpoint.", _TEXT, False),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
-    "X-Upgrade-URL": ("Where to get a higher tier.", _TEXT, True),
+    "X-Upgrade-URL": (
+        "Where to get a higher tier; with 402, and with 429 if the month is used up.",
+        _TEXT,
+        False,
+    ),
     "WWW-Authenticate": ("How to authenticate.", _TEXT, True),
     "Allow": ("Allowed methods.", _TEXT, True),
 }
@@ -52,7 +58,7 @@ _STATUS_HEADERS = {
     401: ("WWW-Authenticate",),
     402: ("X-Upgrade-URL",),
     405: ("Allow",),
-    429: ("Retry-After",),
+    429: ("Retry-After", "X-Upgrade-URL"),
     503: ("Retry-After",),
 }
 _COMMON_STATUSES = (405, 414, 431)
@@ -65,13 +71,19 @@ _STATUS_DESCRIPTIONS = {
     406: "Accept does not allow JSON.",
     414: "The URL is too long.",
     431: "The headers are too large.",
-    429: "The per-minute or the monthly limit was reached.",
+    429: "The per-minute or the monthly limit was reached; the latter with X-Upgrade-URL.",
     503: "A store is temporarily unavailable; retry.",
 }
 
 
-def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Return the OpenAPI document of some endpoints."""
+def openapi_document(
+    endpoints: Sequence[Endpoint], examples: Mapping[str, Example] | None = None
+) -> dict[str, Any]:
+    """Return the OpenAPI document of some endpoints.
+
+    ``examples`` are parameters by the name of an endpoint, in place of those that are declared.
+    """
+    of = examples or {}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -83,7 +95,10 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         # Relative, so that one document is right at every public URL.
         "servers": [{"url": "/"}],
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
-        "paths": {endpoint.path: {"get": _operation(endpoint)} for endpoint in endpoints},
+        "paths": {
+            endpoint.path: {"get": _operation(endpoint, of.get(endpoint.name))}
+            for endpoint in endpoints
+        },
         "components": {
             "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
             "headers": {name: _header(*header) for name, header in _HEADERS.items()},
@@ -96,8 +111,8 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [_parameter(parameter) for parameter in endpoint.parameters]
+def _operation(endpoint: Endpoint, example: Example | None) -> dict[str, Any]:
+    parameters = [_parameter(parameter, example) for parameter in endpoint.parameters]
     names = ("RequestId", "DataVersion", "IfNoneMatch") if endpoint.needs_key else ("RequestId",)
     parameters += [{"$ref": f"#/components/parameters/{name}"} for name in names]
     operation = {
@@ -109,10 +124,12 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "security": _KEYED if endpoint.needs_key else [],
         "responses": _responses(endpoint),
     }
+    if example:
+        operation["x-example"] = shortest_request(endpoint, example)
     return operation if endpoint.deprecation is None else {**operation, "deprecated": True}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
     schema = dict(parameter.kind.schema())
     if parameter.default is not None:
         schema["default"] = parameter.default
@@ -123,7 +140,11 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "description": parameter.description,
         "schema": schema,
     }
-    return described if parameter.example is None else {**described, "example": parameter.example}
+    shown: object = parameter.example
+    # How many rows to ask for does not depend on the build.
+    if example is not None and not isinstance(parameter.kind, RowCount):
+        shown = example.get(parameter.name)
+    return described if shown is None else {**described, "example": shown}
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:
@@ -139,7 +160,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     for status in statuses:
         # A degraded status is a complete report, not a problem.
         if status == 503 and endpoint.body == "Status":
-            responses["503"] = _success(endpoint, 200, "Degraded; `degraded` lists what failed.")
+            responses["503"] = _success(endpoint, 503, "Degraded; `degraded` lists what failed.")
         else:
             responses[str(status)] = _failure(endpoint, status)
     return responses
@@ -224,6 +245,8 @@ def _problem() -> dict[str, Any]:
         "received": type_schema(str),
         "expected": type_schema(str),
         "allowed": {"type": "array", "items": _TEXT},
+        "nearest": {"type": "array", "items": _TEXT},
+        "held": {"type": "array", "items": _TEXT},
         "maximum": type_schema(int),
         "upgrade_url": type_schema(str),
         "tier": type_schema(str),

@@ -12,7 +12,6 @@ from warehouse.contract.problems import (
     check_data_version,
     invalid_value,
     missing_parameter,
-    unknown_id,
     unknown_parameter,
 )
 from warehouse.read.mart import Mart
@@ -68,8 +67,9 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
     try:
         return parameter.kind.read(text)
     except ValueError:
+        # Then it is an id that no record has: whoever looks for it says so.
         if endpoint.invalid_id_status == 404:
-            raise unknown_id(text) from None
+            return text
         raise invalid_value(name, text, parameter.kind) from None
 
 

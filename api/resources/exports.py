@@ -43,7 +43,7 @@ class ExportManifestResource:
         """Send the manifest and the licence notice."""
         read_parameters(req, self.endpoint)
         build = pinned_mart(req, self._mart).build()
-        send_without_rows(resp, _with_base_url(req, export_body(build)), build.data_version)
+        send_without_rows(resp, export_body(build, req.context.exports_url), build.data_version)
 
     on_head = on_get
 
@@ -109,13 +109,6 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
     if start > end:
         raise RangeNotSatisfiable
     return start, end
-
-
-def _with_base_url(req: falcon.Request, body: bytes) -> bytes:
-    """Replace our configured base URLs in JSON with the one this request came to."""
-    for base_url in req.context.base_urls:
-        body = body.replace(f'"{base_url}/'.encode(), f'"{req.context.base_url}/'.encode())
-    return body
 
 
 def _find(published: PublishedExports, version: str, name: str) -> PublishedFile:

@@ -14,6 +14,7 @@ from api.resources.site_files import SiteFiles
 from warehouse.contract.problems import PROBLEMS, Problem
 from warehouse.json_encoding import encode
 from warehouse.methodology.pages import REFS, SLUGS, methodology_page
+from warehouse.reached_urls import as_reached
 from warehouse.read.mart import Mart
 
 _STATIC = Path(__file__).parents[1] / "static"
@@ -35,6 +36,8 @@ _SITE_FOLDERS = ("static", "data", "datasets", "issuers", "screen", "signals", "
 # No part begins with a dot: neither .. nor a hidden file.
 _SAFE_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ISSUER_PATH = re.compile(r"issuers/([A-Za-z0-9]+)")
+# What the pages of a build leave open: see ``PageWriter`` of ``assets/pages/site.py``.
+_URL_SPAN = re.compile(rb'(<span class="fill (api|mcp)">)([^<]*)(</span>)')
 _SITE_TYPES = {
     ".html": _HTML,
     ".css": "text/css; charset=utf-8",
@@ -65,11 +68,11 @@ def site_routes(
 ) -> dict[str, object]:
     """Return the routes of the site."""
     return {
-        "/": SitePageResource(files, mart, ""),
+        "/": SitePageResource(files, mart, "", mcp_url),
         "/config.json": SiteConfigResource(sandbox_key, mcp_url),
-        **{f"/{name}": SitePageResource(files, mart, name) for name in _SITE_FOLDERS},
+        **{f"/{name}": SitePageResource(files, mart, name, mcp_url) for name in _SITE_FOLDERS},
         **{
-            f"/{name}/{{path:path}}": SitePageResource(files, mart, f"{name}/")
+            f"/{name}/{{path:path}}": SitePageResource(files, mart, f"{name}/", mcp_url)
             for name in _SITE_FOLDERS
         },
     }
@@ -178,8 +181,8 @@ class SitePageResource:
 
     open = True
 
-    def __init__(self, files: SiteFiles, mart: Mart, prefix: str) -> None:
-        self._files, self._mart, self._prefix = files, mart, prefix
+    def __init__(self, files: SiteFiles, mart: Mart, prefix: str, mcp_url: str) -> None:
+        self._files, self._mart, self._prefix, self._mcp_url = files, mart, prefix, mcp_url
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, path: str = "") -> None:
         """Send the file; redirect a folder without its trailing slash."""
@@ -188,9 +191,25 @@ class SitePageResource:
         if found is None:
             raise self._redirect_or_not_found(site_path)
         resp.data, resp.content_type = found
+        if resp.content_type == _HTML:
+            resp.data = self._filled_in(req, resp.data)
         set_security_headers(resp)
 
     on_head = on_get
+
+    def _filled_in(self, req: falcon.Request, page: bytes) -> bytes:
+        """Return a page with the addresses under which this service and MCP are reached.
+
+        Its script would fill them in too, but not for a reader without scripts.
+        """
+        mcp_url = as_reached(self._mcp_url, req.env.get("HTTP_HOST"))
+        urls = {b"api": req.context.base_url, b"mcp": mcp_url}
+
+        def fill(span: re.Match[bytes]) -> bytes:
+            url = urls[span[2]]
+            return span[1] + html.escape(url).encode() + span[4] if url else span[0]
+
+        return _URL_SPAN.sub(fill, page)
 
     def _find(self, site_path: str) -> tuple[bytes, str] | None:
         """Return the body and type of a path, the index for a folder; None if there is none."""
@@ -224,7 +243,8 @@ class SiteConfigResource:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the URLs and the sandbox key, which is empty while the key store is down."""
-        resp.data = encode({"api": "", "mcp": self._mcp_url, "sandbox_key": self._sandbox_key()})
+        mcp_url = as_reached(self._mcp_url, req.env.get("HTTP_HOST"))
+        resp.data = encode({"api": "", "mcp": mcp_url, "sandbox_key": self._sandbox_key()})
         resp.content_type = "application/json"
 
     on_head = on_get

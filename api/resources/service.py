@@ -3,16 +3,19 @@
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 
 import falcon
 
 from api.endpoints import declarations
+from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_without_rows
 from warehouse.contract import API_VERSION
+from warehouse.contract.problems import RETRY_AFTER_SECONDS
 from warehouse.errors import SankofaError
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart, check_readable
@@ -59,6 +62,8 @@ class StatusResource:
         resp.status = 503 if degraded else 200
         resp.content_type = falcon.MEDIA_JSON
         resp.set_header("Cache-Control", "no-store")
+        if degraded:
+            resp.set_header("Retry-After", str(RETRY_AFTER_SECONDS))
         resp.data = encode(
             {
                 "status": "degraded" if degraded else "ok",
@@ -74,21 +79,34 @@ class StatusResource:
 
 
 class OpenApiResource:
-    """The OpenAPI description, written once at start."""
+    """The OpenAPI description, with examples of the build that is served."""
 
     endpoint = declarations.OPENAPI
     open = not endpoint.needs_key
 
-    def __init__(self) -> None:
-        self._body = encode(openapi_document(declarations.ENDPOINTS))
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+        # The document of one version, the current one; None while nothing can be read.
+        self._written: tuple[str | None, bytes] = ("", b"")
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the document."""
         read_parameters(req, self.endpoint)
-        resp.data = self._body
+        resp.data = self._document()
         resp.content_type = falcon.MEDIA_JSON
 
     on_head = on_get
+
+    def _document(self) -> bytes:
+        data_version = None
+        with suppress(SankofaError):
+            data_version = self._mart.build().data_version
+        version, body = self._written
+        if version != data_version:
+            examples = examples_in(self._mart) if data_version is not None else {}
+            body = encode(openapi_document(declarations.ENDPOINTS, examples))
+            self._written = data_version, body
+        return body
 
 
 class UsageResource:

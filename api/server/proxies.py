@@ -8,7 +8,12 @@ from warehouse.errors import SankofaError
 
 Network = IPv4Network | IPv6Network
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-_FORWARDED_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED")
+_FORWARDED_HEADERS = (
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_FORWARDED",
+)
 
 
 def parse_networks(texts: Sequence[str]) -> list[Network]:
@@ -20,7 +25,7 @@ def parse_networks(texts: Sequence[str]) -> list[Network]:
 
 
 def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
-    """Return the app with client address and host as a trusted proxy forwarded them."""
+    """Return the app with client address, host and scheme as a trusted proxy forwarded them."""
 
     def strip_headers(
         environ: dict[str, Any], start_response: Callable[..., Any]
@@ -34,12 +39,15 @@ def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
     ) -> Iterable[bytes]:
         chain = environ.pop("HTTP_X_FORWARDED_FOR", "")
         host = environ.pop("HTTP_X_FORWARDED_HOST", "")
+        scheme = environ.pop("HTTP_X_FORWARDED_PROTO", "").rpartition(",")[2].strip().lower()
         environ.pop("HTTP_FORWARDED", None)
         if _is_trusted(environ.get("REMOTE_ADDR", ""), trusted):
             environ["REMOTE_ADDR"] = client_address(environ["REMOTE_ADDR"], chain, trusted)
             if host:
                 # The last entry is that of the proxy next to us; the others may be invented.
                 environ["HTTP_HOST"] = host.rpartition(",")[2].strip()
+            if scheme in ("http", "https"):
+                environ["wsgi.url_scheme"] = scheme
         return app(environ, start_response)
 
     return apply_headers if trusted else strip_headers

@@ -15,14 +15,15 @@ function resolved(description, part) {
   return part.$ref.slice(2).split("/").reduce((inner, step) => inner[step], description);
 }
 
-function field(parameter, schema) {
+function field(parameter, schema, sent) {
   const words = schema.enum;
   const input = element(words ? "select" : "input", null, { name: parameter.name });
   if (words) for (const word of [""].concat(words)) input.append(element("option", word));
   const example = parameter.example ?? schema.example ?? (schema.examples || [])[0] ?? schema.default;
   if (!words && example !== undefined) input.placeholder = String(example);
-  // Required parameters are filled in, so that "Send" works at once.
-  if (!words && parameter.required && example !== undefined) input.value = String(example);
+  // What a request needs to return rows is filled in, so that "Send" works at once.
+  if (parameter.name in sent) input.value = sent[parameter.name];
+  else if (!words && parameter.required && example !== undefined) input.value = String(example);
   return input;
 }
 
@@ -42,7 +43,8 @@ function parametersTable(description, operation) {
   for (const reference of operation.parameters || []) {
     const parameter = resolved(description, reference);
     if (parameter.in !== "path" && parameter.in !== "query") continue;
-    const input = field(parameter, resolved(description, parameter.schema) || {});
+    const schema = resolved(description, parameter.schema) || {};
+    const input = field(parameter, schema, operation["x-example"] || {});
     input.dataset.location = parameter.in;
     const name = parameter.name + (parameter.required ? " (required)" : "");
     table.append(row([element("code", name), input, parameter.description]));

@@ -53,7 +53,6 @@ def export(
     snapshot: Snapshot,
     destination: str,
     *,
-    base_url: str,
     signing_key: SigningKey,
     previous: str | None,
     notice: str,
@@ -62,13 +61,13 @@ def export(
 ) -> Manifest:
     """Write every file of a build and return its manifest; ``latest`` is switched separately.
 
-    ``destination`` is a folder or an fsspec URL, ``base_url`` where readers find it, ``previous``
-    the version that deltas are computed against. ``made_before`` are the keys (``file_keys``) of
+    ``destination`` is a folder or an fsspec URL, ``previous`` the version that deltas are computed
+    against. Addresses in the files are names of files beside them: nobody knows at publication
+    under which address they will be served. ``made_before`` are the keys (``file_keys``) of
     its files: a file with the same key is taken over from it, byte for byte.
     """
     store, version = FileStore.of(destination), snapshot.data_version
     _prepare(store, version)
-    version_url = f"{base_url.rstrip('/')}/{version}"
     artifacts_before = _artifacts(destination, previous)
     tables = _table_names(snapshot)
     missing = {
@@ -80,13 +79,13 @@ def export(
     taken_over = _unchanged(
         possible, file_keys(snapshot, notice), made_before or {}, set(artifacts_before)
     )
-    write = partial(write_artifact, snapshot, store, version_url, notice)
+    write = partial(write_artifact, snapshot, store, notice)
 
     def write_or_take_over(export_file: ExportFile, against: str | None) -> Artifact:
         if export_file.key not in taken_over or against is None:
             return write(export_file, against)
         before = artifacts_before[export_file.key]
-        return take_over_artifact(store, version_url, version, export_file, before, against)
+        return take_over_artifact(store, version, export_file, before, against)
 
     with _memory_limit(snapshot.sql), ThreadPoolExecutor(_THREADS) as threads:
         against = {
@@ -117,8 +116,8 @@ def export(
             for export_file in EXPORT_FILES
             if missing[export_file.key]
         ),
-        signature_url=f"{version_url}/{SIGNATURE}",
-        datapackage_url=f"{version_url}/{DATAPACKAGE}",
+        signature_url=SIGNATURE,
+        datapackage_url=DATAPACKAGE,
     )
     _describe(store, manifest, list(zip(possible, artifacts, strict=True)), notice)
     body = encode_manifest(manifest)

@@ -27,15 +27,13 @@ from warehouse.mart.snapshot import Snapshot
 def write_artifact(
     snapshot: Snapshot,
     store: FileStore,
-    base_url: str,
     notice: str,
     export_file: ExportFile,
     previous: str | None,
 ) -> Artifact:
     """Write a file and its delta, and return its manifest entry.
 
-    ``base_url`` is where readers find the files of this version; ``previous`` is the version to
-    compare with, None if that has no such file.
+    ``previous`` is the version to compare with, None if that has no such file.
     """
     version = snapshot.data_version
     schema = file_schema(export_file.columns, _file_metadata(export_file, version, notice))
@@ -51,14 +49,14 @@ def write_artifact(
         delta = None
         if previous is not None and same_columns(sql, store, previous, export_file, schema):
             changes = write_delta(sql, export_file, schema, store, previous, version)
-            delta = _delta(export_file, changes, previous, base_url)
+            delta = _delta(export_file, changes, previous)
     return Artifact(
         key=export_file.key,
         title=export_file.title,
         kind=export_file.kind,
         sku=export_file.sku,
         signal_key=export_file.signal_key,
-        url=f"{base_url}/{name}",
+        url=name,
         requires_key=TIERS[export_file.kind] is not None,
         required_tier=TIERS[export_file.kind],
         license=LICENCES[export_file.kind],
@@ -66,7 +64,7 @@ def write_artifact(
         columns=tuple(ColumnType(field.name, str(field.type)) for field in schema),
         size_bytes=written.size_bytes,
         sha256=written.sha256,
-        schema_url=f"{base_url}/{schema_name(export_file.key)}",
+        schema_url=schema_name(export_file.key),
         period_min=written.period_min,
         period_max=written.period_max,
         sort_key=export_file.sort,
@@ -78,7 +76,6 @@ def write_artifact(
 
 def take_over_artifact(
     store: FileStore,
-    base_url: str,
     version: str,
     export_file: ExportFile,
     before: Artifact,
@@ -103,9 +100,9 @@ def take_over_artifact(
     )
     return msgspec.structs.replace(
         before,
-        url=f"{base_url}/{name}",
-        schema_url=f"{base_url}/{schema_name(export_file.key)}",
-        delta=_delta(export_file, changes, previous, base_url),
+        url=name,
+        schema_url=schema_name(export_file.key),
+        delta=_delta(export_file, changes, previous),
     )
 
 
@@ -128,10 +125,10 @@ def failed_artifact(export_file: ExportFile, missing: Iterable[str]) -> Failed:
     return Failed(key=export_file.key, title=export_file.title, sku=export_file.sku, reason=reason)
 
 
-def _delta(export_file: ExportFile, changes: WrittenFile, previous: str, base_url: str) -> Delta:
+def _delta(export_file: ExportFile, changes: WrittenFile, previous: str) -> Delta:
     return Delta(
         against=previous,
-        url=f"{base_url}/{delta_name(export_file.key)}",
+        url=delta_name(export_file.key),
         rows=changes.rows,
         size_bytes=changes.size_bytes,
         sha256=changes.sha256,

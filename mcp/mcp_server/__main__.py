@@ -43,6 +43,7 @@ def main() -> None:
         usage=arguments.usage,
         tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),
         upgrade_url=arguments.upgrade_url,
+        exports_url=arguments.exports_url,
         bases=tuple(arguments.base_url),
         hosts=tuple(arguments.allowed_host),
         origins=tuple(arguments.allowed_origin),
@@ -120,6 +121,12 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
     _repeatable(parser, "--allowed-host", "further Host header to accept, such as host:port")
     _repeatable(parser, "--allowed-origin", "further Origin to accept, for web clients")
     _repeatable(parser, "--trusted-proxy", "proxy whose X-Forwarded headers are trusted")
+    parser.add_argument(
+        "--exports-url",
+        default=settings.exports_url,
+        help="URL of the bulk files, for links to them; a local one is given with the host under "
+        "which the server was reached (default: SANKOFA_EXPORTS_URL)",
+    )
     parser.add_argument("--upgrade-url", default=UPGRADE_URL)
     return parser
 

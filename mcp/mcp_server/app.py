@@ -108,7 +108,8 @@ def create_server(service: Service) -> Server[Any]:
         uri, call = str(params.uri), call_of(ctx)
         try:
             resource = await to_thread.run_sync(
-                lambda: resources.read(service.mart_for(call), uri), limiter=limiter
+                lambda: resources.read(service.mart_for(call), uri, service.exports_url(call)),
+                limiter=limiter,
             )
         except SankofaError as error:
             raise refused(service, service.problem_of(error, call), call) from error

@@ -102,7 +102,7 @@ class Guard:
             # The SDK's parser is more lenient (NaN, for one) and would run a call not counted here.
             await writer.respond(400, _PARSE_ERROR_BODY)
             return
-        call.pinned = headers.get("x-data-version")
+        call.pinned, call.host = headers.get("x-data-version"), headers.get("host")
         check_data_version(call.pinned)
         scope = {**scope, SCOPE_KEY: call}
         version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
 from mcp_server.guard import MAX_BODY_BYTES, Guard
-from mcp_server.service import Service
+from mcp_server.service import EXPORTS_URL, Service
 from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore
@@ -42,6 +42,7 @@ class Options(msgspec.Struct, frozen=True):
     usage: str | None = None
     tiers_file: str | None = None
     upgrade_url: str = UPGRADE_URL
+    exports_url: str = EXPORTS_URL
     bases: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
@@ -52,7 +53,8 @@ class Options(msgspec.Struct, frozen=True):
         """Open the stores."""
         tiers = configured_tiers(None if self.tiers_file is None else Path(self.tiers_file))
         usage = None if self.usage is None else Usage(self.usage)
-        return Service(Mart(self.marts), KeyStore(self.keys, tiers), usage, self.upgrade_url)
+        mart, keys = Mart(self.marts), KeyStore(self.keys, tiers)
+        return Service(mart, keys, usage, self.upgrade_url, self.exports_url)
 
 
 def create_app(options: Options) -> ASGIApp:

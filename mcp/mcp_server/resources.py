@@ -126,12 +126,12 @@ RESOURCES = [
 ]
 
 
-def read(mart: Mart, uri: str) -> tuple[str, str] | None:
+def read(mart: Mart, uri: str, exports_url: str) -> tuple[str, str] | None:
     """Return the text and media type of a resource; None if there is none at ``uri``."""
     if uri == _LICENCE:
         return mart.build().notice, _PLAIN
     if uri == _MANIFEST:
-        return export_body(mart.build()).decode(), _JSON
+        return export_body(mart.build(), exports_url).decode(), _JSON
     if uri.startswith(_DATASET):
         text = dataset_card(uri.removeprefix(_DATASET).upper())
     else:

@@ -11,7 +11,7 @@ from starlette.types import Message, Scope, Send
 from mcp_server.service import REFUSED_CODE, Call, Service
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import rate_limit_headers
-from warehouse.contract.problems import Problem
+from warehouse.contract.problems import Problem, is_solved_by_upgrade
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
 
@@ -77,6 +77,8 @@ class ResponseWriter:
             headers["www_authenticate"] = 'Bearer realm="sankofa"'
         if status == 405:
             headers["allow"] = "POST"
+        if is_solved_by_upgrade(problem):
+            headers["x_upgrade_url"] = self._service.upgrade_url
         if "retry_after" in problem.members:
             headers["retry_after"] = str(problem.members["retry_after"])
         if self.message.id is None:

@@ -25,10 +25,11 @@ from warehouse.contract.problems import (
     problem_for_error,
     problem_members,
 )
-from warehouse.exports.published import PARQUET, Artifact, decode_manifest
+from warehouse.exports.published import PARQUET, Artifact, absolute_url, decode_manifest
 from warehouse.json_encoding import encode
 from warehouse.keys.store import Key, KeyStore, redact_keys, signing_secret
 from warehouse.mart.builds import is_postgres_url
+from warehouse.reached_urls import as_reached
 from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier, TierName, tier_includes
@@ -36,6 +37,7 @@ from warehouse.usage.store import QuotaStatus, Usage
 
 _LOG = logging.getLogger("sankofa.mcp")
 _MAX_MANIFESTS = 8
+EXPORTS_URL = "http://127.0.0.1:8321/exports"
 
 
 @dataclass
@@ -47,6 +49,8 @@ class Call:
     key: Key | None = None
     standing: QuotaStatus | None = None
     pinned: str | None = None
+    # The host under which the server was reached; None over stdio.
+    host: str | None = None
     # Only tool calls are charged, and only if they ran; ``app.py`` refuses any not counted as one.
     is_tool: bool = False
     ran: bool = False
@@ -63,12 +67,14 @@ class Service:
         keys: KeyStore,
         usage: Usage | None = None,
         upgrade_url: str = UPGRADE_URL,
+        exports_url: str = EXPORTS_URL,
     ) -> None:
-        self.mart, self._keys, self._usage, self._upgrade_url = mart, keys, usage, upgrade_url
+        self.mart, self._keys, self._usage = mart, keys, usage
+        self.upgrade_url, self._exports_url = upgrade_url, exports_url.rstrip("/")
         # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
         self.is_local = not is_postgres_url(mart.url)
-        self._manifests: dict[str, dict[str, _File]] = {}
+        self._manifests: dict[str, dict[str, Artifact]] = {}
 
     def admit(self, call: Call, sent: str | None) -> None:
         """Set the key of a call; raise if it is missing or unknown."""
@@ -105,7 +111,7 @@ class Service:
             result, links = tool.read(context, values), list[ContentBlock]()
             if isinstance(result, ToolRows):
                 body = bounded(result, call.key.tier, verbose)
-                links = self._links(result, call.key.tier) if body.truncated else []
+                links = self._links(result, call) if body.truncated else []
             else:
                 body = result
             return call.exact.result(body.body, body.text, links, is_error=False)
@@ -126,17 +132,26 @@ class Service:
 
     def problem_body(self, problem: Problem, call: Call) -> bytes:
         """Return a problem as JSON; keys in it are cut to their public prefix."""
-        body = encode(problem_members(problem, call.request_id, self._upgrade_url))
+        body = encode(problem_members(problem, call.request_id, self.upgrade_url))
         return redact_keys(body.decode()).encode()
 
-    def _links(self, tool_rows: ToolRows, tier: Tier) -> list[ContentBlock]:
+    def exports_url(self, call: Call) -> str:
+        """Return where a client finds the bulk files."""
+        return as_reached(self._exports_url, call.host)
+
+    def _links(self, tool_rows: ToolRows, call: Call) -> list[ContentBlock]:
         """Return a link to a file with all rows, if possible one that the tier may read."""
-        files = self._files(tool_rows.answer.rows.data_version)
+        assert call.key is not None
+        tier, version = call.key.tier, tool_rows.answer.rows.data_version
+        files = self._files(version)
         named = [files[key] for key in tool_rows.files if key in files]
         readable = [file for file in named if _may_read(tier, file.required_tier)]
-        return [file.link for file in (readable or named)[:1]]
+        return [
+            _link(file, absolute_url(file.url, self.exports_url(call), version))
+            for file in (readable or named)[:1]
+        ]
 
-    def _files(self, data_version: str) -> dict[str, "_File"]:
+    def _files(self, data_version: str) -> dict[str, Artifact]:
         files = self._manifests.get(data_version)
         if files is None:
             manifest = export_manifest(self.mart.at(data_version))
@@ -145,22 +160,11 @@ class Service:
             except msgspec.ValidationError:
                 # A manifest of another version: answer without links.
                 artifacts = ()
-            files = {
-                artifact.key: _File(artifact.required_tier, _link(artifact))
-                for artifact in artifacts
-            }
+            files = {artifact.key: artifact for artifact in artifacts}
             if len(self._manifests) >= _MAX_MANIFESTS:
                 self._manifests.clear()
             self._manifests[data_version] = files
         return files
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file of a build: who may read it, and the link to it."""
-
-    required_tier: TierName | None
-    link: ResourceLink
 
 
 def _one_pin(argument: str | None, header: str | None) -> str | None:
@@ -175,10 +179,10 @@ def _may_read(tier: Tier, required: TierName | None) -> bool:
     return required is None or tier_includes(tier.name, required)
 
 
-def _link(artifact: Artifact) -> ResourceLink:
+def _link(artifact: Artifact, url: str) -> ResourceLink:
     needs = f"a key of the {artifact.required_tier} tier" if artifact.requires_key else "no key"
     return ResourceLink(
-        uri=artifact.url,
+        uri=url,
         name=artifact.key,
         title=artifact.title,
         description=f"All {artifact.rows:,} rows as Parquet ({artifact.license}); needs {needs}.",

@@ -9,6 +9,7 @@ from mcp_server.results import Body, ToolRows
 from warehouse.contract import lists
 from warehouse.contract import parameters as p
 from warehouse.contract.claims import PERIOD, check_claim
+from warehouse.contract.identifier_forms import type_of_identifier
 from warehouse.contract.listing import Listing, ListRows, Question, answer
 from warehouse.contract.macro import is_series_mode
 from warehouse.contract.parameter_types import (
@@ -22,7 +23,6 @@ from warehouse.contract.parameter_types import (
 from warehouse.contract.problems import unknown_id
 from warehouse.json_encoding import encode
 from warehouse.methodology.signals import PANEL_BY_KEY
-from warehouse.read.crosswalk import type_of_identifier
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier

@@ -35,6 +35,22 @@ def create_key(tier: TierName, label: str, as_json: bool) -> None:
     _show(create_key(_store(), tier, label), as_json)
 
 
+@keys.command("sandbox")
+@json_option
+def sandbox_key(as_json: bool) -> None:
+    """Print the public sandbox key, of the sample tier; create it the first time.
+
+    It is shown at /docs to everybody, and counted separately for each network.
+    """
+    from warehouse.keys.store import sandbox, usable_sandbox_key
+
+    store = _store()
+    key = sandbox(store)
+    if usable_sandbox_key(store) is None:
+        raise SankofaError("the sandbox key was revoked; create a key of the sample tier instead")
+    _show(key, as_json)
+
+
 @keys.command("list")
 @json_option
 def list_keys(as_json: bool) -> None:

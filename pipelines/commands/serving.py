@@ -31,7 +31,7 @@ _REST, _MCP, _DAGSTER = "the REST service", "the MCP server", "Dagster"
     "--base-url",
     multiple=True,
     help="Public URL of the service, the main one first; may be repeated. "
-    "Default: SANKOFA_BASE_URL.",
+    "Default: SANKOFA_BASE_URL if it is set, else the address under which a request comes in.",
 )
 @click.option(
     "--trusted-proxy",
@@ -42,12 +42,8 @@ _REST, _MCP, _DAGSTER = "the REST service", "the MCP server", "Dagster"
 def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) -> None:
     """Serve the published build over REST."""
     settings = read_settings(os.environ)
-    if not base_url:
-        # A manifest may have been written for another port: its addresses are ours as well.
-        on_all_addresses = host in ("0.0.0.0", "::", "")  # noqa: S104
-        is_configured = on_all_addresses or settings.explicit("base_url") is not None
-        own_url = [] if is_configured else [f"http://{host}:{port}"]
-        base_url = (*own_url, settings.base_url)
+    if not base_url and (configured := settings.explicit("base_url")):
+        base_url = (configured,)
     _become(
         settings,
         ["api", "--exports", settings.exports, "--docs", settings.pages],
@@ -68,6 +64,11 @@ def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) ->
 @click.option("--allowed-host", multiple=True, help="Further Host header to accept.")
 @click.option("--allowed-origin", multiple=True, help="Further Origin to accept, for web clients.")
 @click.option("--trusted-proxy", multiple=True, help="Proxy whose X-Forwarded headers are trusted.")
+@click.option(
+    "--exports-url",
+    help="URL of the bulk files, for links to them. Default: SANKOFA_EXPORTS_URL. A local one is "
+    "given with the host under which the server was reached.",
+)
 @click.option("--upgrade-url", help="Link given to clients whose tier does not suffice.")
 def mcp(stdio: bool, **options: object) -> None:
     """Serve the published build to agents: MCP over HTTP or stdio.
@@ -113,8 +114,12 @@ def up(host: str, port: int, mcp_port: int, dagster_port: int, mcp: bool, dagste
     environment = {"SANKOFA_HOME": str(settings.home)}
     if mcp_url is not None and not settings.mcp_url:
         environment["SANKOFA_MCP_URL"] = mcp_url
+    # Both servers link to each other, at the ports that were chosen here.
+    environments = dict.fromkeys(wanted, environment)
+    if settings.explicit("base_url") is None:
+        environments[_MCP] = {**environment, "SANKOFA_BASE_URL": str(rest_url)}
     children = [
-        _child(settings, name, host, server_port, environment)
+        _child(settings, name, host, server_port, environments[name])
         for name, server_port in wanted.items()
     ]
     _supervise(children, wanted.keys() - {_DAGSTER}, message)

@@ -141,7 +141,6 @@ def sankofa(folder: str, version: str, previous: str = "") -> Work:
         manifest = export(
             snapshot,
             str(out),
-            base_url="https://bench.example",
             signing_key=key,
             previous=previous or None,
             notice="bench",

@@ -84,12 +84,21 @@ def test_lookup_id_value_has_1_to_64_characters(api: Contract) -> None:
     assert api.problem("/v1/crosswalk?id_type=lei", 400, "parameter_missing")["parameter"]
     api.problem("/v1/crosswalk?id_type=lei&id_value=", 400, "parameter_invalid")
     api.problem(f"/v1/crosswalk?id_type=lei&id_value={'A' * 65}", 400, "parameter_invalid")
-    assert api.get(f"/v1/crosswalk?id_type=figi&id_value={'A' * 64}").rows == []
+    assert api.get(f"/v1/crosswalk?id_type=registry&id_value={'A' * 64}").rows == []
 
 
-@pytest.mark.parametrize("id_type", ["registry", "aggregator", "isin", "figi"])
+UNUSED = {
+    "registry": "X",
+    "aggregator": "X",
+    "isin": "ZAE000000000",
+    "figi": "BBG000000000",
+    "cik": "9999999999",
+}
+
+
+@pytest.mark.parametrize("id_type", UNUSED)
 def test_lookup_in_the_paid_crosswalk_needs_starter_tier(api: Contract, id_type: str) -> None:
-    path = f"/v1/crosswalk?id_type={id_type}&id_value=X"
+    path = f"/v1/crosswalk?id_type={id_type}&id_value={UNUSED[id_type]}"
     body = api.problem(path, 402, "paid_crosswalk", "sample")
     assert (body["required_tier"], body["tier"]) == ("starter", "sample")
     assert api.get(path, "starter").status == 200

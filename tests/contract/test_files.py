@@ -46,24 +46,23 @@ def of_kind(world: World, kind: str) -> list[Artifact]:
     return artifacts
 
 
-def path_of(artifact: Artifact) -> str:
-    return artifact.url[artifact.url.index("/exports/") :]
+def path_of(world: World, artifact: Artifact) -> str:
+    return f"/exports/{world.published().latest()}/{artifact.url}"
 
 
 def test_every_file_of_the_manifest_is_there_byte_for_byte(server: Served, world: World) -> None:
     for artifact in world.published().manifest().artifacts:
-        status, headers, body = server.get(path_of(artifact), world.paid)
+        status, headers, body = server.get(path_of(world, artifact), world.paid)
         assert (status, hashlib.sha256(body).hexdigest()) == (200, artifact.sha256)
         assert headers["ETag"] == f'"{artifact.sha256}"'
         assert headers["Content-Type"] == "application/vnd.apache.parquet"
         assert int(headers["Content-Length"]) == artifact.size_bytes
-        schema = artifact.schema_url[artifact.schema_url.index("/exports/") :]
-        assert server.get(schema)[0] == 200
+        assert server.get(f"/exports/latest/{artifact.schema_url}")[0] == 200
 
 
 def test_open_panels_need_no_key_and_are_kept_forever(server: Served, world: World) -> None:
     for artifact in of_kind(world, "open-panel"):
-        status, headers, _ = server.get(path_of(artifact))
+        status, headers, _ = server.get(path_of(world, artifact))
         assert (status, headers["Accept-Ranges"]) == (200, "bytes")
         assert headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
@@ -72,7 +71,7 @@ def test_a_licensed_file_without_a_key_is_401_and_with_a_sample_key_402(
     server: Served, world: World
 ) -> None:
     for artifact in of_kind(world, "licensed"):
-        path = path_of(artifact)
+        path = path_of(world, artifact)
         assert server.get(path)[0] == server.get(path, "sk_live_wrong")[0] == 401
         status, headers, body = server.get(path, world.sample)
         problem = json.loads(body)
@@ -85,7 +84,7 @@ def test_a_licensed_file_without_a_key_is_401_and_with_a_sample_key_402(
 
 def test_head_says_how_long_a_file_is(server: Served, world: World) -> None:
     for artifact in of_kind(world, "open-panel"):
-        status, headers, body = server.get(path_of(artifact), method="HEAD")
+        status, headers, body = server.get(path_of(world, artifact), method="HEAD")
         assert (status, body) == (200, b"")
         assert int(headers["Content-Length"]) == artifact.size_bytes
         assert (headers["Accept-Ranges"], headers["ETag"]) == ("bytes", f'"{artifact.sha256}"')
@@ -104,7 +103,7 @@ def test_head_says_how_long_a_file_is(server: Served, world: World) -> None:
 def test_a_part_is_206(
     server: Served, world: World, byte_range: str, start: int, end: int | None
 ) -> None:
-    path = path_of(of_kind(world, "open-panel")[0])
+    path = path_of(world, of_kind(world, "open-panel")[0])
     whole = server.get(path)[2]
     status, headers, body = server.get(path, Range=byte_range)
 
@@ -117,7 +116,7 @@ def test_a_part_is_206(
 def test_a_part_of_a_licensed_file_is_charged_to_the_month_as_the_whole_is(
     server: Served, world: World
 ) -> None:
-    path, left = path_of(of_kind(world, "licensed")[0]), []
+    path, left = path_of(world, of_kind(world, "licensed")[0]), []
     for byte_range, expected in (("bytes=0-3", 206), ("lines=0-1", 200), ("bytes=0-3", 206)):
         status, headers, _ = server.get(path, world.paid, Range=byte_range)
         assert status == expected
@@ -128,27 +127,27 @@ def test_a_part_of_a_licensed_file_is_charged_to_the_month_as_the_whole_is(
 def test_a_part_that_is_not_there_is_416(server: Served, world: World) -> None:
     artifact = of_kind(world, "open-panel")[0]
     for byte_range in (f"bytes={artifact.size_bytes}-", "bytes=-0"):
-        status, headers, body = server.get(path_of(artifact), Range=byte_range)
+        status, headers, body = server.get(path_of(world, artifact), Range=byte_range)
         assert (status, json.loads(body)["code"]) == (416, "range_not_satisfiable")
         assert headers["Content-Range"] == f"bytes */{artifact.size_bytes}"
         assert headers["Cache-Control"] == "no-store"
 
 
 def test_what_is_no_single_range_is_answered_with_the_whole(server: Served, world: World) -> None:
-    path = path_of(of_kind(world, "open-panel")[0])
+    path = path_of(world, of_kind(world, "open-panel")[0])
     for byte_range in ("bytes=0-1,4-5", "lines=0-1", "bytes=5-1", "bytes=-", "bytes=a-b"):
         assert server.get(path, Range=byte_range)[0] == 200
 
 
 def test_a_part_of_other_bytes_is_answered_with_the_whole(server: Served, world: World) -> None:
-    path = path_of(of_kind(world, "open-panel")[0])
+    path = path_of(world, of_kind(world, "open-panel")[0])
     etag = server.get(path)[1]["ETag"]
     assert server.get(path, Range="bytes=0-3", If_Range=etag)[0] == 206
     assert server.get(path, Range="bytes=0-3", If_Range='"other"')[0] == 200
 
 
 def test_what_a_client_holds_is_304(server: Served, world: World) -> None:
-    path = path_of(of_kind(world, "open-panel")[0])
+    path = path_of(world, of_kind(world, "open-panel")[0])
     etag = server.get(path)[1]["ETag"]
     for if_none_match in (etag, f"W/{etag}", f'"x", {etag}', "*"):
         status, headers, body = server.get(path, If_None_Match=if_none_match)
@@ -157,7 +156,7 @@ def test_what_a_client_holds_is_304(server: Served, world: World) -> None:
 
 
 def test_a_browser_of_any_origin_may_read_parts(server: Served, world: World) -> None:
-    path = path_of(of_kind(world, "open-panel")[0])
+    path = path_of(world, of_kind(world, "open-panel")[0])
     headers = server.get(path, Origin="https://example.org", Range="bytes=0-3")[1]
     assert headers["Access-Control-Allow-Origin"] == "*"
     exposed = {part.strip() for part in headers["Access-Control-Expose-Headers"].split(",")}
@@ -207,7 +206,7 @@ def test_pandas_polars_and_pyarrow_read_open_files_by_their_address(
     server: Served, world: World
 ) -> None:
     for artifact in of_kind(world, "open-panel"):
-        address = f"{server.address}{path_of(artifact)}"
+        address = f"{server.address}{path_of(world, artifact)}"
         with fsspec.open(address) as file:
             by_arrow = pq.read_table(file)
         assert by_arrow.num_rows == artifact.rows
@@ -222,7 +221,7 @@ def test_duckdb_reads_open_files_by_their_address(server: Served, world: World) 
     engine = duckdb.connect()
     engine.register_filesystem(UnchangingHttpFiles())
     for artifact in of_kind(world, "open-panel"):
-        address = f"{server.address}{path_of(artifact)}"
+        address = f"{server.address}{path_of(world, artifact)}"
         (counted,) = engine.sql(f"SELECT count(*) FROM read_parquet('{address}')").fetchall()
         assert counted == (artifact.rows,)
     engine.close()
@@ -239,7 +238,7 @@ def test_a_reader_that_asks_as_duckdb_does_gets_footer_and_column_by_parts(
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
 
     def ask(method: str, **headers: str) -> http.client.HTTPResponse:
-        connection.request(method, path_of(artifact), headers=headers)
+        connection.request(method, path_of(world, artifact), headers=headers)
         return connection.getresponse()
 
     def read(start: int, length: int) -> bytes:
@@ -255,12 +254,12 @@ def test_a_reader_that_asks_as_duckdb_does_gets_footer_and_column_by_parts(
     assert tail[4:] == b"PAR1"
     footer = read(size - 8 - int.from_bytes(tail[:4], "little"), int.from_bytes(tail[:4], "little"))
     connection.close()
-    with urlopen(f"{server.address}{path_of(artifact)}") as whole:
+    with urlopen(f"{server.address}{path_of(world, artifact)}") as whole:
         assert whole.read().endswith(footer + tail)
 
 
 def test_many_clients_read_parts_at_once(server: Served, world: World) -> None:
-    path = path_of(of_kind(world, "open-panel")[0])
+    path = path_of(world, of_kind(world, "open-panel")[0])
     whole, wrong = server.get(path)[2], []
 
     def reader(number: int) -> None:

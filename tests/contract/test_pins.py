@@ -93,6 +93,34 @@ def test_a_build_that_was_removed_answers_no_more(two: Two) -> None:
     assert (gone.status_code, gone.json["parameter"]) == (400, "X-Data-Version")
 
 
+def test_a_pin_that_is_not_held_is_told_what_is(two: Two) -> None:
+    for pin, nearest in (
+        ("20200101.1", [two.first]),
+        ("20991231.1", [two.second]),
+        (f"20991231.{'9' * 9}", [two.second]),
+    ):
+        unknown = two.get("/v1/entities/DCA1", two.paid, pin)
+        assert (unknown.status_code, unknown.json["parameter"]) == (400, "X-Data-Version")
+        assert f"{pin!r} is not held: it was never published, or" in unknown.json["detail"]
+        assert unknown.json["held"] == [two.second, two.first]
+        assert unknown.json["nearest"] == nearest
+
+
+def test_a_refused_pin_lists_at_most_thirty_versions(two: Two) -> None:
+    for number in range(40):
+        (two.marts / f"20200101.{number + 1}.json").touch()
+    unknown = two.get("/v1/entities/DCA1", two.paid, "20200101.99").json
+    assert unknown["held"][:2] == [two.second, two.first]
+    assert unknown["held"][2:] == [f"20200101.{number}" for number in range(40, 12, -1)]
+    assert unknown["nearest"] == ["20200101.40", two.first]
+
+
+def test_a_pin_of_absurd_length_is_no_data_version(two: Two) -> None:
+    for digits in (10, 300, 5_000):
+        refused = two.get("/v1/entities/DCA1", two.paid, f"20200101.{'9' * digits}")
+        assert (refused.status_code, refused.json["code"]) == (400, "parameter_invalid")
+
+
 def test_a_build_of_another_form_is_told_and_not_read(two: Two) -> None:
     for version in (two.first, two.second):
         change_metadata(two.marts, version, layout="1")

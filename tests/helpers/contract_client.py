@@ -22,7 +22,7 @@ from warehouse.tiers import TIERS, TierName
 
 REQUIRED_QUERY = {
     "/v1/shared/facts": "&entity_id=ZAF",
-    "/v1/crosswalk": "&id_type=lei&id_value=X",
+    "/v1/crosswalk": "&id_type=lei&id_value=2138002QX8KZTPLXS721",
     "/v1/screen": "&metric=net_margin",
 }
 JSON, PROBLEM = "application/json", "application/problem+json"

@@ -183,7 +183,6 @@ if __name__ == "__main__":
         export(
             snapshot,
             str(home / "out"),
-            base_url="https://api.fictional.example/exports",
             signing_key=SlowKey.at(home / "keys" / "signing.pem"),
             previous=None,
             notice="FICTIONAL",

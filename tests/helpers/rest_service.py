@@ -32,7 +32,6 @@ from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 
-WRITTEN_FOR = "https://api.sankofa.example"
 Response = tuple[int, http.client.HTTPMessage, bytes]
 
 
@@ -82,7 +81,6 @@ class World:
         manifest = export(
             snapshot,
             self.exports,
-            base_url=f"{WRITTEN_FOR}/exports",
             signing_key=SigningKey.at(self.root / "signing-key.pem"),
             previous=before,
             notice="FICTIONAL",

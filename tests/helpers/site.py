@@ -96,7 +96,6 @@ def often_restated(root: Path, figures: int, vintages: int) -> World:
         manifest = export(
             snapshot,
             destination,
-            base_url="https://api.sankofa.example/exports",
             signing_key=SigningKey.at(root / "signing-key.pem"),
             previous=before,
             notice="FICTIONAL",

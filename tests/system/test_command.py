@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from pipelines.commands.exit_status import MEANINGS, Exit
 from pipelines.commands.main import SECTIONS, sankofa
 from tests.helpers.installation import copy_of, run_command, sample_home
+from warehouse.keys.store import KeyStore, list_keys, usable_sandbox_key
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +129,19 @@ def test_an_exit_status_says_what_kind_of_failure_it_was(
     assert completed.exit_code == status, completed.output
     assert "Traceback" not in completed.output and "hidden" not in completed.output
     assert (status in (Exit.OK, Exit.USAGE)) != completed.stderr.startswith("sankofa: ")
+
+
+def test_the_sandbox_key_is_made_once_and_can_be_printed_again(empty: Path) -> None:
+    first, again = run("keys", "sandbox"), run("keys", "sandbox", "--json")
+    assert first.exit_code == again.exit_code == Exit.OK
+    key = first.stdout.strip()
+    assert json.loads(again.stdout) == {"key": key}
+    store = KeyStore(empty / "keys.sqlite")
+    assert usable_sandbox_key(store) == key
+    assert [(row.tier, row.sandbox) for row in list_keys(store)] == [("sample", True)]
+    run("keys", "revoke", key[:12])
+    revoked = run("keys", "sandbox")
+    assert revoked.exit_code == Exit.FAILED and "was revoked" in revoked.stderr
 
 
 def test_a_disk_error_is_reported_as_a_sentence(empty: Path) -> None:

@@ -68,7 +68,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExportedWorld]:
 
 def exported(snapshot: Snapshot, folder: Path, **overrides: Any) -> Manifest:
     options = {
-        "base_url": "https://api.fictional.example/exports",
         "signing_key": SigningKey.at(folder / "keys" / "signing.pem"),
         "previous": None,
         "notice": "FICTIONAL",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from warehouse.contract.identifier_forms import check_identifier
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import Listing, ListRows, Question
 from warehouse.contract.macro import is_series_mode, macro_bounds, macro_rows
@@ -377,6 +378,7 @@ def _lookup(question: Question) -> ListRows:
             tier=question.tier.name,
             required_tier="starter",
         )
+    check_identifier(id_type, id_value)
     matches = lookup(question.mart, id_type, id_value, **question.page)
     before = {"id_type": id_type, "id_value": id_value, "ambiguous": matches.ambiguous}
     return ListRows(matches.rows, before)

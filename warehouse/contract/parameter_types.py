@@ -18,7 +18,9 @@ _YEAR = re.compile(r"[0-9]{4}")
 # Without a look-ahead, which RE2 and Rust do not have.
 _YEAR_PATTERN = "^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])$"
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
-_INTEGER = re.compile(r"[0-9]{1,9}")
+_INTEGER = re.compile(r"[0-9]+")
+# Python converts at most 4,300 digits. No ceiling has that many: the first ones are enough.
+_MOST_DIGITS = 4_000
 
 
 class ParameterType(Protocol):
@@ -242,9 +244,10 @@ class RowCount:
 
     def read(self, text: str) -> int:
         """Parse a number."""
-        if not _INTEGER.fullmatch(text) or int(text) < 1:
+        digits = text.lstrip("0")
+        if not _INTEGER.fullmatch(text) or not digits:
             raise ValueError
-        return int(text)
+        return int(digits[:_MOST_DIGITS])
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the bounds."""

@@ -35,6 +35,15 @@ from warehouse.tiers import TIERS
 _ID = PatternText("[A-Za-z0-9]+", "letters and digits only")
 _ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
 _CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
+# The key of an exchange rate has a form of its own: FX. and two currencies, in any case.
+# The others are all codes that do not begin with FX. (RE2 and Rust have no look-ahead.)
+_SERIES_CODE = PatternText(
+    r"([Ff][Xx]\.[A-Za-z]{3}\.[A-Za-z]{3}"
+    r"|[A-EG-Za-eg-z0-9_.:/-][A-Za-z0-9_.:/-]{0,63}"
+    r"|[Ff]([A-WY-Za-wy-z0-9_.:/-][A-Za-z0-9_.:/-]{0,62})?"
+    r"|[Ff][Xx]([A-Za-z0-9_:/-][A-Za-z0-9_.:/-]{0,61})?)",
+    "a code of letters, digits and . _ : / -; a rate is FX.<base>.<quote>, such as FX.EUR.ZAR",
+)
 
 SERVICE_ID = Parameter(
     "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, location="path"
@@ -182,10 +191,12 @@ DATASET = Parameter(
     "`entity_id`: AF-FUND (default) or AF-TENDER (the contract awards it won).",
     "AF-MACRO",
 )
-MEASURE = Parameter("measure", _CODE, "One measure only.", "FX.EUR.ZAR")
+MEASURE = Parameter("measure", _SERIES_CODE, "One measure only.", "FX.EUR.ZAR")
 ROLE = Parameter("role", Choice(get_args(Role)), "Role of the party, as OCDS has it.", "buyer")
 INDICATOR = Parameter("indicator", _CODE, "Annual mode: code such as NY.GDP.MKTP.CD.")
-SERIES = Parameter("series", _CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR")
+SERIES = Parameter(
+    "series", _SERIES_CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR"
+)
 SERIES_TYPE = Parameter(
     "series_type", Choice(get_args(SeriesType)), "Series mode: family of series.", "fx"
 )
@@ -206,7 +217,7 @@ ID_TYPE = Parameter(
 ID_VALUE = Parameter(
     "id_value",
     FreeText(64),
-    "The identifier, in any case; EXCHANGE:TICKER for a ticker.",
+    "The identifier, in any case and in the form of its type; EXCHANGE:TICKER for a ticker.",
     "2138002QX8KZTPLXS721",
     required=True,
 )

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from warehouse.contract.parameter_types import ParameterType, allowed_words
-from warehouse.data_version import DATA_VERSION
+from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
 from warehouse.keys.backends import KeyStoreUnavailable
 from warehouse.nearest import nearest
@@ -113,6 +113,13 @@ class Problem(SankofaError):
 
 # Characters of a client's text that an error repeats.
 _LONGEST_ECHO = 64
+# How many similar names an error suggests.
+_MOST_NEAREST = 3
+
+
+def shortened(text: str) -> str:
+    """Return a client's text as an error repeats it; an ellipsis says that it goes on."""
+    return text if len(text) <= _LONGEST_ECHO else f"{text[:_LONGEST_ECHO]}…"
 
 
 def check_date_order(from_: date | None, to: date | None) -> None:
@@ -207,19 +214,23 @@ def unknown_id(record_id: str) -> Problem:
 
 
 def unknown_word(name: str, received: str, allowed: Sequence[str]) -> Problem:
-    """Return the problem of an id of which all that exist can be listed."""
+    """Return the problem of a name that is none of a few; they are listed, the nearest apart."""
+    near = nearest(received[:_LONGEST_ECHO], allowed)
+    instead = f" Nearest: {', '.join(near)}." if near else ""
     return Problem(
         "not_found",
-        f"There is no {name} {received[:_LONGEST_ECHO]!r}; there are {', '.join(allowed)}.",
+        f"There is no {name} {received[:_LONGEST_ECHO]!r}.{instead} See `allowed`.",
         parameter=name,
         received=received[:_LONGEST_ECHO],
         allowed=list(allowed),
-        nearest=nearest(received, allowed),
+        nearest=near,
     )
 
 
 UPGRADE_URL = "https://sankofa.example/upgrade"
-_RETRY_AFTER = 5
+RETRY_AFTER_SECONDS = 5
+# How many versions a refused pin is told of.
+_MOST_VERSIONS = 30
 # Requests with these statuses are not charged to the monthly quota.
 UNCHARGED_STATUSES = frozenset({304, 401, 429, 500, 503})
 
@@ -234,9 +245,23 @@ def problem_for_error(error: Exception) -> Problem | None:
     if isinstance(error, NothingPublished | DatastoreUnavailable):
         return _retry_later("datastore_unavailable", "The data is temporarily unavailable.")
     if isinstance(error, UnknownVersion):
-        # Only this header can name a version; a cursor reports its own problem.
-        return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
+        return _unknown_version(error)
     return None
+
+
+def _unknown_version(error: UnknownVersion) -> Problem:
+    """Return the problem of a pin that cannot be answered, with what can be pinned instead."""
+    # Only the header X-Data-Version can name a version; a cursor reports its own problem.
+    problem = Problem("parameter_invalid", f"{error}.", parameter="X-Data-Version")
+    if error.held:
+        newest_first = sorted(error.held, key=version_key, reverse=True)
+        pinned = version_key(error.version)
+        earlier = [version for version in newest_first if version_key(version) < pinned]
+        later = [version for version in newest_first if version_key(version) > pinned]
+        problem.members["held"] = newest_first[:_MOST_VERSIONS]
+        # The last one before it, and the first one after it.
+        problem.members["nearest"] = [*earlier[:1], *later[-1:]]
+    return problem
 
 
 def internal_error() -> Problem:
@@ -246,9 +271,14 @@ def internal_error() -> Problem:
     )
 
 
+def is_solved_by_upgrade(problem: Problem) -> bool:
+    """Return whether a higher tier would allow the request: its rows or files, or its month."""
+    return problem.kind.status == 402 or "monthly" in problem.members.get("violated_policies", ())
+
+
 def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[str, object]:
     """Return the JSON members of a problem (RFC 9457)."""
-    paid = {"upgrade_url": upgrade_url} if problem.kind.status == 402 else {}
+    paid = {"upgrade_url": upgrade_url} if is_solved_by_upgrade(problem) else {}
     return {
         "type": f"/problems/{problem.code}",
         "title": problem.kind.title,
@@ -262,4 +292,4 @@ def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[s
 
 
 def _retry_later(code: str, detail: str) -> Problem:
-    return Problem(code, detail, retry_after=_RETRY_AFTER, retryable=True)
+    return Problem(code, detail, retry_after=RETRY_AFTER_SECONDS, retryable=True)

@@ -15,7 +15,7 @@ This is the only place that decides it, and both surfaces send nothing that has 
 from dataclasses import replace
 from typing import Literal
 
-from warehouse.contract.problems import Problem
+from warehouse.contract.problems import Problem, shortened
 from warehouse.read.rows import RowPage
 from warehouse.tiers import Tier, TierName, tier_includes
 
@@ -31,11 +31,12 @@ def row_limit(tier: Tier, requested: int | None) -> int:
         return tier.rows
     if requested <= tier.ceiling:
         return requested
+    received = shortened(str(requested))
     raise Problem(
         "limit_above_ceiling" if tier.paid else "row_cap_exceeded",
-        f"limit is {requested}; a key of the {tier.name} tier gets at most {tier.ceiling} rows.",
+        f"limit is {received}; a key of the {tier.name} tier gets at most {tier.ceiling} rows.",
         parameter="limit",
-        received=str(requested),
+        received=received,
         maximum=tier.ceiling,
         tier=tier.name,
     )

@@ -5,7 +5,7 @@ Versions never change, so manifests are cached. Only files that a manifest names
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 
@@ -30,6 +30,9 @@ _METADATA_FILES = {
     CROISSANT: "application/ld+json",
 }
 
+
+# The members of a manifest, its artifacts and their deltas that name a file of the version.
+_URL_MEMBERS = ("url", "schema_url", "signature_url", "datapackage_url")
 
 ArtifactKind = Literal["open-panel", "licensed"]
 
@@ -57,6 +60,7 @@ class Delta(msgspec.Struct, frozen=True):
 class Artifact(msgspec.Struct, frozen=True):
     """One Parquet file of a version.
 
+    ``url`` and ``schema_url`` are names of files beside the manifest; see ``absolute_urls``.
     ``sql_as_of`` has the placeholders ``{url}`` and ``{as_of}``; null if the file has only what
     is known now.
     """
@@ -112,6 +116,23 @@ def encode_manifest(manifest: Manifest) -> bytes:
 def decode_manifest(body: bytes) -> Manifest:
     """Decode a manifest."""
     return msgspec.json.decode(body, type=Manifest)
+
+
+def absolute_url(url: str, exports_url: str, data_version: str) -> str:
+    """Return where a file of a version is served; manifests once had absolute URLs themselves."""
+    return f"{exports_url}/{data_version}/{url.rpartition('/')[2]}"
+
+
+def absolute_urls(members: dict[str, Any], exports_url: str, data_version: str) -> dict[str, Any]:
+    """Return a part of a manifest, as JSON, with absolute URLs of the files it names."""
+    return {
+        name: absolute_url(value, exports_url, data_version)
+        if name in _URL_MEMBERS and isinstance(value, str)
+        else absolute_urls(value, exports_url, data_version)
+        if name == "delta" and value is not None
+        else value
+        for name, value in members.items()
+    }
 
 
 @dataclass(frozen=True)

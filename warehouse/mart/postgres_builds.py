@@ -40,6 +40,7 @@ BUILD_EXISTS_SQL = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
 MANIFEST_SQL = (
     "SELECT to_jsonb(builds)->>'manifest' FROM sankofa.builds AS builds WHERE data_version = %s"
 )
+BUILDS_SQL = "SELECT data_version FROM sankofa.builds"
 WITHDRAWN_SQL = "SELECT reason FROM sankofa.withdrawn WHERE data_version = %s"
 _SCHEMAS = """
 SELECT nspname FROM pg_namespace WHERE nspname ~ '^(build_[0-9]+_[0-9]+|file_[0-9a-f]{32})$'
@@ -84,7 +85,7 @@ class PostgresBuilds:
         """Return the data_version of every complete build, oldest first."""
         with self._connected() as sql:
             try:
-                rows = sql.execute("SELECT data_version FROM sankofa.builds").fetchall()
+                rows = sql.execute(BUILDS_SQL).fetchall()
             except psycopg.errors.UndefinedTable:
                 return []
         return sorted((str(name) for (name,) in rows), key=version_key)

@@ -8,7 +8,7 @@ sees the old build or the new one, never half of one.
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,14 +152,18 @@ def switch_pointer(folder: Path, name: str) -> None:
 
 def not_available(folder: Path, name: str) -> UnknownVersion:
     """Return the error for a pin to a build that is not there, with the reason if one is known."""
-    return UnknownVersion(unavailable(name, _withdrawals(folder).get(name)))
+    return unavailable(name, _withdrawals(folder).get(name), build_names(folder))
 
 
-def unavailable(name: str, reason: str | None) -> str:
-    """Return why a pinned build cannot be read."""
-    if reason is None:
-        return f"{name!r} is no longer available"
-    return f"{name!r} was withdrawn: {reason}. Ask again without it for the current data_version"
+def unavailable(name: str, reason: str | None, held: Sequence[str]) -> UnknownVersion:
+    """Return the error for a pin to a build that is not there, and the builds that are."""
+    # Nobody remembers the names of builds that were deleted in time.
+    message = (
+        f"{name!r} is not held: it was never published, or its build has been deleted"
+        if reason is None
+        else f"{name!r} was withdrawn: {reason}. Ask again without it for the current data_version"
+    )
+    return UnknownVersion(message, name, held)
 
 
 def _withdrawals(folder: Path) -> dict[str, str]:

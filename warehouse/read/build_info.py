@@ -1,8 +1,11 @@
 """What a build says about itself: its export manifest and its quality measurements."""
 
+from typing import Any
+
 import msgspec
 
-from warehouse.json_encoding import encode, encode_object
+from warehouse.exports.published import absolute_urls
+from warehouse.json_encoding import encode
 from warehouse.read.conditions import Key
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_page
@@ -11,8 +14,7 @@ from warehouse.read.rows import RowPage, equal, fetch_page
 EXPORT_MANIFEST_KEY = "export_manifest"
 
 _NULL_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ARTIFACTS = msgspec.json.Decoder(list[msgspec.Raw])
+_MEMBERS = msgspec.json.Decoder(dict[str, Any])
 
 
 def export_manifest(mart: Mart) -> bytes | None:
@@ -21,23 +23,25 @@ def export_manifest(mart: Mart) -> bytes | None:
     return None if manifest is None else manifest.encode()
 
 
-def export_body(build: Build) -> bytes:
+def export_body(build: Build, exports_url: str) -> bytes:
     """Return the manifest with count and licence notice, as the surfaces serve it.
 
-    Its artifacts are copied byte for byte. A build without exports has an empty list.
+    Its URLs are absolute, below ``exports_url``. A build without exports has an empty list.
     """
-    manifest = build.metadata.get(EXPORT_MANIFEST_KEY, "{}")
-    members = {name: bytes(value) for name, value in _MEMBERS.decode(manifest).items()}
-    artifacts = members.pop("artifacts", b"[]")
-    return encode_object(
+    version, manifest = build.data_version, build.metadata.get(EXPORT_MANIFEST_KEY, "{}")
+    members = absolute_urls(_MEMBERS.decode(manifest), exports_url, version)
+    artifacts = [
+        absolute_urls(artifact, exports_url, version) for artifact in members.pop("artifacts", [])
+    ]
+    return encode(
         {
-            "data_version": encode(build.data_version),
-            **dict.fromkeys(_NULL_MEMBERS, b"null"),
+            "data_version": version,
+            **dict.fromkeys(_NULL_MEMBERS),
             "artifacts": artifacts,
-            "failed": b"[]",
+            "failed": [],
             **members,
-            "count": encode(len(_ARTIFACTS.decode(artifacts))),
-            "_license": encode(build.notice),
+            "count": len(artifacts),
+            "_license": build.notice,
         }
     )
 

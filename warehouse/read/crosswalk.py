@@ -3,7 +3,6 @@
 Current identifiers only, in both directions.
 """
 
-import re
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -18,14 +17,6 @@ ID_TYPES: tuple[str, ...] = get_args(IdType)
 # All other types are the paid crosswalk.
 FREE_ID_TYPES = ("lei", "ticker")
 MAX_MATCHES = 20
-# The forms by which identifiers are told apart.
-_FORMS: dict[IdType, re.Pattern[str]] = {
-    "lei": re.compile(r"[A-Z0-9]{18}[0-9]{2}"),
-    "figi": re.compile(r"[A-Z]{2}G[A-Z0-9]{9}"),
-    "isin": re.compile(r"[A-Z]{2}[A-Z0-9]{9}[0-9]"),
-    "ticker": re.compile(r"[A-Z0-9]+:[^:]+"),
-    "cik": re.compile(r"[0-9]{1,10}"),
-}
 
 
 @dataclass(frozen=True)
@@ -146,12 +137,6 @@ def lookup(
     return Matches(page, len(ids) > 1)
 
 
-def type_of_identifier(id_value: str) -> IdType:
-    """Return the type of an identifier by its form; a number of no other form is of a register."""
-    text = id_value.strip().upper()
-    return next((kind for kind, form in _FORMS.items() if form.fullmatch(text)), "registry")
-
-
 def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
     """Return the ids of the organisations with an identifier."""
     where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
@@ -161,12 +146,12 @@ def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
 
 def _id_types(build: Build, owner: str) -> list[tuple[str]]:
     statement = "SELECT DISTINCT id_type FROM {table} WHERE organisation = ? ORDER BY id_type"
-    return build.rows("identifiers", statement, owner)
+    return build.rows("identifiers", statement, storable(owner))
 
 
 def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
     statement = "SELECT legal_name, jurisdiction FROM {table} WHERE service_id = ?"
-    rows = build.rows("entities", statement, service_id)
+    rows = build.rows("entities", statement, storable(service_id))
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 import msgspec
 import psycopg
 
+from warehouse.data_version import version_key
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.mart.postgres_builds import (
     BUILD_EXISTS_SQL,
+    BUILDS_SQL,
     CURRENT_BUILD_SQL,
     MANIFEST_SQL,
     WITHDRAWN_SQL,
@@ -98,7 +100,10 @@ class PostgresEngine:
         return FileReader(file.partition, f"{schema}.", query, "postgresql")
 
     def _not_available(self, data_version: str) -> UnknownVersion:
-        return UnknownVersion(unavailable(data_version, self._withdrawal(data_version)))
+        names = sorted(
+            (str(name) for (name,) in self._rows_or_none(BUILDS_SQL, ())), key=version_key
+        )
+        return unavailable(data_version, self._withdrawal(data_version), names)
 
     def _rows_or_none(self, statement: str, values: Sequence[object]) -> SqlRows:
         """Run the first query of a request; no rows if its table was never made."""

@@ -1,0 +1,75 @@
+"""The examples of the description can be sent to the build that is served, and return rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from falcon import testing
+
+from api.app import create_app
+from api.endpoints.declarations import ENDPOINTS
+from tests.helpers.contract_client import Contract
+from tests.helpers.rest_service import make_world
+from warehouse.keys.store import KeyStore
+from warehouse.read.mart import Mart
+
+KEYED = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
+
+
+def url_of(path: str, operation: dict[str, Any], values: dict[str, Any]) -> str:
+    """Return the URL of a request as the reference page writes it."""
+    places = {parameter.get("name"): parameter.get("in") for parameter in operation["parameters"]}
+    for name, value in values.items():
+        if places[name] == "path":
+            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+    query = urlencode({name: values[name] for name in values if places[name] == "query"})
+    return f"{path}?{query}" if query else path
+
+
+def rows_in(body: dict[str, Any]) -> list[Any]:
+    members = ("data", "observations", "identifiers", "artifacts")
+    return next(body[member] for member in members if member in body)
+
+
+@pytest.mark.parametrize("path", KEYED)
+def test_what_the_reference_page_sends_returns_rows_to_the_sandbox_key(
+    api: Contract, path: str
+) -> None:
+    operation = api.document["paths"][path]["get"]
+    answer = api.get(url_of(path, operation, operation.get("x-example", {})), "sample")
+    assert answer.status == 200, answer.raw
+    assert rows_in(answer.body)
+
+
+@pytest.mark.parametrize("path", KEYED)
+def test_all_examples_of_an_endpoint_can_be_sent_together_and_return_rows(
+    api: Contract, path: str
+) -> None:
+    operation = api.document["paths"][path]["get"]
+    values = {
+        parameter["name"]: parameter["example"]
+        for parameter in operation["parameters"]
+        if "example" in parameter
+    }
+    answer = api.get(url_of(path, operation, values), "sample")
+    assert answer.status == 200, answer.raw
+    assert rows_in(answer.body)
+
+
+def test_examples_follow_the_build_and_are_gone_with_it(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    mart = Mart(world.marts)
+    client = testing.TestClient(create_app(mart, KeyStore(world.keys)))
+    first = client.simulate_get("/openapi.json").json["paths"]
+    assert first["/v1/entities/{service_id}"]["get"]["x-example"]["service_id"].startswith("DC")
+    assert (
+        client.simulate_get("/openapi.json").content == client.simulate_get("/openapi.json").content
+    )
+    (world.marts / "current").rename(tmp_path / "away")
+    nothing = client.simulate_get("/openapi.json")
+    assert nothing.status_code == 200
+    assert "x-example" not in json.dumps(nothing.json)
+    (tmp_path / "away").rename(world.marts / "current")
+    assert client.simulate_get("/openapi.json").json["paths"] == first
