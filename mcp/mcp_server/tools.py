@@ -83,7 +83,7 @@ def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
 
 
 def _get_entity(context: ToolContext, arguments: Arguments) -> ToolRows:
-    return context.rows(_ENTITY, arguments)
+    return context.rows(_ENTITY, {**arguments, "limit": 1})
 
 
 def _read_entity(question: Question) -> ListRows:

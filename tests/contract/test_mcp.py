@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -18,7 +19,15 @@ from tests.helpers.mcp_service import MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXACT, EXAMPLES, Agents
 from warehouse.keys.store import KeyStore, create_key, revoke_key
 
-HINTS = {"server/discover", "tools/list", "resources/list", "resources/templates/list"}
+# What they tell is about the data, or is found by a source of its own.
+WITHOUT_SOURCE = ("get_quality_metrics", "describe_data", "resolve_identifier")
+HINTS = {
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+}
 
 
 def text(result: CallToolResult) -> str:
@@ -33,10 +42,14 @@ async def calls_every_tool(client: Client) -> None:
     assert set(tools) == set(EXAMPLES)
     for name, arguments in EXAMPLES.items():
         result = await client.call_tool(name, arguments)
-        assert not result.is_error and result.structured_content["count"] >= 1
-        assert json.loads(text(result)) == result.structured_content
-        for row in result.structured_content["data"]:
-            assert {"source_ref", "license_class"} <= set(row) or name == "get_quality_metrics"
+        assert not result.is_error, text(result)
+        content = result.structured_content
+        assert json.loads(text(result)) == content and "_license" in content
+        # Each row names its source, and each list without rows says why.
+        for row in content.get("data", ()):
+            names = {*row, *content.get("shared", {})}
+            assert "source" in names or name in WITHOUT_SOURCE
+        assert content.get("count", 1) or content["empty"]["detail"]
         refused = await client.call_tool(name, {"nothing": 1})
         assert refused.is_error and refused.structured_content["code"] == "parameter_unknown"
         jsonschema.validate(refused.structured_content, tools[name].output_schema or {})
@@ -157,13 +170,43 @@ def test_tools_are_described_for_a_model(agents: Agents) -> None:
         for tool in (await client.list_tools()).tools:
             hints = tool.annotations
             assert hints is not None and hints.read_only_hint and hints.idempotent_hint
-            assert tool.description and "null" in tool.description.lower()
+            assert tool.description and " Example: {" in tool.description
+            example = json.loads(tool.description.partition(" Example: ")[2])
+            jsonschema.validate(example, tool.input_schema)
             assert tool.input_schema["additionalProperties"] is False
             assert tool.output_schema is not None
             for property_item in tool.input_schema["properties"].values():
                 assert property_item["description"]
 
     asking(agents.server, agents.world.paid, work)
+
+
+def test_the_list_of_tools_is_small_and_its_patterns_are_plain(agents: Agents) -> None:
+    answer = post(agents.server, request("tools/list"), agents.world.paid)
+    assert len(json.dumps(answer.result["tools"], separators=(",", ":"))) < 25_000
+    # RE2 and Rust know neither look-around nor back references.
+    for found in re.findall(r'"pattern": "((?:[^"\\\\]|\\\\.)*)"', json.dumps(answer.result)):
+        assert "(?" not in found and not re.search(r"\\\\[1-9]", found), found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_prompt_can_be_had_with_its_arguments(agents: Agents, mode: str) -> None:
+    async def work(client: Client) -> None:
+        prompts = (await client.list_prompts()).prompts
+        assert {prompt.name for prompt in prompts} == {
+            "restatement_review",
+            "supplier_due_diligence",
+            "point_in_time_screen",
+        }
+        for prompt in prompts:
+            values = {argument.name: f"<{argument.name}>" for argument in prompt.arguments or ()}
+            (message,) = (await client.get_prompt(prompt.name, values)).messages
+            assert isinstance(message.content, TextContent)
+            assert all(value in message.content.text for value in values.values())
+            with pytest.raises(MCPError, match="needs"):
+                await client.get_prompt(prompt.name, {})
+
+    asking(agents.server, agents.world.paid, work, mode)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -17,6 +17,7 @@ from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World
 from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
@@ -26,6 +27,13 @@ LARGE, TOO_LARGE = 30_000, 60_000
 EXAMPLES: dict[str, dict[str, Any]] = {
     "search_entities": {"query": "Fictional"},
     "get_entity": {"service_id": "DCA1"},
+    "describe_data": {"section": "series"},
+    "resolve_identifier": {"id_type": "lei", "id_value": "213800AAAAAAAAAAAA01"},
+    "get_metrics": {"service_id": "DCA1"},
+    "screen_issuers": {"metric": "net_margin"},
+    "get_awards": {"country": "ZA"},
+    "get_signal": {"signal_key": "single-bid-rate"},
+    "check_claim": {"series": "FX.EUR.ZAR", "period": "2018", "value": 1},
     "get_fundamentals": {"service_id": "DCEXACT", "line_items": ["profit"]},
     "search_tenders": {"country": "ZA", "limit": 3},
     "get_macro": {"series": "FX.EUR.ZAR"},
@@ -54,7 +62,10 @@ def agents_at(root: Path) -> Iterator[Agents]:
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
-    many = [fact("1", item=f"item{n:03}", issuer="DCMANY") for n in range(200)]
+    many = [
+        fact("1", item=LINE_ITEMS[n % 40].name, issuer="DCMANY", year=2000 + n // 40)
+        for n in range(200)
+    ]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
     store = KeyStore(root / "keys.sqlite")
     world = World(root, sandbox(store), create_key(store, "professional"))
