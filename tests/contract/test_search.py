@@ -1,6 +1,7 @@
 """Search over REST and MCP: pages, filters and refusals."""
 
 import json
+from typing import Any
 
 from tests.helpers.contract_client import Contract
 from tests.helpers.mcp_service import call
@@ -18,7 +19,7 @@ def test_a_search_answers_with_rows_that_say_how_they_match(api: Contract) -> No
 
 def test_the_pages_of_a_search_have_every_row_once(api: Contract) -> None:
     whole = api.get("/v1/search?query=fictional&kind=organisation&limit=100")
-    rows, cursor = [], ""
+    rows, cursor = list[dict[str, Any]](), ""
     while cursor is not None:
         path = (
             f"/v1/search?query=fictional&kind=organisation&limit=7{cursor and '&cursor='}{cursor}"
