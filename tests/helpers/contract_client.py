@@ -24,6 +24,7 @@ REQUIRED_QUERY = {
     "/v1/shared/facts": "&entity_id=ZAF",
     "/v1/crosswalk": "&id_type=lei&id_value=2138002QX8KZTPLXS721",
     "/v1/screen": "&metric=net_margin",
+    "/v1/search": "&query=fictional",
 }
 JSON, PROBLEM = "application/json", "application/problem+json"
 

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from tests.helpers.paths import ROOT
-from warehouse.mart.file_labels import label_order
 from warehouse.mart.row_json import LATEST_DAY
 from warehouse.mart.sqlite_builds import manifest_file, read_manifest, single_file
 from warehouse.mart.tables import MART_TABLES, MartTable
+from warehouse.mart.words import words
 from warehouse.read.mart import Build, Mart
 from warehouse.steps.files import BuildManifest
 
@@ -52,9 +52,9 @@ def as_one_file(folder: Path, name: str) -> Path:
         about = {**build.metadata, "layout": "8"}
         into.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         for table in MART_TABLES:
-            if table.name != "screens":
+            if table.name not in ("screens", "search"):
                 _copy(build, table, into)
-        _insert(into, "names", build.query("SELECT * FROM names"), "folded, country, entity_row")
+        _insert(into, "names", _names(build), "folded, country, entity_row")
         _insert(into, "words", _words(build), "field, word, row_numbers")
         into.commit()
     manifest_file(folder, name).unlink()
@@ -95,17 +95,33 @@ def _packs(table: MartTable, rows: Sequence[tuple[object, ...]]) -> list[tuple[o
     return packs
 
 
-def _words(build: Build) -> list[tuple[object, ...]]:
-    """Return the words with the numbers that rows have in one table."""
-    words: dict[tuple[str, str], list[int]] = {}
-    for table in ("entities", "tender_releases"):
-        before = 0
-        for file in sorted(build.files(table), key=lambda file: label_order(file.label)):
-            for field, word, numbers in file.query("SELECT field, word, row_numbers FROM words"):
-                found = np.frombuffer(numbers, "<i4") + before
-                words.setdefault((field, word), []).extend(found.tolist())
-            before += file.query(f"SELECT count(*) FROM {table}")[0][0]
-    return [(*key, np.array(sorted(numbers), "<i4").tobytes()) for key, numbers in words.items()]
+def _names(build: Build) -> list[tuple[str, str, int]]:
+    """Return every name of every organisation, normalised, with the number of its row."""
+    names = set[tuple[str, str, int]]()
+    for number, country, row in build.query("SELECT row_number, country, row FROM entities"):
+        members = msgspec.json.decode(row)
+        for name in (members["legal_name"], *(members["other_names"] or ())):
+            if name is not None:
+                names.add((" ".join(words(name)), country, number))
+    return sorted(names)
+
+
+def _words(build: Build) -> list[tuple[str, str, bytes]]:
+    """Return each word of names, buyers and tenders with the numbers of its rows."""
+    texts = [("entity", name, number) for name, _, number in _names(build)]
+    latest = "SELECT row_number, row FROM tender_releases WHERE latest = 1"
+    for number, row in build.query(latest):
+        release = msgspec.json.decode(row)
+        tender = release["tender"] or {}
+        buyer = (release["buyer"] or {}).get("name") or ""
+        texts.append(("buyer", buyer, number))
+        title, description = (tender.get(name) or "" for name in ("title", "description"))
+        texts.append(("tender", f"{buyer} {title} {description[:400]}", number))
+    rows: dict[tuple[str, str], set[int]] = {}
+    for field, text, number in texts:
+        for word in words(text):
+            rows.setdefault((field, word), set()).add(number)
+    return [(*key, np.array(sorted(found), "<i4").tobytes()) for key, found in rows.items()]
 
 
 def _insert(

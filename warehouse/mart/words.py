@@ -50,7 +50,8 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _terms_of_token(token: str) -> tuple[str, ...]:
-    found = _TERM.findall(" ".join(words(token)))
+    # Twice: what is folded can contain what separates words, as "½" does.
+    found = _TERM.findall(" ".join(words(" ".join(words(token)))))
     return tuple(term[:_LONGEST_TERM] for term in found)
 
 

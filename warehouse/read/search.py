@@ -5,6 +5,7 @@ words; only if there is none of these, by names that are spelled much like the q
 its words. Rows that match equally well come in the order of the table.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -35,8 +36,8 @@ Match = Literal["identifier", "exact", "prefix", "words", "near"]
 Row = dict[str, Any]
 # Words that say which identifier follows.
 _LABELS = frozenset(("id", "isin", "lei", "mic", "ticker"))
-# A word with a digit and as many characters may be an identifier among other words.
-_SHORTEST_NUMBER = 6
+# An identifier among other words: with a digit, or an organisation's id.
+_NUMBER = re.compile(r"(?=\D*\d).{6,}|dc[a-z0-9]{8,}")
 # Words are near if they share this part of their trigrams, as "brewery" and "breweries".
 _NEAR = 0.45
 _SHORTEST_NEAR = 3
@@ -145,11 +146,7 @@ def _conditions(file: FileReader, query: str) -> Iterator[tuple[Match, Condition
 def _identifier_keys(query: str) -> list[str]:
     """Return the identifiers that a query may be, or contain."""
     words = terms(query)
-    numbers = [
-        word
-        for word in words
-        if len(word) >= _SHORTEST_NUMBER and any(char.isdigit() for char in word)
-    ]
+    numbers = [word for word in words if _NUMBER.fullmatch(word)]
     unlabelled = " ".join(word for word in words if word not in _LABELS)
     keys = dict.fromkeys((identifier_key(query), identifier_key(unlabelled), *numbers))
     return [key for key in keys if key]

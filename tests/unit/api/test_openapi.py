@@ -38,6 +38,7 @@ LISTED = {
     "/v1/signals/procurement-demand": (401, 402, 429, 503),
     "/v1/signals/{signal_key}": (400, 401, 404, 429, 503),
     "/v1/quality-metrics/{sku}": (401, 404, 429, 503),
+    "/v1/search": (400, 401, 402, 429, 503),
     "/v1/export": (401, 429, 503),
     "/v1/status": (503,),
     "/health": (),

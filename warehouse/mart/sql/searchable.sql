@@ -44,11 +44,11 @@ organisations AS (
             list_concat(
                 coalesce(CAST(entity.other_names AS VARCHAR[]), []), coalesce(buyer_names.names, [])
             ),
-            lambda other: other IS NOT NULL AND other IS DISTINCT FROM entity.legal_name
+            LAMBDA other: other IS NOT NULL AND other IS DISTINCT FROM entity.legal_name
         )) AS unordered_names,
         CAST(NULL AS VARCHAR) AS description, [entity.country] AS places, entity.jurisdiction,
         list_distinct(list_transform(
-            entity.listings, lambda listing: concat(listing.mic, ':', listing.ticker)
+            entity.listings, LAMBDA listing: concat(listing.mic, ':', listing.ticker)
         )) AS tickers,
         entity.datasets,
         list_concat(
@@ -112,10 +112,14 @@ everything AS (
         * EXCLUDE (unordered_names, tickers), list_sort(unordered_names) AS other_names,
         list_sort(tickers) AS listings
     FROM organisations
-    UNION ALL BY NAME SELECT * FROM series
-    UNION ALL BY NAME SELECT * FROM indicators
-    UNION ALL BY NAME SELECT * FROM panels
-    UNION ALL BY NAME SELECT * FROM unresolved_buyers
+    UNION ALL BY NAME
+    SELECT * FROM series
+    UNION ALL BY NAME
+    SELECT * FROM indicators
+    UNION ALL BY NAME
+    SELECT * FROM panels
+    UNION ALL BY NAME
+    SELECT * FROM unresolved_buyers
 ),
 
 placed AS (
