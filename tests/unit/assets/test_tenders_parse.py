@@ -49,7 +49,8 @@ RECORD = {"ocid": "ocds-a-1", "releases": [BASE], "compiledRelease": BASE | {"id
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (BASE, [""]),
+        (BASE, ["line 1"]),
+        (b"\n\n" + json.dumps(BASE).encode() + b"\n", ["line 3"]),
         ({"releases": [BASE, BASE]}, ["/releases/0", "/releases/1"]),
         ([{"releases": [BASE]}, BASE], ["/0/releases/0", "/1"]),
         ({"records": [RECORD]}, ["/records/0/releases/0"]),
@@ -61,9 +62,9 @@ RECORD = {"ocid": "ocds-a-1", "releases": [BASE], "compiledRelease": BASE | {"id
         ({"releasePackage": {"releases": [BASE]}}, ["/releasePackage/releases/0"]),
         (json.dumps(BASE).encode() + b"\n\n" + json.dumps(BASE).encode(), ["line 1", "line 3"]),
         (json.dumps(BASE, indent=1).encode() * 2, ["line 1", "line 5"]),
-        (gzip.compress(json.dumps(BASE).encode(), mtime=0), [""]),
-        (b"\xef\xbb\xbf" + json.dumps(BASE).encode(), [""]),
-        (json.dumps(BASE).encode("utf-16"), [""]),
+        (gzip.compress(json.dumps(BASE).encode(), mtime=0), ["line 1"]),
+        (b"\xef\xbb\xbf" + json.dumps(BASE).encode(), ["line 1"]),
+        (json.dumps(BASE).encode("utf-16"), ["line 1"]),
     ],
 )
 def test_a_release_is_found_in_any_wrapping(body: Any, expected: list[str]) -> None:
