@@ -144,6 +144,23 @@ def test_a_release_is_available_from_its_date_but_never_later_than_we_read_it(
     assert (row["released_on"], row["available_at"]) == (released_on, available_at)
 
 
+@pytest.mark.parametrize(
+    ("released", "released_at"),
+    [
+        ("2019-11-25T17:20:38.1197059Z", "2019-11-25T17:20:38.1197059Z"),
+        ("2026-05-19T01:49:07+03:00", "2026-05-19T01:49:07+03:00"),
+        ("2026-05-19", "2026-05-19"),
+        ("0001-01-01T00:00:00Z", None),
+        ("call Mr Dlamini on 082 555 0101", None),
+        (20260519, None),
+    ],
+)
+def test_the_time_of_a_release_is_kept_as_it_is_written(
+    released: object, released_at: str | None
+) -> None:
+    assert release_row({"date": released}, "ke-ppip")["released_at"] == released_at
+
+
 def test_a_wrong_time_zone_does_not_move_the_day() -> None:
     assert release_row({"date": "2026-08-14T00:30:00+02:00"})["released_on"] == date(2026, 8, 14)
     assert release_row({"date": "2026-08-14T00:30:00+02:00"}, "ke-ppip")["released_on"].day == 13
