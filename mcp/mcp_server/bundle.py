@@ -35,13 +35,12 @@ def manifest() -> dict[str, Any]:
             "entry_point": _ENTRY_POINT,
             "mcp_config": {
                 "command": "python3",
-                "args": [f"${{__dirname}}/{_ENTRY_POINT}"],
-                "env": {
-                    "SANKOFA_URL": "${user_config.url}",
-                    "SANKOFA_API_KEY": "${user_config.api_key}",
-                    "SANKOFA_HOME": "${user_config.home}",
-                    "SANKOFA_COMMAND": "${user_config.command}",
-                },
+                "args": [
+                    f"${{__dirname}}/{_ENTRY_POINT}",
+                    *("--url=${user_config.url}", "--home=${user_config.home}"),
+                    "--command=${user_config.command}",
+                ],
+                "env": {"SANKOFA_API_KEY": "${user_config.api_key}"},
                 "platform_overrides": {"win32": {"command": "python"}},
             },
         },

@@ -2,12 +2,13 @@
 
 It is the program of the bundle (``bundle.py``) and runs on any Python, without a package:
 
-- ``SANKOFA_URL`` is the address of a server such as https://mcp.example.com/mcp; every message is
-  posted there with the key in ``SANKOFA_API_KEY``.
-- With ``SANKOFA_HOME`` it becomes ``sankofa mcp --stdio`` on that folder instead;
-  ``SANKOFA_COMMAND`` is the path of the command.
+- ``--url`` is the address of a server such as https://mcp.example.com/mcp; every message is posted
+  there with the key in ``SANKOFA_API_KEY``.
+- With ``--home`` it becomes ``sankofa mcp --stdio`` on that folder instead; ``--command`` is the
+  path of the command.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -89,21 +90,24 @@ class Bridge:
 
 
 def main() -> None:
-    """Serve on stdin and stdout, as the environment says."""
-    url, home = _setting("SANKOFA_URL"), _setting("SANKOFA_HOME")
-    key = _setting("SANKOFA_API_KEY")
-    if home:
-        command = _setting("SANKOFA_COMMAND") or "sankofa"
+    """Serve on stdin and stdout."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("--url", "--home", "--command"):
+        parser.add_argument(name, type=_filled_in, default="")
+    options = parser.parse_args()
+    if options.home:
+        os.environ["SANKOFA_HOME"] = options.home
+        command = options.command or "sankofa"
         os.execvp(command, [command, "mcp", "--stdio"])  # noqa: S606
-    if not url.startswith(("https://", "http://")) or not key:
-        sys.exit("set SANKOFA_URL to the address of the MCP server, and SANKOFA_API_KEY")
-    Bridge(url, key, sys.stdout).run(sys.stdin)
+    key = _filled_in(os.environ.get("SANKOFA_API_KEY", ""))
+    if not options.url.startswith(("https://", "http://")) or not key:
+        sys.exit("give the address of the MCP server as --url, and the key in SANKOFA_API_KEY")
+    Bridge(options.url, key, sys.stdout).run(sys.stdin)
 
 
-def _setting(name: str) -> str:
+def _filled_in(value: str) -> str:
     """Return a setting; a host may leave the placeholder of one that its user did not fill in."""
-    value = os.environ.get(name, "").strip()
-    return "" if value.startswith("${") else value
+    return "" if value.startswith("${") else value.strip()
 
 
 def _words(body: str, status: int) -> str | dict[str, Any]:

@@ -171,14 +171,12 @@ def test_the_program_of_the_bundle_reaches_a_server_without_any_package(
     agents: Agents, mode: str
 ) -> None:
     async def ask(key: str) -> Any:
-        environment = {
-            "SANKOFA_URL": f"{agents.server.address}/mcp",
-            "SANKOFA_API_KEY": key,
-            "SANKOFA_HOME": "${user_config.home}",
-        }
+        url = f"--url={agents.server.address}/mcp"
         # -I and -S: nothing but the standard library.
-        arguments = ["-I", "-S", stdio_bridge.__file__]
-        program = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+        arguments = ["-I", "-S", stdio_bridge.__file__, url, "--home=${user_config.home}"]
+        program = StdioServerParameters(
+            command=sys.executable, args=arguments, env={"SANKOFA_API_KEY": key}
+        )
         async with Client(stdio_client(program), mode=mode) as client:
             tools = await client.list_tools()
             rows = await client.call_tool("get_entity", {"service_id": "DCA1"})
