@@ -7,7 +7,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 # Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast bench check lock clean
+.PHONY: run test test-fast bench check mcpb lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
@@ -31,6 +31,10 @@ check: $(STAMP)
 ## bench: timings, as ratios within one run
 bench: $(STAMP)
 	@$(BIN)/python -m tests.bench
+
+## mcpb: the MCP bundle that desktop clients install
+mcpb: $(STAMP)
+	@$(BIN)/python -m mcp_server.bundle dist/sankofa.mcpb
 
 ## lock: pin every dependency with its hashes
 lock: $(STAMP)

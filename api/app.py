@@ -75,7 +75,7 @@ def create_app(
     declared_resources: tuple[Any, ...] = (
         HealthResource(),
         StatusResource(mart, stores),
-        OpenApiResource(mart),
+        OpenApiResource(mart, mcp_url),
         EntityResource(mart),
         ExportManifestResource(mart),
         UsageResource(mart),
@@ -88,7 +88,7 @@ def create_app(
     sandbox_key = SandboxKey(lambda: usable_sandbox_key(keys))
     routes: dict[str, object] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
-        **page_routes(sandbox_key, site=docs is not None),
+        **page_routes(sandbox_key, docs is not None, mcp_url),
         **({} if exports is None else file_routes(exports)),
         **({} if docs is None else site_routes(SiteFiles(docs), mart, sandbox_key, mcp_url)),
     }

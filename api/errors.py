@@ -5,7 +5,14 @@ import logging
 import falcon
 
 from api.cors import ALLOW
-from warehouse.contract.problems import Problem, internal_error, problem_for_error, problem_members
+from warehouse.contract.problems import (
+    CHALLENGE,
+    Problem,
+    internal_error,
+    no_oauth,
+    problem_for_error,
+    problem_members,
+)
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
 
@@ -47,7 +54,7 @@ def send_problem(
     )
     # RFC 9110 requires WWW-Authenticate with 401 and Allow with 405.
     if status == 401:
-        resp.set_header("WWW-Authenticate", 'Bearer realm="sankofa"')
+        resp.set_header("WWW-Authenticate", CHALLENGE)
     if "upgrade_url" in members:
         resp.set_header("X-Upgrade-URL", upgrade_url)
     if "retry_after" in members:
@@ -62,6 +69,8 @@ def send_problem(
 
 def _problem_of_http_error(error: falcon.HTTPError, req: falcon.Request) -> Problem:
     if error.status_code == 404:
+        if (problem := no_oauth(req.path)) is not None:
+            return problem
         return Problem("not_found", f"No such path: {req.path[:200]}; see /docs.")
     if error.status_code == 405:
         return Problem("method_not_allowed", f"{req.method} is not allowed here.")

@@ -6,6 +6,7 @@ from typing import Any
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.examples import shortest_request
 from warehouse.contract import API_VERSION
+from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
 from warehouse.contract.body_schemas import (
     BODY_SCHEMAS,
     MANIFEST_SCHEMAS,
@@ -77,13 +78,16 @@ _STATUS_DESCRIPTIONS = {
 
 
 def openapi_document(
-    endpoints: Sequence[Endpoint], examples: Mapping[str, Example] | None = None
+    endpoints: Sequence[Endpoint],
+    examples: Mapping[str, Example] | None = None,
+    mcp_url: str = "",
 ) -> dict[str, Any]:
     """Return the OpenAPI document of some endpoints.
 
     ``examples`` are parameters by the name of an endpoint, in place of those that are declared.
     """
     of = examples or {}
+    mcp = {"x-mcp": {"url": f"{mcp_url}{MCP_PATH}", "server_card": f"{mcp_url}{CARD_PATH}"}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -92,6 +96,7 @@ def openapi_document(
             "summary": "What was knowable on any past day.",
             "description": _DESCRIPTION,
         },
+        **(mcp if mcp_url else {}),
         # Relative, so that one document is right at every public URL.
         "servers": [{"url": "/"}],
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],

@@ -49,6 +49,24 @@ def markdown_page(markdown: str, title: str, navigation: str = "") -> str:
     )
 
 
+def send_markdown(
+    req: falcon.Request, resp: falcon.Response, markdown: str, title: str, navigation: str
+) -> None:
+    """Send a page: HTML to a browser, else Markdown."""
+    resp.append_header("Vary", "Accept")
+    # Browsers name text/html; programs mostly send */* and get the Markdown.
+    if "text/html" in req.accept:
+        send_page(resp, markdown_page(markdown, title, navigation))
+    else:
+        resp.text, resp.content_type = markdown, "text/markdown; charset=utf-8"
+
+
+def send_page(resp: falcon.Response, page: str) -> None:
+    """Send an HTML page."""
+    resp.text, resp.content_type = page, "text/html; charset=utf-8"
+    set_security_headers(resp)
+
+
 def set_security_headers(resp: falcon.Response) -> None:
     """Let a page load only what we serve, and send no Referer to anyone."""
     resp.set_header("Content-Security-Policy", _SAME_ORIGIN_ONLY)

@@ -9,16 +9,17 @@ import falcon
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from api.resources.html import markdown_page, navigation_html, set_security_headers
+from api.resources.agents import MCP_PAGE, agent_routes, mcp_url_for
+from api.resources.html import navigation_html, send_markdown, send_page, set_security_headers
 from api.resources.site_files import SiteFiles
+from warehouse.contract.agent_discovery import WELL_KNOWN_CARD
 from warehouse.contract.problems import PROBLEMS, Problem
 from warehouse.json_encoding import encode
 from warehouse.methodology.pages import REFS, SLUGS, methodology_page
-from warehouse.reached_urls import as_reached
 from warehouse.read.mart import Mart
 
 _STATIC = Path(__file__).parents[1] / "static"
-_HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
+_HTML = "text/html; charset=utf-8"
 _PLAIN = "text/plain; charset=utf-8"
 _LLMS_HEAD = """\
 # Sankofa
@@ -48,18 +49,21 @@ _SITE_TYPES = {
 }
 
 
-def page_routes(sandbox_key: Callable[[], str], site: bool = False) -> dict[str, object]:
+def page_routes(
+    sandbox_key: Callable[[], str], site: bool = False, mcp_url: str = ""
+) -> dict[str, object]:
     """Return the routes of the API's own pages; ``site`` links to the pages of the build."""
     navigation = navigation_html(site)
     return {
-        "/docs": ReferencePageResource(sandbox_key, navigation),
+        "/docs": ReferencePageResource(sandbox_key, navigation, mcp_url),
         "/docs/docs.js": StaticFileResource("docs.js", "text/javascript; charset=utf-8"),
         "/docs/docs.css": StaticFileResource("docs.css", "text/css; charset=utf-8"),
         "/docs/icon.svg": StaticFileResource("icon.svg", "image/svg+xml"),
         "/methodology": MethodologyIndexResource(navigation),
         "/methodology/{set_name}/{slug}": MethodologyResource(navigation),
         "/problems/{code}": ProblemPageResource(),
-        "/llms.txt": LlmsTxtResource(),
+        "/llms.txt": LlmsTxtResource(mcp_url),
+        **agent_routes(sandbox_key, mcp_url, navigation),
     }
 
 
@@ -83,14 +87,15 @@ class ReferencePageResource:
 
     open = True
 
-    def __init__(self, sandbox_key: Callable[[], str], navigation: str) -> None:
+    def __init__(self, sandbox_key: Callable[[], str], navigation: str, mcp_url: str) -> None:
         template = (_STATIC / "docs.html").read_text("utf-8")
-        self._page = template.replace("{navigation}", navigation)
+        mcp = f' · <a href="{MCP_PAGE}">Connect an agent (MCP)</a>' if mcp_url else ""
+        self._page = template.replace("{navigation}", navigation).replace("{mcp}", mcp)
         self._sandbox_key = sandbox_key
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the page with the sandbox key, if there is one, filled in."""
-        _send_page(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox_key())))
+        send_page(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox_key())))
 
     on_head = on_get
 
@@ -123,7 +128,7 @@ class MethodologyIndexResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the list."""
         lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in REFS)
-        _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._navigation)
+        send_markdown(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._navigation)
 
     on_head = on_get
 
@@ -142,7 +147,7 @@ class MethodologyResource:
         if page is None:
             name = f"{set_name[:64]}/{slug[:64]}"
             raise Problem("not_found", f"No methodology page {name}; see /methodology.")
-        _negotiate(req, resp, page, f"{set_name}/{slug}", self._navigation)
+        send_markdown(req, resp, page, f"{set_name}/{slug}", self._navigation)
 
     on_head = on_get
 
@@ -168,9 +173,12 @@ class LlmsTxtResource:
 
     open = True
 
+    def __init__(self, mcp_url: str) -> None:
+        self._mcp_url = mcp_url
+
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the text with absolute URLs of the requested host."""
-        resp.text = llms_text(req.context.base_url)
+        resp.text = llms_text(req.context.base_url, mcp_url_for(req, self._mcp_url))
         resp.content_type = _PLAIN
 
     on_head = on_get
@@ -202,7 +210,7 @@ class SitePageResource:
 
         Its script would fill them in too, but not for a reader without scripts.
         """
-        mcp_url = as_reached(self._mcp_url, req.env.get("HTTP_HOST"))
+        mcp_url = mcp_url_for(req, self._mcp_url)
         urls = {b"api": req.context.base_url, b"mcp": mcp_url}
 
         def fill(span: re.Match[bytes]) -> bytes:
@@ -243,15 +251,21 @@ class SiteConfigResource:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the URLs and the sandbox key, which is empty while the key store is down."""
-        mcp_url = as_reached(self._mcp_url, req.env.get("HTTP_HOST"))
+        mcp_url = mcp_url_for(req, self._mcp_url)
         resp.data = encode({"api": "", "mcp": mcp_url, "sandbox_key": self._sandbox_key()})
         resp.content_type = "application/json"
 
     on_head = on_get
 
 
-def llms_text(base_url: str) -> str:
+def llms_text(base_url: str, mcp_url: str = "") -> str:
     """Return llms.txt, written from the declarations, with absolute URLs."""
+    mcp = (
+        "## MCP\n",
+        f"- [How to connect]({base_url}{MCP_PAGE}): the same data as tools, at {mcp_url}/mcp "
+        "(streamable HTTP, header `X-API-Key`, no OAuth)",
+        f"- [Server card]({base_url}{WELL_KNOWN_CARD})\n",
+    )
     methodology = [
         f"- [{name}/{slug}]({base_url}/methodology/{name}/{slug})"
         for name, slugs in SLUGS.items()
@@ -259,6 +273,7 @@ def llms_text(base_url: str) -> str:
     ]
     parts = (
         _LLMS_HEAD,
+        *(mcp if mcp_url else ()),
         "## Endpoints\n",
         *(_endpoint_line(base_url, endpoint) for endpoint in ENDPOINTS),
         "\n## Reference\n",
@@ -276,19 +291,3 @@ def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
     names = ", ".join(parameter.name for parameter in endpoint.parameters)
     parameters = f" Parameters: {names}." if names else ""
     return f"- [GET {endpoint.path}]({base_url}{endpoint.path}): {endpoint.summary}.{parameters}"
-
-
-def _negotiate(
-    req: falcon.Request, resp: falcon.Response, markdown: str, title: str, navigation: str
-) -> None:
-    resp.append_header("Vary", "Accept")
-    # Browsers name text/html; programs mostly send */* and get the Markdown.
-    if "text/html" in req.accept:
-        _send_page(resp, markdown_page(markdown, title, navigation))
-    else:
-        resp.text, resp.content_type = markdown, _MARKDOWN
-
-
-def _send_page(resp: falcon.Response, page: str) -> None:
-    resp.text, resp.content_type = page, _HTML
-    set_security_headers(resp)

@@ -14,6 +14,7 @@ from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_without_rows
+from api.resources.agents import mcp_url_for
 from warehouse.contract import API_VERSION
 from warehouse.contract.problems import RETRY_AFTER_SECONDS
 from warehouse.errors import SankofaError
@@ -84,28 +85,28 @@ class OpenApiResource:
     endpoint = declarations.OPENAPI
     open = not endpoint.needs_key
 
-    def __init__(self, mart: Mart) -> None:
-        self._mart = mart
-        # The document of one version, the current one; None while nothing can be read.
-        self._written: tuple[str | None, bytes] = ("", b"")
+    def __init__(self, mart: Mart, mcp_url: str = "") -> None:
+        self._mart, self._mcp_url = mart, mcp_url
+        # The last document, and what it was written for.
+        self._written: tuple[object, bytes] = (None, b"")
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the document."""
         read_parameters(req, self.endpoint)
-        resp.data = self._document()
+        resp.data = self._document(mcp_url_for(req, self._mcp_url))
         resp.content_type = falcon.MEDIA_JSON
 
     on_head = on_get
 
-    def _document(self) -> bytes:
+    def _document(self, mcp_url: str) -> bytes:
         data_version = None
         with suppress(SankofaError):
             data_version = self._mart.build().data_version
-        version, body = self._written
-        if version != data_version:
+        written_for, body = self._written
+        if written_for != (data_version, mcp_url):
             examples = examples_in(self._mart) if data_version is not None else {}
-            body = encode(openapi_document(declarations.ENDPOINTS, examples))
-            self._written = data_version, body
+            body = encode(openapi_document(declarations.ENDPOINTS, examples, mcp_url))
+            self._written = (data_version, mcp_url), body
         return body
 
 

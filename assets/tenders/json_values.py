@@ -31,11 +31,15 @@ DECODE_ERRORS = (ValueError, ArithmeticError, RecursionError)
 
 @dataclass(frozen=True)
 class JsonValue:
-    """One JSON value; ``damaged`` if its text may contain undecodable bytes."""
+    """One JSON value; ``damaged`` if its text may contain undecodable bytes.
+
+    ``location`` is empty if it is the whole body; ``line`` is where it begins then.
+    """
 
     location: str
     value: Any
     damaged: bool = False
+    line: int = 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def json_values(body: bytes, decode: Decode = decode_json) -> Iterator[JsonValue
         yield Unreadable("", "the body is empty")
         return
     try:
-        yield JsonValue("", decode(text))
+        yield JsonValue("", decode(text), line=1 + text.count("\n", 0, _space(text, 0)))
     except DECODE_ERRORS:
         yield from read_concatenated(text, decode)
 

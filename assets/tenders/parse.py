@@ -96,6 +96,7 @@ class ReleaseReader:
             "ocid": ocid,
             "release_id": release_id,
             "released_on": released_on,
+            "released_at": None if released_on is None else release.date,
             "tag": self._tag(release.tag),
             "category": tender.mainProcurementCategory,
             "tender_status": tender.status,

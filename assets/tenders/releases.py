@@ -70,8 +70,11 @@ def releases_in_json(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
     for value in json_values(body, decode_release_or_value):
         if isinstance(value, Unreadable):
             yield value
-        else:
-            yield from releases_in_value(value)
+            continue
+        for item in releases_in_value(value):
+            # A release that is the whole body is located as in JSON Lines, which may be one line.
+            is_whole = isinstance(item, LocatedRelease) and not item.location
+            yield replace(item, location=f"line {value.line}") if is_whole else item
 
 
 def releases_in_zip(body: IO[bytes], read: ReadMember) -> Iterator[LocatedRelease | Unreadable]:

@@ -17,9 +17,20 @@ from starlette.types import Message, Receive, Scope, Send
 from mcp_server.exchange import Exchange
 from mcp_server.response import Peek, ResponseWriter, write_log
 from mcp_server.service import SCOPE_KEY, Call, Service
+from warehouse.contract.agent_discovery import (
+    CARD_PATH,
+    CARD_TYPE,
+    CATALOG_TYPE,
+    WELL_KNOWN_CARD,
+    WELL_KNOWN_CATALOG,
+    ai_catalog,
+    server_card,
+)
 from warehouse.contract.limits import key_from_headers
-from warehouse.contract.problems import Problem, check_data_version
+from warehouse.contract.problems import Problem, check_data_version, no_oauth
+from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
+from warehouse.reached_urls import valid_host
 
 MAX_BODY_BYTES = 65_536
 _BODY_SECONDS = 20.0
@@ -30,6 +41,14 @@ _PARSE_ERROR_BODY = (
     .model_dump_json(by_alias=True, exclude_unset=True)
     .encode()
 )
+
+# What a client may read before it connects, without a key and from any web page.
+_DOCUMENTS: Mapping[str, tuple[Callable[[str], object], str]] = {
+    CARD_PATH: (server_card, CARD_TYPE),
+    WELL_KNOWN_CARD: (server_card, CARD_TYPE),
+    WELL_KNOWN_CATALOG: (ai_catalog, CATALOG_TYPE),
+}
+_PUBLIC = {"access_control_allow_origin": "*", "cache_control": "public, max-age=3600"}
 
 _PEEK = msgspec.json.Decoder(Peek)
 
@@ -48,9 +67,10 @@ class Guard:
         service: Service,
         path: str,
         blocking: bool,
+        base_url: str | None = None,
     ) -> None:
         self._sessions, self._exchange, self._service = sessions, exchange, service
-        self._path, self._blocking = path, blocking
+        self._path, self._blocking, self._base_url = path, blocking, base_url
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or run the lifespan of the app."""
@@ -79,6 +99,13 @@ class Guard:
         if scope["path"] == "/health" and scope["method"] in ("GET", "HEAD"):
             await writer.write(200, b'{"status":"ok"}', "application/json")
             return
+        if scope["method"] in ("GET", "HEAD") and scope["path"] in _DOCUMENTS:
+            make, media_type = _DOCUMENTS[scope["path"]]
+            body = encode(make(self._server_url(scope, headers)))
+            await writer.write(200, body, media_type, **_PUBLIC)
+            return
+        if (problem := no_oauth(scope["path"])) is not None:
+            raise problem
         if scope["path"] != self._path:
             detail = f"There is nothing at {scope['path'][:200]}; MCP is at {self._path}."
             raise Problem("not_found", detail)
@@ -111,6 +138,11 @@ class Guard:
             await writer.respond(*response)
             return
         await self._sessions.handle_request(scope, _replay(body, receive), writer.forward)
+
+    def _server_url(self, scope: Scope, headers: Mapping[str, str]) -> str:
+        """Return the URL of this server: the configured one, else the one that was asked."""
+        host = valid_host(headers.get("host")) or "localhost"
+        return self._base_url or f"{scope.get('scheme', 'http')}://{host}"
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

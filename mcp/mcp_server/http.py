@@ -15,6 +15,7 @@ from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
 from mcp_server.guard import MAX_BODY_BYTES, Guard
 from mcp_server.service import EXPORTS_URL, Service
+from warehouse.contract.agent_discovery import MCP_PATH
 from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore
@@ -23,7 +24,6 @@ from warehouse.redis import SCHEMES
 from warehouse.tiers import configured_tiers
 from warehouse.usage.store import Usage
 
-PATH = "/mcp"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _EXPOSED_HEADERS = (
     "X-Request-Id",
@@ -77,7 +77,9 @@ def guarded(server: Server[Any], service: Service, options: Options) -> ASGIApp:
     is_remote = any(
         store_url.startswith(SCHEMES) for store_url in (options.keys, options.usage or "")
     )
-    app: ASGIApp = Guard(sessions, Exchange(server, checked), service, PATH, blocking=is_remote)
+    base_url = options.bases[0].rstrip("/") if options.bases else None
+    exchange = Exchange(server, checked)
+    app: ASGIApp = Guard(sessions, exchange, service, MCP_PATH, is_remote, base_url)
     if not options.origins:
         return app
     # Preflight requests carry no key, so CORS is outside the guard.

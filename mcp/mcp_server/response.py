@@ -11,7 +11,7 @@ from starlette.types import Message, Scope, Send
 from mcp_server.service import REFUSED_CODE, Call, Service
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import rate_limit_headers
-from warehouse.contract.problems import Problem, is_solved_by_upgrade
+from warehouse.contract.problems import CHALLENGE, Problem, is_solved_by_upgrade
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
 
@@ -74,14 +74,15 @@ class ResponseWriter:
         await self._settle(self.call)
         headers = {}
         if status == 401:
-            headers["www_authenticate"] = 'Bearer realm="sankofa"'
+            headers["www_authenticate"] = CHALLENGE
         if status == 405:
             headers["allow"] = "POST"
         if is_solved_by_upgrade(problem):
             headers["x_upgrade_url"] = self._service.upgrade_url
         if "retry_after" in problem.members:
             headers["retry_after"] = str(problem.members["retry_after"])
-        if self.message.id is None:
+        # A client that sent no key shows its user an error of the protocol, and no other body.
+        if self.message.id is None and status != 401:
             return await self.write(status, body, "application/problem+json", **headers)
         error = {"code": REFUSED_CODE, "message": problem.detail, "data": msgspec.Raw(body)}
         payload = encode({"jsonrpc": "2.0", "id": self.message.id, "error": error})

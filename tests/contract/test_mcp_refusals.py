@@ -105,6 +105,13 @@ def test_other_peoples_cursors_are_refused(agents: Agents) -> None:
         assert result["isError"] and result["structuredContent"]["parameter"] == "cursor"
 
 
+def test_a_limit_of_any_length_is_above_the_ceiling(agents: Agents) -> None:
+    arguments = {"service_id": "DCA1", "limit": 10**30}
+    result = call(agents.server, agents.world.paid, "get_fundamentals", arguments).result
+    assert result["isError"] and result["structuredContent"]["code"] == "limit_above_ceiling"
+    assert result["structuredContent"]["received"] == str(10**30)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("headers", "code"),
@@ -116,15 +123,16 @@ def test_other_peoples_cursors_are_refused(agents: Agents) -> None:
         ({"X_API_Key": "schlüssel"}, "key_invalid"),
     ],
 )
-def test_without_a_key_nothing_of_the_protocol_is_said(
+def test_without_a_key_nothing_but_the_refusal_is_said(
     agents: Agents, mode: str, headers: dict[str, str], code: str
 ) -> None:
     sent = {name: value.encode("latin-1") for name, value in headers.items()}
     answer = call(agents.server, None, "get_entity", {"service_id": "DCA1"}, mode, **sent)  # type: ignore[arg-type]
-    assert answer.status == 401 and answer.json()["code"] == code
-    assert answer.headers["Content-Type"] == "application/problem+json"
-    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-    assert "jsonrpc" not in answer.json()
+    error = answer.json()["error"]
+    assert answer.status == 401 and error["data"]["code"] == code
+    assert (answer.json()["id"], error["message"]) == (None, error["data"]["detail"])
+    assert "X-API-Key" in error["message"]
+    assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="sankofa", header="X-API-Key"'
 
 
 def test_a_bearer_is_as_good_as_the_header(agents: Agents) -> None:
@@ -141,12 +149,12 @@ def test_a_key_that_is_revoked_in_the_middle_of_a_session_is_refused(agents: Age
         revoke_key(store, key[:12])
         # A server may use what it read of a key for a second, and not longer.
         time.sleep(1)
-        with pytest.raises(Exception, match="error response"):
+        with pytest.raises(Exception, match="This API key is unknown"):
             await client.call_tool("get_entity", {"service_id": "DCA1"})
 
     for mode in MODES[:1]:
         asking(agents.server, key, work, mode)
-    assert post(agents.server, TOOL_LIST, key).json()["code"] == "key_invalid"
+    assert post(agents.server, TOOL_LIST, key).json()["error"]["data"]["code"] == "key_invalid"
 
 
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 100_000_000])

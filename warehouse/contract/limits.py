@@ -19,10 +19,12 @@ def key_from_headers(api_key: str | None, authorization: str | None) -> str | No
 def authenticate(store: KeyStore, sent: str | None) -> Key:
     """Return the key that was sent; refuse a missing or unknown one."""
     if not sent:
-        raise Problem("key_missing", "Send your API key in the header X-API-Key.")
+        detail = "Send your API key in the header X-API-Key, or as Authorization: Bearer KEY."
+        raise Problem("key_missing", detail)
     key = find_key(store, sent)
     if key is None:
-        raise Problem("key_invalid", "This API key is unknown.")
+        detail = "This API key is unknown. Check what you send in X-API-Key or Authorization."
+        raise Problem("key_invalid", detail)
     return key
 
 

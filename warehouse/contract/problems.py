@@ -227,6 +227,25 @@ def unknown_word(name: str, received: str, allowed: Sequence[str]) -> Problem:
     )
 
 
+# RFC 9110 requires a challenge with 401. Not ``Bearer``: clients of MCP would look for OAuth.
+CHALLENGE = 'ApiKey realm="sankofa", header="X-API-Key"'
+# Where clients look for OAuth once they were refused: metadata, registration, authorization.
+_OAUTH_PATHS = ("/.well-known/oauth-", "/.well-known/openid-configuration")
+_OAUTH_ENDPOINTS = ("/register", "/authorize", "/token")
+
+
+def no_oauth(path: str) -> Problem | None:
+    """Return the problem of looking for OAuth here; None for any other path."""
+    if not path.startswith(_OAUTH_PATHS) and path not in _OAUTH_ENDPOINTS:
+        return None
+    detail = (
+        "There is no OAuth here. Send your API key in the header X-API-Key, or as Authorization: "
+        "Bearer KEY; /docs of the REST service shows a sandbox key."
+    )
+    # In the members of OAuth as well (RFC 6749): clients show their user these.
+    return Problem("not_found", detail, error="access_denied", error_description=detail)
+
+
 UPGRADE_URL = "https://sankofa.example/upgrade"
 RETRY_AFTER_SECONDS = 5
 # How many versions a refused pin is told of.

@@ -38,6 +38,12 @@ class TenderRelease(Sighting):
     released_on: date | None = column(
         "Date of the release as the portal states it.", "2026-03-02", content=True, shown_as="date"
     )
+    released_at: str | None = column(
+        "Date and time of the release exactly as the portal writes them.",
+        "2026-03-02T09:30:00+02:00",
+        None,
+        since="0.2.0",
+    )
     tag: str | None = column("OCDS release tags, joined by a comma.", "tender", content=True)
     category: str | None = column("Category as published by the portal.", "works")
     tender_status: str | None = column("OCDS status of the tender.", "active", appears="file")

@@ -49,7 +49,8 @@ RECORD = {"ocid": "ocds-a-1", "releases": [BASE], "compiledRelease": BASE | {"id
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (BASE, [""]),
+        (BASE, ["line 1"]),
+        (b"\n\n" + json.dumps(BASE).encode() + b"\n", ["line 3"]),
         ({"releases": [BASE, BASE]}, ["/releases/0", "/releases/1"]),
         ([{"releases": [BASE]}, BASE], ["/0/releases/0", "/1"]),
         ({"records": [RECORD]}, ["/records/0/releases/0"]),
@@ -61,9 +62,9 @@ RECORD = {"ocid": "ocds-a-1", "releases": [BASE], "compiledRelease": BASE | {"id
         ({"releasePackage": {"releases": [BASE]}}, ["/releasePackage/releases/0"]),
         (json.dumps(BASE).encode() + b"\n\n" + json.dumps(BASE).encode(), ["line 1", "line 3"]),
         (json.dumps(BASE, indent=1).encode() * 2, ["line 1", "line 5"]),
-        (gzip.compress(json.dumps(BASE).encode(), mtime=0), [""]),
-        (b"\xef\xbb\xbf" + json.dumps(BASE).encode(), [""]),
-        (json.dumps(BASE).encode("utf-16"), [""]),
+        (gzip.compress(json.dumps(BASE).encode(), mtime=0), ["line 1"]),
+        (b"\xef\xbb\xbf" + json.dumps(BASE).encode(), ["line 1"]),
+        (json.dumps(BASE).encode("utf-16"), ["line 1"]),
     ],
 )
 def test_a_release_is_found_in_any_wrapping(body: Any, expected: list[str]) -> None:
@@ -141,6 +142,23 @@ def test_a_release_is_available_from_its_date_but_never_later_than_we_read_it(
     row = release_row({"date": released}, "ke-ppip")
 
     assert (row["released_on"], row["available_at"]) == (released_on, available_at)
+
+
+@pytest.mark.parametrize(
+    ("released", "released_at"),
+    [
+        ("2019-11-25T17:20:38.1197059Z", "2019-11-25T17:20:38.1197059Z"),
+        ("2026-05-19T01:49:07+03:00", "2026-05-19T01:49:07+03:00"),
+        ("2026-05-19", "2026-05-19"),
+        ("0001-01-01T00:00:00Z", None),
+        ("call Mr Dlamini on 082 555 0101", None),
+        (20260519, None),
+    ],
+)
+def test_the_time_of_a_release_is_kept_as_it_is_written(
+    released: object, released_at: str | None
+) -> None:
+    assert release_row({"date": released}, "ke-ppip")["released_at"] == released_at
 
 
 def test_a_wrong_time_zone_does_not_move_the_day() -> None:

@@ -43,6 +43,8 @@ def test_only_entry_points_read_the_environment() -> None:
     entry_points = {
         "api/__main__.py",
         "mcp/mcp_server/__main__.py",
+        # The program of the bundle, which runs without the rest.
+        "mcp/mcp_server/stdio_bridge.py",
         "pipelines/definitions.py",
         # Started by themselves, by Celery and before Dagster's own programs.
         "pipelines/celery_worker.py",
