@@ -21,6 +21,7 @@ from warehouse.keys.store import KeyStore, create_key, revoke_key
 
 # What they tell is about the data, or is found by a source of its own.
 WITHOUT_SOURCE = ("get_quality_metrics", "describe_data", "resolve_identifier")
+AT_HOST = re.compile(r'https?://[^/"]+(?=/exports/)')
 HINTS = {
     "server/discover",
     "tools/list",
@@ -230,7 +231,8 @@ def test_the_manifest_is_that_of_rest(agents: Agents) -> None:
         (content,) = (await client.read_resource("sankofa://exports/manifest")).contents
         assert isinstance(content, TextResourceContents)
         served = agents.get("/v1/export", agents.world.paid)
-        assert json.loads(content.text) == json.loads(served)
+        # The same but for the host, which is the one that the client reached.
+        assert AT_HOST.sub("", content.text) == AT_HOST.sub("", served.decode())
 
     asking(agents.server, agents.world.paid, work)
 

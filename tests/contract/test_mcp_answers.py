@@ -54,7 +54,7 @@ ASKED = st.one_of(
     st.tuples(
         st.just("get_signal"),
         st.just("/v1/signals/{}"),
-        st.sampled_from(["single-bid-rate", "procurement-demand"]),
+        st.sampled_from(["single-bid-rate", "time-to-award"]),
         optional(
             country=COUNTRIES,
             dimension=st.sampled_from(["all", "category", "each"]),
@@ -66,9 +66,11 @@ ASKED = st.one_of(
         st.just("resolve_identifier"),
         st.just("/v1/crosswalk"),
         st.none(),
-        optional(
-            id_type=st.sampled_from(["lei", "isin", "cik"]),
-            id_value=st.sampled_from(["213800AAAAAAAAAAAA01", "123", "ZAE000000001"]),
+        st.fixed_dictionaries(
+            {
+                "id_type": st.sampled_from(["lei", "isin", "cik"]),
+                "id_value": st.sampled_from(["213800AAAAAAAAAAAA01", "123", "ZAE000000001"]),
+            }
         ),
     ),
     st.tuples(
