@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.row_formats import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.body_schemas import (
     BODY_SCHEMAS,
@@ -23,6 +24,8 @@ _DESCRIPTION = (
     "HEAD works wherever GET does. No personal data is published."
 )
 _JSON, _PROBLEM = "application/json", "application/problem+json"
+# Rows of a list without an envelope.
+_LINES = (MEDIA_TYPES["csv"], MEDIA_TYPES["ndjson"])
 # Alternatives: either scheme is enough.
 _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
@@ -38,7 +41,9 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "ETag": ("Changes with the response; send it back in If-None-Match.", _TEXT, False),
     "Deprecation": ("Since when the endpoint is deprecated (RFC 9745).", _TEXT, False),
     "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
-    "Link": ("Successor of a deprecated endpoint.", _TEXT, False),
+    "Link": ("Successor of a deprecated endpoint; next page of CSV and JSON Lines.", _TEXT, False),
+    "X-Next-Cursor": ("CSV and JSON Lines: cursor of the next page.", _TEXT, False),
+    "X-Empty-Reason": ("CSV and JSON Lines: code of why there are no rows.", _TEXT, False),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
     "X-Upgrade-URL": ("Where to get a higher tier.", _TEXT, True),
     "WWW-Authenticate": ("How to authenticate.", _TEXT, True),
@@ -47,6 +52,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
 _ALWAYS_HEADERS = ("X-Service-API-Version", "X-Request-Id")
 _KEYED_HEADERS = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
 _DEPRECATION_HEADERS = ("Deprecation", "Sunset", "Link")
+_LIST_HEADERS = ("Link", "X-Next-Cursor", "X-Empty-Reason")
 _STATUS_HEADERS = {
     200: ("ETag",),
     401: ("WWW-Authenticate",),
@@ -62,7 +68,7 @@ _STATUS_DESCRIPTIONS = {
     402: "More than the tier allows; see X-Upgrade-URL and the body.",
     404: "No record with that identifier.",
     405: "Method not allowed: use GET or HEAD.",
-    406: "Accept does not allow JSON.",
+    406: "Accept allows none of the forms that there are.",
     414: "The URL is too long.",
     431: "The headers are too large.",
     429: "The per-minute or the monthly limit was reached.",
@@ -123,6 +129,9 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "description": parameter.description,
         "schema": schema,
     }
+    if schema.get("type") == "array":
+        # Separated by commas: a parameter that is repeated is refused.
+        described["explode"] = False
     return described if parameter.example is None else {**described, "example": parameter.example}
 
 
@@ -150,10 +159,13 @@ def _success(endpoint: Endpoint, status: int, meaning: str) -> dict[str, Any]:
     body = {"schema": reference}
     if endpoint.body != "Description":
         body["example"] = body_example(endpoint.body)
+    content = {_JSON: body}
+    if endpoint.listing is not None:
+        content |= {media_type: {"schema": _TEXT} for media_type in _LINES}
     return {
         "description": meaning,
         "headers": _headers(endpoint, status),
-        "content": {_JSON: body},
+        "content": content,
     }
 
 
@@ -176,6 +188,8 @@ def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
     # Without a valid key there is no tier, no quota and no version to report.
     if endpoint.needs_key and status != 401:
         names += _KEYED_HEADERS
+    if endpoint.listing is not None and status == 200:
+        names += _LIST_HEADERS
     if endpoint.deprecation is not None:
         names += _DEPRECATION_HEADERS
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
@@ -224,6 +238,8 @@ def _problem() -> dict[str, Any]:
         "received": type_schema(str),
         "expected": type_schema(str),
         "allowed": {"type": "array", "items": _TEXT},
+        "nearest": {"type": "array", "items": _TEXT},
+        "held": object_schema({"from": type_schema(str), "to": type_schema(str)}),
         "maximum": type_schema(int),
         "upgrade_url": type_schema(str),
         "tier": type_schema(str),

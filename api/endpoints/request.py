@@ -6,7 +6,7 @@ import falcon
 
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract.pagination import mart_at_version
-from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameter_types import Parameter, allowed_words
 from warehouse.contract.problems import (
     Problem,
     check_data_version,
@@ -14,6 +14,7 @@ from warehouse.contract.problems import (
     missing_parameter,
     unknown_id,
     unknown_parameter,
+    unknown_word,
 )
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier
@@ -69,7 +70,8 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
         return parameter.kind.read(text)
     except ValueError:
         if endpoint.invalid_id_status == 404:
-            raise unknown_id(text) from None
+            words = allowed_words(parameter.kind)
+            raise (unknown_word(name, text, words) if words else unknown_id(text)) from None
         raise invalid_value(name, text, parameter.kind) from None
 
 
