@@ -255,7 +255,7 @@ CATALOGUE = Endpoint(
     "Catalogue",
     "catalogue",
     (p.SECTION, p.IN_DATASET, p.COUNTRY, *_PAGED),
-    _LIMITED_STATUSES,
+    _KEYED_STATUSES,
     listing=lists.CATALOGUE,
 )
 CHANGES = Endpoint(
@@ -278,7 +278,7 @@ VERSIONS = Endpoint(
     "Versions",
     "catalogue",
     _PAGED,
-    _LIMITED_STATUSES,
+    _KEYED_STATUSES,
     listing=lists.VERSIONS,
 )
 USAGE = Endpoint(
