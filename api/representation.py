@@ -17,6 +17,7 @@ _COMPRESSIBLE = (
     "application/json",
     "application/problem+json",
     "application/openapi+json",
+    "application/x-ndjson",
     "text/",
 )
 _LONGEST_URL = 8_192

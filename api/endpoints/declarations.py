@@ -275,7 +275,7 @@ CATALOGUE = Endpoint(
     "Catalogue",
     "catalogue",
     (p.SECTION, p.IN_DATASET, p.COUNTRY, *_PAGED),
-    _LIMITED_STATUSES,
+    _KEYED_STATUSES,
     listing=lists.CATALOGUE,
 )
 CHANGES = Endpoint(
@@ -298,7 +298,7 @@ VERSIONS = Endpoint(
     "Versions",
     "catalogue",
     _PAGED,
-    _LIMITED_STATUSES,
+    _KEYED_STATUSES,
     listing=lists.VERSIONS,
 )
 USAGE = Endpoint(

@@ -5,6 +5,7 @@ from typing import Any
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.examples import shortest_request
+from api.endpoints.row_formats import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
 from warehouse.contract.body_schemas import (
@@ -26,6 +27,8 @@ _DESCRIPTION = (
     "HEAD works wherever GET does. No personal data is published."
 )
 _JSON, _PROBLEM = "application/json", "application/problem+json"
+# Rows of a list without an envelope.
+_LINES = (MEDIA_TYPES["csv"], MEDIA_TYPES["ndjson"])
 # Alternatives: either scheme is enough.
 _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
@@ -41,7 +44,9 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "ETag": ("Changes with the response; send it back in If-None-Match.", _TEXT, False),
     "Deprecation": ("Since when the endpoint is deprecated (RFC 9745).", _TEXT, False),
     "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
-    "Link": ("Successor of a deprecated endpoint.", _TEXT, False),
+    "Link": ("Successor of a deprecated endpoint; next page of CSV and JSON Lines.", _TEXT, False),
+    "X-Next-Cursor": ("CSV and JSON Lines: cursor of the next page.", _TEXT, False),
+    "X-Empty-Reason": ("CSV and JSON Lines: code of why there are no rows.", _TEXT, False),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
     "X-Upgrade-URL": (
         "Where to get a higher tier; with 402, and with 429 if the month is used up.",
@@ -54,6 +59,7 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
 _ALWAYS_HEADERS = ("X-Service-API-Version", "X-Request-Id")
 _KEYED_HEADERS = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
 _DEPRECATION_HEADERS = ("Deprecation", "Sunset", "Link")
+_LIST_HEADERS = ("Link", "X-Next-Cursor", "X-Empty-Reason")
 _STATUS_HEADERS = {
     200: ("ETag",),
     401: ("WWW-Authenticate",),
@@ -69,7 +75,7 @@ _STATUS_DESCRIPTIONS = {
     402: "More than the tier allows; see X-Upgrade-URL and the body.",
     404: "No record with that identifier.",
     405: "Method not allowed: use GET or HEAD.",
-    406: "Accept does not allow JSON.",
+    406: "Accept allows none of the forms that there are.",
     414: "The URL is too long.",
     431: "The headers are too large.",
     429: "The per-minute or the monthly limit was reached; the latter with X-Upgrade-URL.",
@@ -145,6 +151,9 @@ def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
         "description": parameter.description,
         "schema": schema,
     }
+    if schema.get("type") == "array":
+        # Separated by commas: a parameter that is repeated is refused.
+        described["explode"] = False
     shown: object = parameter.example
     # How many rows to ask for does not depend on the build.
     if example is not None and not isinstance(parameter.kind, RowCount):
@@ -176,10 +185,13 @@ def _success(endpoint: Endpoint, status: int, meaning: str) -> dict[str, Any]:
     body = {"schema": reference}
     if endpoint.body != "Description":
         body["example"] = body_example(endpoint.body)
+    content = {_JSON: body}
+    if endpoint.listing is not None:
+        content |= {media_type: {"schema": _TEXT} for media_type in _LINES}
     return {
         "description": meaning,
         "headers": _headers(endpoint, status),
-        "content": {_JSON: body},
+        "content": content,
     }
 
 
@@ -202,6 +214,8 @@ def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
     # Without a valid key there is no tier, no quota and no version to report.
     if endpoint.needs_key and status != 401:
         names += _KEYED_HEADERS
+    if endpoint.listing is not None and status == 200:
+        names += _LIST_HEADERS
     if endpoint.deprecation is not None:
         names += _DEPRECATION_HEADERS
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}

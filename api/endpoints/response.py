@@ -23,6 +23,7 @@ def send_list(
     """Send a page of a list, as many rows as the tier of the key may get."""
     rows, limit = cap_rows(page.rows, tier_of(req), page.limit, page.listing.row_rule)
     page = replace(page, listed=replace(page.listed, rows=rows), limit=limit)
+    resp.append_header("Vary", "Accept")
     if form != "json":
         _send_lines(req, resp, page, form)
         return
@@ -78,6 +79,7 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
     else:
         # More than a piece: read and sent one piece at a time, from one build.
         resp.stream = lines
+        resp.append_header("Vary", "X-Data-Version")
     resp.context.passed_tier_cap = True
     resp.content_type = f"{MEDIA_TYPES[form]}; charset=utf-8"
     resp.set_header("X-Data-Version", page.rows.data_version)

@@ -108,6 +108,8 @@ def test_facts_are_answered_as_of_in_their_envelope(service: PublishedService) -
         "limit",
         "as_of",
         "data_version",
+        "next_cursor",
+        "empty",
     ]
     assert [row["value_reported"] for row in body["data"]] == [10]
     assert (body["count"], body["truncated"], body["as_of"]) == (1, False, "2019-12-31")
@@ -180,7 +182,7 @@ def test_an_unknown_parameter_is_400_and_named(service: PublishedService) -> Non
         ("/v1/tenders?limit=0", "parameter_invalid", "limit"),
         ("/v1/tenders?limit=ten", "parameter_invalid", "limit"),
         ("/v1/tenders?limit=1001", "limit_above_ceiling", "limit"),
-        ("/v1/tenders?country=ZAF", "parameter_invalid", "country"),
+        ("/v1/tenders?country=ZAFR", "parameter_invalid", "country"),
         ("/v1/macro?series=FX.EUR.ZAR&indicator=X", "parameter_conflict", "indicator"),
         ("/v1/macro?series_type=fx", "parameter_conflict", "series_type"),
         ("/v1/macro?as_of=2020-01-01&from=2010", "parameter_invalid", "from"),

@@ -28,7 +28,7 @@ from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
-from warehouse.read.signals import procurement_demand
+from warehouse.read.signals import panel
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -100,7 +100,8 @@ def answers(marts: str) -> list[str]:
             rows += facts.rows if facts else []
             rows += metrics(mart, issuer, as_of=day).rows
         rows += series_known(mart, as_of=day).rows
-        rows += procurement_demand(mart, as_of=day).rows
+        demand = panel(mart, "procurement-demand", "ZA", as_of=day)
+        rows += demand.rows if demand else []
     mart.close()
     return [row.decode() for row in rows]
 

@@ -18,6 +18,7 @@ from warehouse.read.mart import Build, Mart
 from warehouse.steps.files import BuildManifest
 
 _PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
+_LATER_TABLES = ("screens", "party_history", "catalogue", "changes", "search")
 # The world of tests/helpers/random_world.py with this seed, as it was published by commit 82a7ebb
 # (version 8, one file), by commit 15e1e60 (version 9) and by commit 25aed31 (version 10).
 SEED_OF_STORED = 7
@@ -52,7 +53,7 @@ def as_one_file(folder: Path, name: str) -> Path:
         about = {**build.metadata, "layout": "8"}
         into.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         for table in MART_TABLES:
-            if table.name not in ("screens", "search"):
+            if table.name not in _LATER_TABLES:
                 _copy(build, table, into)
         _insert(into, "names", _names(build), "folded, country, entity_row")
         _insert(into, "words", _words(build), "field, word, row_numbers")

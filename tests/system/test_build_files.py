@@ -5,24 +5,21 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.postgres_server import new_database, postgres
-from tests.helpers.random_world import derived_of, publish_world
-from tests.helpers.record_rows import load, release_row, series_row
+from tests.helpers.random_world import publish_world
+from tests.helpers.record_rows import load, release_row
+from tests.helpers.split_world import publish_split
 from tests.helpers.stored_builds import SEED_OF_STORED, stored_build
 from warehouse.errors import UnknownVersion
-from warehouse.mart import write
 from warehouse.mart.buckets import CELLS, bucket_count, bucket_name, cell_of
 from warehouse.mart.builds import builds_at, delete_old_builds
 from warehouse.mart.file_labels import label_order, may_have, time_labels
-from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entities_found, entity
@@ -30,13 +27,13 @@ from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known, series_names
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
+from warehouse.read.parties import parties
 from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel
-from warehouse.read.tenders import parties, releases
+from warehouse.read.tenders import releases
 from warehouse.record.store import Record
-from warehouse.record.tables import MACRO_SERIES, TENDER_RELEASES, arrow_schema
-from warehouse.tables import Metric, Signal
+from warehouse.record.tables import TENDER_RELEASES
 
 DAYS = (None, date(2019, 3, 1), date(2021, 6, 1))
 ASKED: dict[str, Callable[[Mart, date | None], Any]] = {
@@ -85,7 +82,7 @@ def pages(mart: Mart, country: str, **filters: Any) -> list[bytes]:
         rows += [bytes(row) for row in page.rows]
         if not page.truncated:
             return rows
-        after = page.last_key
+        after = page.key_of(len(page.rows))
 
 
 def answer(asked: Any) -> Any:
@@ -97,65 +94,6 @@ def answer(asked: Any) -> Any:
     if hasattr(asked, "universe"):
         return answer(asked.rows), asked.universe
     return answer(asked.identifiers) if hasattr(asked, "identifiers") else asked
-
-
-def more_countries_and_sources(root: Path) -> None:
-    """Load releases of another country, and one series from two sources."""
-    record, first = Record(str(root)), date(2018, 1, 1)
-    days = [first + timedelta(37 * number) for number in range(12)]
-    kenyan = [
-        release_row(n, country="KE", ocid=f"ke-{n}", released_on=day, available_at=day)
-        for n, day in enumerate(days)
-    ]
-    load(record, TENDER_RELEASES, *kenyan)
-    for source in ("other", "test"):
-        rows = [
-            series_row(
-                str(n), day, source=source, country_iso3=country, available_at=day, unit=source
-            )
-            for n, day in enumerate(days)
-            for country in ("KEN", None, "ZAF")
-        ]
-        load(record, MACRO_SERIES, *rows)
-    # Of the rows of a series, those of one base follow each other, however long ago they were.
-    rebased_after = {"LONG": 0, "REBASED": 6}
-    rows = [
-        series_row(
-            str(n),
-            day,
-            source="long",
-            series=series,
-            available_at=day,
-            base_period="2010" if n < rebased else "2005",
-        )
-        for series, rebased in rebased_after.items()
-        for n, day in enumerate(days)
-    ]
-    load(record, MACRO_SERIES, *rows)
-
-
-def more_derived(snapshot: Snapshot) -> dict[str, pa.Table]:
-    """Return metrics that share inputs and values, and signals of two countries."""
-    tables = derived_of(Random(1), snapshot.data_version)
-    rows = tables["metrics"].to_pylist()
-    pair = '{"fact_id":"a","value":1},{"fact_id":"b","source_ref":"},{\\"fact_id\\":","value":2.50}'
-    rows = [row | {"inputs": f"[{pair}]", "value": "0.5"} for row in rows[:4]] + rows[4:]
-    signals = tables["signals"].to_pylist()
-    signals += [row | {"country": "KE"} for row in signals]
-    return {
-        **tables,
-        "metrics": pa.Table.from_pylist(rows, arrow_schema(Metric)),
-        "signals": pa.Table.from_pylist(signals, arrow_schema(Signal)),
-    }
-
-
-def publish_split(root: Path, marts: str | Path, larger: float) -> Mart:
-    """Publish the larger world in files of another size."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write, "times_as_large", lambda _: larger)
-        more_countries_and_sources(root / "record")
-        publish_world(root / "record", marts, 7, None, more_derived)
-    return Mart(marts)
 
 
 @pytest.fixture(scope="module")
@@ -223,8 +161,9 @@ def test_a_build_takes_over_the_files_whose_rows_did_not_change(tmp_path: Path) 
     manifest = builds_at(marts).manifest(version)
     assert manifest is not None
     written = {(file.table, file.partition) for file in manifest.files if file.key not in before}
-    assert {table for table, _ in written} <= {"tender_releases", "tender_facts", "quality"}
-    assert len(written) <= 5
+    counted = {"quality", "catalogue", "changes"}
+    assert {table for table, _ in written} <= {"tender_releases", "tender_facts", *counted}
+    assert len(written) <= 7
     assert all((marts / file.path).is_file() for file in manifest.files)
     delete_old_builds(marts, 1)
     assert {path.stem for path in (marts / "files").iterdir()} == {f.key for f in manifest.files}

@@ -26,10 +26,11 @@ from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
+from warehouse.read.parties import parties
 from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel, procurement_demand
-from warehouse.read.tenders import parties, releases
+from warehouse.read.signals import panel
+from warehouse.read.tenders import releases
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, arrow_schema
@@ -201,7 +202,7 @@ def test_demand_is_that_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared = 0
     for country in ("ZA", "KE", "CO"):
         for day in days(6):
-            read = parsed_rows(procurement_demand(world.mart, country, as_of=day))
+            read = parsed_rows(panel(world.mart, "procurement-demand", country, as_of=day))
             own = world.rows_on("procurement-demand", day, f"country = '{country}'")
             compared += same([row for row in read if row["license_class"] in OPEN_CLASSES], own)
     assert compared > 500
@@ -277,7 +278,7 @@ def questions(mart: Mart) -> dict[str, Question]:
         "panels": joined(
             lambda mart, day, key: panel(mart, key, as_of=day), *(panel.key for panel in PANELS)
         ),
-        "demand": lambda mart, day: procurement_demand(mart, as_of=day),
+        "demand": lambda mart, day: panel(mart, "procurement-demand", "ZA", as_of=day),
         "metrics": joined(lambda mart, day, who: metrics(mart, who, as_of=day), *some),
         "screen": joined(
             lambda mart, day, metric: screen(mart, metric, as_of=day).rows,

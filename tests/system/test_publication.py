@@ -33,7 +33,7 @@ from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import screen
-from warehouse.read.signals import procurement_demand
+from warehouse.read.signals import panel
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
 
@@ -79,7 +79,8 @@ def answers(home: Path, data_version: str | None = None) -> list[bytes]:
             rows += facts.rows if facts else []
         rows += series_known(build, "ZA", as_of=day).rows
         rows += screen(build, "net_margin", as_of=day).rows.rows
-        rows += procurement_demand(build, "ZA", as_of=day).rows
+        demand = panel(build, "procurement-demand", "ZA", as_of=day)
+        rows += demand.rows if demand else []
     mart.close()
     return rows
 

@@ -30,10 +30,11 @@ from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Build, Mart, check_readable
 from warehouse.read.metrics import metrics, screen
 from warehouse.read.packs import PackedRows, latest_rows
+from warehouse.read.parties import parties
 from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel, procurement_demand
-from warehouse.read.tenders import parties, releases
+from warehouse.read.signals import panel
+from warehouse.read.tenders import releases
 from warehouse.record.tables import arrow_schema
 from warehouse.steps.files import BuildFile
 from warehouse.tables import Metric
@@ -61,9 +62,11 @@ AS_OF: dict[str, Question] = {
     ),
     "metrics": lambda mart, day: metrics(mart, "DCA1", as_of=day),
     "screen": lambda mart, day: screen(mart, "net_margin", as_of=day).rows,
-    "screen from below": lambda mart, day: screen(mart, "net_margin", "asc", day, "za").rows,
-    "demand": lambda mart, day: procurement_demand(mart, as_of=day),
-    "panel": lambda mart, day: panel(mart, "procurement-demand", "ZA", "works", day),
+    "screen from below": lambda mart, day: screen(mart, "net_margin", "asc", day, "ZA").rows,
+    "demand": lambda mart, day: panel(mart, "procurement-demand", "ZA", as_of=day),
+    "panel": lambda mart, day: panel(
+        mart, "procurement-demand", None, "category", "works", as_of=day
+    ),
 }
 # Every query without as_of.
 TIMELESS: dict[str, Question] = {
@@ -283,7 +286,7 @@ def test_keyset_pagination_returns_every_release_once(
         assert len(page.rows) <= limit
         if not page.truncated:
             break
-        after = page.last_key
+        after = page.key_of(len(page.rows))
 
     assert paged_rows == all_rows.rows and len(set(paged_rows)) == len(paged_rows) > 0
     days = [row["date"] for row in parsed_rows(all_rows)]
@@ -299,7 +302,7 @@ LIMITED: dict[str, Callable[[Mart, int], RowPage | None]] = {
     "search": lambda mart, most: entities_found(mart, "fictional", limit=most),
     "metrics": lambda mart, most: metrics(mart, "DCA1", limit=most),
     "screen": lambda mart, most: screen(mart, "net_margin", limit=most).rows,
-    "demand": lambda mart, most: procurement_demand(mart, limit=most),
+    "demand": lambda mart, most: panel(mart, "procurement-demand", "ZA", limit=most),
     "shared financials": lambda mart, most: shared_facts(mart, "DCA1", limit=most),
     "shared macro": lambda mart, most: shared_facts(mart, "ZAF", limit=most),
 }
@@ -418,12 +421,13 @@ def test_a_metric_states_the_as_of_of_the_request(published: Published) -> None:
 
 
 def test_a_panel_is_bounded_by_months_and_unknown_keys_are_reported(published: Published) -> None:
-    bounded = procurement_demand(published.mart, from_=date(2018, 3, 15), to=date(2018, 5, 1))
+    from_, to = date(2018, 3, 15), date(2018, 5, 1)
+    bounded = panel(published.mart, "procurement-demand", "ZA", from_=from_, to=to)
 
     months = [row["month"] for row in parsed_rows(bounded)]
     assert months == ["2018-05-01", "2018-04-01", "2018-03-01"]
     assert panel(published.mart, "no-such-panel") is None
-    assert parsed_rows(procurement_demand(published.mart, "KE")) == []
+    assert parsed_rows(panel(published.mart, "procurement-demand", "KE")) == []
 
 
 def test_an_unmeasured_metric_says_so(published: Published) -> None:

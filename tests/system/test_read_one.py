@@ -24,9 +24,9 @@ from warehouse.read.entities import entities_found, entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
+from warehouse.read.parties import parties
 from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
-from warehouse.read.tenders import parties
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,

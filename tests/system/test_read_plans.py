@@ -20,10 +20,11 @@ from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Build, Mart, check_readable
 from warehouse.read.metrics import metrics, screen
+from warehouse.read.parties import parties
 from warehouse.read.search import search
 from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel, procurement_demand
-from warehouse.read.tenders import parties, releases
+from warehouse.read.signals import panel
+from warehouse.read.tenders import releases
 from warehouse.steps.files import BuildFile
 
 DAY = date(2020, 1, 1)
@@ -41,7 +42,7 @@ READS: dict[str, Callable[[Mart], object]] = {
     "series of a type and country": lambda mart: series_known(mart, "ZA", series_type="fx"),
     "annual of a country": lambda mart: annual(mart, "ZAF", limit=5),
     "one indicator": lambda mart: annual(mart, indicator="NY.GDP"),
-    "releases": lambda mart: releases(mart, "ZA", DAY, 5, ("2020-01-01", "3")),
+    "releases": lambda mart: releases(mart, "ZA", DAY, 5, ("ZA", "3")),
     "releases of a category": lambda mart: releases(mart, "ZA", limit=5, category="works"),
     "releases of a buyer": lambda mart: releases(mart, "ZA", limit=5, buyer="DCA1"),
     "releases of a buyer's name": lambda mart: releases(mart, "ZA", limit=5, buyer="agency"),
@@ -61,7 +62,9 @@ READS: dict[str, Callable[[Mart], object]] = {
     "screen": lambda mart: screen(mart, "net_margin", "asc", DAY, "ZA", 5),
     "quality": lambda mart: quality_metrics(mart, "AF-FUND"),
     "panel": lambda mart: panel(mart, "procurement-demand", limit=5),
-    "panel of a country": lambda mart: procurement_demand(mart, "ZA", "works", DAY),
+    "panel of a country": lambda mart: panel(
+        mart, "procurement-demand", "ZA", "category", "works", as_of=DAY
+    ),
     "shared financials": lambda mart: shared_facts(mart, "DCA1", as_of=DAY),
     "shared awards": lambda mart: shared_facts(mart, "DCA1", None, "AF-TENDER", DAY),
     "shared tenders": lambda mart: shared_facts(mart, None, "ZAF", "AF-TENDER", limit=5),

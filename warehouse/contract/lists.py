@@ -17,7 +17,7 @@ from warehouse.contract.problems import (
     unknown_id,
     unknown_word,
 )
-from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.mart.tables import FILES_SINCE, FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.awards import awards_of, suppliers
 from warehouse.read.build_info import quality_metrics, skus
@@ -41,6 +41,9 @@ from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
 from warehouse.read.tenders import releases, releases_of
 from warehouse.read.why_empty import Asked, Empty, Filter, filters_of, why_empty
+
+# Matches nothing.
+_NO_ROW = Condition("1 = 0")
 
 
 def _reason(make: Callable[[Build, Question], Asked]) -> Callable[[Question], Empty]:
@@ -166,10 +169,13 @@ def _why_no_parties(question: Question) -> Empty:
         of_owner = [Condition("organisation = ?", (owner,), "organisation")]
         filters.append(Filter("service_id", parameters["service_id"], of_owner))
     as_of, days = parameters["as_of"], (parameters["from"], parameters["to"])
-    # Days filter by what is no column: that nothing matches on them is all that is left.
-    nothing = [] if as_of is None else [Condition("1 = 0")]
-    empty = why_empty(build, Asked("tender_parties", "parties", filters, nothing, as_of))
-    if empty.code in ("no_match", "not_known_then") and days != (None, None):
+    if as_of is None:
+        empty = why_empty(build, Asked("tender_parties", "parties", filters))
+    else:
+        # The read found none that was known: what was public by then was withdrawn.
+        asked = Asked("party_history", "parties", filters, [_NO_ROW], as_of)
+        empty = why_empty(build, asked)
+    if empty.code in ("no_match", "withdrawn") and days != (None, None):
         known = "" if as_of is None else f" of those that were known on {as_of}"
         detail = f"No release of a day between the bounds{known} names such a party."
         return Empty("out_of_range", detail, "from" if days[0] else "to")
@@ -237,7 +243,23 @@ def _why_no_facts(question: Question) -> Empty:
         of_measure = Condition(f"{measure_column} = ?", (parameters["measure"],), measure_column)
         filters.append(Filter("measure", parameters["measure"], [of_measure], measure_column))
     as_of = parameters["as_of"]
-    return why_empty(build, Asked(table, "facts", filters, known_on(as_of), as_of))
+    reason = why_empty(build, Asked(table, "facts", filters, known_on(as_of), as_of))
+    if table == "macro_series" and reason.code != "not_known_then" and as_of is not None:
+        return _annual_instead(question) or reason
+    return reason
+
+
+def _annual_instead(question: Question) -> Empty | None:
+    """Return the reason of figures that are held, but of which no day is known."""
+    undated = replace(question, parameters={**question.parameters, "as_of": None}, limit=1)
+    if not _facts(undated).rows.rows:
+        return None
+    as_of = question.parameters["as_of"]
+    detail = (
+        f"The facts that match are not known to have been public by {as_of}: their source "
+        "documents no release dates."
+    )
+    return Empty("not_known_then", detail, "as_of")
 
 
 # Derived data.
@@ -260,10 +282,12 @@ def _why_no_metrics(question: Question) -> Empty:
         return Empty("not_computable", detail, "metric")
     of_owner = [Condition("organisation = ?", (owner,), "organisation")]
     filters = [Filter("service_id", service_id, of_owner)]
-    # That figures of it are known, but none of a full year by then.
-    return why_empty(
-        build, Asked("fundamentals", "reported figures", filters, known_on(as_of), as_of)
-    )
+    asked = Asked("fundamentals", "reported figures", filters, known_on(as_of), as_of)
+    reason = why_empty(build, asked)
+    if reason.code != "no_match":
+        return reason
+    detail = "Figures of this issuer are held, but none of a full year that a metric can be of."
+    return Empty("not_computable", detail, "service_id")
 
 
 def _screen(question: Question) -> ListRows:
@@ -281,8 +305,9 @@ def _why_no_issuers(question: Question) -> Empty:
         detail = f"No issuer has an exactly computable {metric}; left out are: {stated}."
         return Empty("not_computable", detail, "metric")
     filters = filters_of(metric=metric, country=country)
-    nothing = [Condition("1 = 0")]
-    return why_empty(build, Asked("metrics_absent", "issuers", filters, nothing, as_of))
+    table = "metrics" if build.schema_version < FILES_SINCE else "screens"
+    since = ("answers_from",)
+    return why_empty(build, Asked(table, "values", filters, [_NO_ROW], as_of, public_since=since))
 
 
 def _procurement_demand(question: Question) -> ListRows:
@@ -339,7 +364,8 @@ def _panel_asked(build: Build, question: Question) -> Asked:
     filters = filters_of(signal_key=key, country=alpha_2(build, parameters["country"]), **values)
     as_of, from_ = parameters["as_of"], parameters["from"]
     days = (None if from_ is None else from_.replace(day=1), parameters["to"])
-    return Asked("signals", "observations", filters, closed_by(as_of), as_of, "month", days)
+    since = ("available_at", "closed_at")
+    return Asked("signals", "observations", filters, closed_by(as_of), as_of, "month", days, since)
 
 
 def _quality(question: Question) -> ListRows:

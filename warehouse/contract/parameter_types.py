@@ -39,11 +39,12 @@ class ParameterType(Protocol):
 
 @dataclass(frozen=True)
 class PatternText:
-    """A text that matches a pattern."""
+    """A text that matches a pattern; ``words`` are the ones that exist, if all are known."""
 
     pattern: str
     expected: str
     upper: bool = False
+    words: Sequence[str] = ()
 
     def read(self, text: str) -> str:
         """Parse a text; ``upper`` converts codes that may be sent in any case."""
@@ -270,7 +271,7 @@ class Parameter:
 def allowed_words(kind: ParameterType) -> Sequence[str]:
     """Return the words of a closed vocabulary; none for any other type."""
     kind = kind.of if isinstance(kind, ListOf) else kind
-    return kind.words if isinstance(kind, Choice) else ()
+    return kind.words if isinstance(kind, Choice | PatternText) else ()
 
 
 def year_as_day(text: str, month_day: str) -> date:

@@ -22,7 +22,7 @@ from warehouse.mart.catalogue import Section
 from warehouse.mart.searchable import SEARCH_KINDS
 from warehouse.methodology import line_items
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
-from warehouse.methodology.signals import Dimension
+from warehouse.methodology.signals import PANEL_BY_KEY, Dimension
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
 from warehouse.read.shared_facts import Dataset
@@ -232,7 +232,11 @@ FROM_MONTH = Parameter("from", Day(), "Earliest month; any day of it.", "2024-01
 TO_MONTH = Parameter("to", Day(), "Latest month; any day of it.", "2024-12-31")
 SIGNAL_KEY = Parameter(
     "signal_key",
-    PatternText("[a-z0-9-]+", "lower-case letters, digits and hyphens only"),
+    PatternText(
+        "[a-z0-9-]+",
+        "lower-case letters, digits and hyphens only",
+        words=tuple(PANEL_BY_KEY),
+    ),
     "Key of a panel, as `/v1/export` lists it.",
     "single-bid-rate",
     required=True,
@@ -240,7 +244,12 @@ SIGNAL_KEY = Parameter(
 )
 SKU = Parameter(
     "sku",
-    PatternText("[A-Za-z0-9-]+", "letters, digits and hyphens only", upper=True),
+    PatternText(
+        "[A-Za-z0-9-]+",
+        "letters, digits and hyphens only",
+        upper=True,
+        words=get_args(Dataset),
+    ),
     "Dataset, in any case: AF-FUND, AF-TENDER, AF-MACRO.",
     "AF-FUND",
     required=True,

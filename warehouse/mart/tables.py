@@ -248,7 +248,7 @@ MART_TABLES = (
         "party_history",
         _WITH_ORGANISATION.format(PARTY_HISTORY),
         "country, role, party_id",
-        ("country", "role", "organisation"),
+        ("country", "role", "organisation", "available_at"),
         ("(country, role, row_number)", "(organisation, row_number)"),
         (
             *dict.fromkeys((*_PARTY_MEMBERS, *members_of(TenderParty, "own"))),
@@ -429,7 +429,7 @@ MART_TABLES = (
     MartTable(
         "catalogue",
         CATALOGUE,
-        "section, name, country, frequency, unit",
+        "section, name, country, country_iso3, frequency, unit, type",
         ("section", "name", "dataset", "country", "country_iso3"),
         ("(section, row_number)",),
         CATALOGUE_MEMBERS,

@@ -12,7 +12,15 @@ from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.read.conditions import Condition, Key
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, check_filter, equal, fetch_page, fetch_rows, make_page
+from warehouse.read.rows import (
+    RowPage,
+    check_filter,
+    equal,
+    fetch_page,
+    fetch_rows,
+    make_page,
+    published_by,
+)
 
 _EPOCH = date(1970, 1, 1)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -66,7 +74,7 @@ def _counted(
     """Yield the parties of releases that were known on a day, each with its place in the order."""
     day = (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days
     first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
-    for (row,) in fetch_rows(build, "row", "party_history", where):
+    for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
         members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
         known = [
             (released, process)

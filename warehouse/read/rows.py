@@ -68,9 +68,14 @@ def cap_at_today(as_of: date) -> str:
     return min(as_of, datetime.now(UTC).date()).isoformat()
 
 
+def published_by(as_of: date | None, column: str = "available_at") -> list[Condition]:
+    """Match rows that were public by a day, whether or not they were superseded since."""
+    return [] if as_of is None else [Condition(f"{column} <= ?", (cap_at_today(as_of),))]
+
+
 def known_on(as_of: date | None, vintages: Vintages = "latest") -> list[Condition]:
     """Match rows that were known on ``as_of``; a row without a date never was."""
-    published = [] if as_of is None else [Condition("available_at <= ?", (cap_at_today(as_of),))]
+    published = published_by(as_of)
     if vintages == "all":
         return published
     if vintages == "as_reported":

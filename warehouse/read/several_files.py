@@ -16,8 +16,6 @@ from warehouse.read.conditions import IN_ORDER_OF_FILE, Condition, Key, Order
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build
 
-# Comes after every text.
-_LAST = chr(0x10FFFF)
 # Comes after every row of a file.
 _NO_ROW = 1 << 31
 # After which row a file is read, by its label.
@@ -108,9 +106,6 @@ def _compare(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str])
     for mine, theirs, name in zip(row, other, merged_by, strict=True):
         if mine == theirs:
             continue
-        # What is unknown is stored as empty text and comes last, in both directions.
-        if "" in (mine, theirs):
-            return 1 if mine == "" else -1
         return 1 if (mine > theirs) != name.endswith(" DESC") else -1
     return 0
 
@@ -234,12 +229,7 @@ def _merged(found: Found, merged_by: Sequence[str]) -> Found:
     for is_descending, names in groupby(reversed(merged_by), lambda name: name.endswith(" DESC")):
         begin = end - len([*names])
         columns = slice(begin, end or None)
-        # What is unknown is stored as empty text and comes last, in both directions.
-        last = "" if is_descending else _LAST
-        found = sorted(
-            found,
-            key=lambda item: [last if value == "" else value for value in item[1][columns]],
-            reverse=is_descending,
-        )
+        # What is unknown is stored as empty text, which is before every other: as in the files.
+        found = sorted(found, key=lambda item: item[1][columns], reverse=is_descending)
         end = begin
     return found

@@ -1,18 +1,19 @@
 """Why a question has no rows: what is not held, not held together, not known then, out of range.
 
-The filters of the question are added one after the other, until no row is left. A reason never
-tells a value: of what became public after ``as_of`` it says no more than that there is something.
+The filters of the question are added one after the other, until no row is left. With ``as_of`` only
+what was public by then is looked at: of what became public later a reason says no more than that
+there is something.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from warehouse.nearest import nearest
 from warehouse.read.conditions import Condition
 from warehouse.read.mart import Build
-from warehouse.read.rows import between, distinct_values, fetch_rows
+from warehouse.read.rows import between, distinct_values, equal, fetch_rows, published_by
 from warehouse.read.several_files import files_for
 
 EmptyCode = Literal[
@@ -64,7 +65,11 @@ class Filter:
 
 @dataclass(frozen=True)
 class Asked:
-    """The filters of a question to a table; ``days`` are the bounds of the column ``dated``."""
+    """The filters of a question to a table; ``days`` are the bounds of the column ``dated``.
+
+    ``known`` match what the answer for ``as_of`` can have. What was public by then has a day no
+    later than it in each of the columns ``public_since``.
+    """
 
     table: str
     rows: str
@@ -73,13 +78,25 @@ class Asked:
     as_of: date | None = None
     dated: str = ""
     days: tuple[date | None, date | None] = (None, None)
-    further: Sequence[Condition] = field(default=())
+    public_since: Sequence[str] = ("available_at",)
+
+    @property
+    def public(self) -> Sequence[Condition]:
+        """Match rows that were public by ``as_of``, in whatever vintage."""
+        return [
+            condition for name in self.public_since for condition in published_by(self.as_of, name)
+        ]
+
+    @property
+    def named(self) -> Sequence[Condition]:
+        """Match rows that every filter lets through."""
+        return [condition for each in self.filters for condition in each.where]
 
 
 def filters_of(**values: str | None) -> list[Filter]:
     """Return a filter for each parameter that was sent, which is a column of the same name."""
     return [
-        Filter(name, value, [Condition(f"{name} = ?", (value,), name)], name)
+        Filter(name, value, equal(**{name: value}), name)
         for name, value in values.items()
         if value is not None
     ]
@@ -87,17 +104,41 @@ def filters_of(**values: str | None) -> list[Filter]:
 
 def why_empty(build: Build, asked: Asked) -> Empty:
     """Return why no row of a table matches."""
-    if not _exists(build, asked, ()):
-        return Empty("nothing_held", f"{build.data_version} holds no {asked.rows}.")
+    reason = _not_public(build, asked)
+    if reason is None:
+        return _not_among_public(build, asked)
+    if asked.as_of is not None and _exists(build, asked, asked.named):
+        return not_known_then(asked.rows, asked.as_of)
+    return reason
+
+
+def not_known_then(rows: str, as_of: date) -> Empty:
+    """Return the reason of a day on which nothing that matches was public yet."""
+    detail = (
+        f"No {rows} that match are known to have been public by {as_of}; some became public "
+        f"later, and must not be presented as known on {as_of}."
+    )
+    return Empty("not_known_then", detail, "as_of")
+
+
+def _not_public(build: Build, asked: Asked) -> Empty | None:
+    """Return why nothing that the filters let through was public; None if something was."""
+    if not _exists(build, asked, asked.public):
+        by_then = "" if asked.as_of is None else f" that were public by {asked.as_of}"
+        return Empty("nothing_held", f"No {asked.rows}{by_then} are held.")
     for each in asked.filters:
-        if not _exists(build, asked, each.where):
+        if not _exists(build, asked, [*each.where, *asked.public]):
             return _value_not_held(build, asked, each)
-    named = [condition for each in asked.filters for condition in each.where]
-    if not _exists(build, asked, named):
+    if not _exists(build, asked, [*asked.named, *asked.public]):
         return _not_together(build, asked)
-    known = [*named, *asked.known]
+    return None
+
+
+def _not_among_public(build: Build, asked: Asked) -> Empty:
+    known = [*asked.named, *asked.known]
     if not _exists(build, asked, known):
-        return _not_known(asked)
+        detail = f"The {asked.rows} that match were withdrawn by their publisher."
+        return Empty("withdrawn", detail)
     held = _span(build, asked, known)
     if asked.days != (None, None) and not _exists(build, asked, [*known, *_dated(asked)]):
         since, until = (str(day) if day else "…" for day in asked.days)
@@ -108,7 +149,7 @@ def why_empty(build: Build, asked: Asked) -> Empty:
 
 
 def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:
-    near, few = _values(build, asked, missing, ())
+    near, few = _values(build, asked, missing, asked.public)
     detail = f"No {asked.rows} have {missing.parameter} {missing.value!r}."
     if near and missing.value.casefold() != near[0].casefold():
         detail += f" The nearest that are held: {', '.join(near)}."
@@ -122,6 +163,7 @@ def _not_together(build: Build, asked: Asked) -> Empty:
         others = [
             condition for other in asked.filters if other is not each for condition in other.where
         ]
+        others += asked.public
         if not _exists(build, asked, others):
             continue
         near, few = _values(build, asked, each, others)
@@ -138,19 +180,8 @@ def _not_together(build: Build, asked: Asked) -> Empty:
     return Empty("not_held_together", detail)
 
 
-def _not_known(asked: Asked) -> Empty:
-    if asked.as_of is None:
-        detail = f"The {asked.rows} that match were withdrawn by their publisher."
-        return Empty("withdrawn", detail)
-    detail = (
-        f"No {asked.rows} that match are known to have been public by {asked.as_of}; some became "
-        f"public later, and must not be presented as known on {asked.as_of}."
-    )
-    return Empty("not_known_then", detail, "as_of")
-
-
 def _exists(build: Build, asked: Asked, where: Sequence[Condition]) -> bool:
-    return bool(fetch_rows(build, "1", asked.table, [*asked.further, *where], limit=1))
+    return bool(fetch_rows(build, "1", asked.table, where, limit=1))
 
 
 def _values(
@@ -159,20 +190,21 @@ def _values(
     """Return the nearest values of a filter's column, and all of them if they are few."""
     if not of.column:
         return [], []
-    words = distinct_values(build, of.column, asked.table, [*asked.further, *where], _MOST_WORDS)
+    words = distinct_values(build, of.column, asked.table, where, _MOST_WORDS)
     words = [word for word in words if word]
     return nearest(of.value, words), words if len(words) <= _FEW_WORDS else []
 
 
 def _dated(asked: Asked) -> list[Condition]:
-    return between(asked.dated, *asked.days)
+    # What has no date is stored as empty text, which is before every day.
+    return [*between(asked.dated, *asked.days), Condition(f"{asked.dated} <> ''")]
 
 
 def _span(build: Build, asked: Asked, where: Sequence[Condition]) -> tuple[str, str] | None:
     """Return the first and the last day of rows that match; None if none has a day."""
     if not asked.dated:
         return None
-    where = [*asked.further, *where, Condition(f"{asked.dated} <> ''")]
+    where = [*where, Condition(f"{asked.dated} <> ''")]
     conditions = " AND ".join(condition.sql for condition in where)
     values = [value for condition in where for value in condition.values]
     statement = f"SELECT min({asked.dated}), max({asked.dated}) FROM {{prefix}}{asked.table}"

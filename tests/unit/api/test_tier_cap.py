@@ -13,15 +13,18 @@ import pytest
 from falcon import testing
 from mcp_server.results import ToolRows
 from mcp_server.service import Call, Service
-from mcp_server.tools import TOOLS, Tool
+from mcp_server.tools import Tool
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.response import send_rows, send_rows_between
+from api.endpoints.response import send_list, send_row
+from api.endpoints.row_formats import Format
 from api.resources.exports import file_routes
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
+from warehouse.contract import parameters as p
+from warehouse.contract.listing import Answer, Listing, ListRows, Question
 from warehouse.contract.problems import Problem
 from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.exports.published import PUBLIC_KEY, PublishedExports
@@ -29,6 +32,7 @@ from warehouse.keys.store import Key, KeyStore, create_key
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
 from warehouse.read.rows import RowPage
+from warehouse.read.why_empty import Empty
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
 from warehouse.tiers import TIERS, TierName
@@ -38,20 +42,29 @@ FORGETFUL = Endpoint("getMany", "/v1/many", "Many rows", "", "Health", "service"
 CAPS: list[tuple[TierName, int]] = [("sample", 25), ("starter", 100), ("professional", 100)]
 
 
+def never_empty(question: Question) -> Empty:
+    raise AssertionError
+
+
 class ForgetfulResource:
-    """Asks for no limit and sends all it has read."""
+    """Reads a list without its limit and sends all it has read."""
 
     endpoint = FORGETFUL
 
+    def __init__(self, form: Format) -> None:
+        self._form = form
+
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        send_rows(req, resp, MANY, None, None)
+        listing = Listing("many", ("Match",), lambda question: ListRows(MANY), never_empty)
+        question = Question(cast(Mart, None), {}, TIERS["sample"])
+        send_list(req, resp, Answer(listing, question, ListRows(MANY), b"", None), self._form)
 
 
 class UndeclaredResource:
-    """Has no declaration and sends an envelope of its own."""
+    """Has no declaration and sends rows as if they were one."""
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        send_rows_between(req, resp, MANY, {}, "data", {})
+        send_row(req, resp, MANY)
 
 
 class BypassingResource:
@@ -93,16 +106,40 @@ def error_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFix
         yield caplog
 
 
-@pytest.mark.parametrize("resource", [ForgetfulResource(), UndeclaredResource()])
 @pytest.mark.parametrize(("tier", "cap"), CAPS)
 def test_an_endpoint_that_forgets_its_limit_is_capped(
-    app: falcon.App[Any, Any], keys: KeyStore, resource: object, tier: TierName, cap: int
+    app: falcon.App[Any, Any], keys: KeyStore, tier: TierName, cap: int
 ) -> None:
-    app.add_route("/v1/many", resource)
+    app.add_route("/v1/many", ForgetfulResource("json"))
     headers = {"X-API-Key": create_key(keys, tier)}
     body = testing.TestClient(app).simulate_get("/v1/many", headers=headers).json
     assert (len(body["data"]), body["count"], body["truncated"]) == (cap, cap, True)
-    assert body.get("limit", cap) == cap
+    assert body["limit"] == cap
+
+
+@pytest.mark.parametrize(("form", "header_lines"), [("csv", 1), ("ndjson", 0)])
+@pytest.mark.parametrize(("tier", "cap"), CAPS)
+def test_lines_of_an_endpoint_that_forgets_its_limit_are_capped(
+    app: falcon.App[Any, Any],
+    keys: KeyStore,
+    form: Format,
+    header_lines: int,
+    tier: TierName,
+    cap: int,
+) -> None:
+    app.add_route("/v1/many", ForgetfulResource(form))
+    headers = {"X-API-Key": create_key(keys, tier)}
+    lines = testing.TestClient(app).simulate_get("/v1/many", headers=headers).text.splitlines()
+    assert len(lines) == cap + header_lines
+
+
+def test_a_record_that_has_too_many_rows_is_capped(
+    app: falcon.App[Any, Any], keys: KeyStore
+) -> None:
+    app.add_route("/v1/many", UndeclaredResource())
+    headers = {"X-API-Key": create_key(keys, "sample")}
+    body = testing.TestClient(app).simulate_get("/v1/many", headers=headers).json
+    assert (len(body["data"]), body["truncated"]) == (25, True)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +170,10 @@ def test_a_tool_that_forgets_its_limit_is_capped(
     mart: Mart, keys: KeyStore, tier: TierName, cap: int
 ) -> None:
     many = replace(MANY, data_version=mart.build().data_version)
-    tool = Tool("get_many", "Many", "", "Health", (), lambda asking, asked: ToolRows(many))
+    listing = Listing("many", ("Match",), lambda question: ListRows(many), never_empty)
+    question = Question(mart, {}, TIERS[tier])
+    page = Answer(listing, question, ListRows(many), b"", None)
+    tool = Tool("get_many", "Many", "", "{}", (p.VERSION,), lambda asking, asked: ToolRows(page))
     call = Call(key=Key("sk_live_test", TIERS[tier]))
     result = Service(mart, keys).run(tool, {}, call)
     body = json.loads(call.exact.insert(result.model_dump_json(by_alias=True).encode()))
@@ -142,16 +182,17 @@ def test_a_tool_that_forgets_its_limit_is_capped(
     assert content["limit"] == cap
 
 
-def test_only_these_endpoints_and_tools_are_exempt_from_the_cap() -> None:
-    rules = {endpoint.name: endpoint.row_rule for endpoint in ENDPOINTS}
+def test_only_these_lists_are_exempt_from_the_cap() -> None:
+    rules = {endpoint.name: endpoint.listing.row_rule for endpoint in ENDPOINTS if endpoint.listing}
     assert {name: rule for name, rule in rules.items() if rule != "tier"} == {
         "getFundamentals": "paid_unlimited",
+        "listFundamentals": "paid_unlimited",
         "getCrosswalk": "uncapped",
         "lookUpIdentifier": "uncapped",
         "getQualityMetrics": "uncapped",
+        "listCatalogue": "uncapped",
+        "listVersions": "uncapped",
     }
-    tools = {tool.name: tool.row_rule for tool in TOOLS.values()}
-    assert {name for name, rule in tools.items() if rule != "tier"} == {"get_quality_metrics"}
 
 
 @pytest.mark.parametrize(
@@ -180,9 +221,9 @@ def test_rows_within_the_cap_are_passed_on_as_they_are() -> None:
 
 
 def test_capped_rows_continue_after_the_last_one_sent() -> None:
-    keyed = [(row, str(number)) for number, row in enumerate(MANY.rows)]
-    rows, _ = cap_rows(replace(MANY, row_keys=keyed), TIERS["sample"], None)
-    assert rows.last_key == ("24",)
+    keys = [(str(number),) for number, _ in enumerate(MANY.rows)]
+    rows, _ = cap_rows(replace(MANY, keys=keys), TIERS["sample"], None)
+    assert rows.key_of(len(rows.rows)) == ("24",)
 
 
 def test_a_limit_above_the_ceiling_is_refused() -> None:

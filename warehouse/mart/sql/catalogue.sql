@@ -115,7 +115,7 @@ WITH sightings AS (
         available_at
     FROM fundamentals
     UNION ALL
-    SELECT observed_at, 'AF-TENDER', country, country, vintage, withdrawn, available_at
+    SELECT observed_at, 'AF-TENDER', country AS id, country, vintage, withdrawn, available_at
     FROM tender_releases
     UNION ALL
     SELECT observed_at, 'AF-MACRO', series, country, vintage, withdrawn, available_at

@@ -2,7 +2,8 @@
 --
 -- Inputs: tender_releases, tender_parties, party_matches, entities, identifiers, same_as,
 --   fundamentals, countries
--- Outputs: parties, party_history, releases, named_entities, current_entities, current_identifiers (queries)
+-- Outputs: parties, party_history, releases, named_entities, current_entities,
+--   current_identifiers (queries)
 
 -- by hand: countries
 -- Stands for the list of countries that Python has.
@@ -51,7 +52,8 @@ FROM grouped;
 -- One row for each party, role and organisation: of each release that names it, when it became
 -- known and was superseded and the day of the release, as days since 1970, and the number of its
 -- process among those of the party. All other members are taken from the release that was known
--- first: those of a newer one were not known before it.
+-- first: those of a newer one were not known before it. available_at is the day on which that one
+-- became known.
 WITH resolved AS (
     SELECT
         party.*, matched.service_id, matched.match_method,
@@ -80,14 +82,15 @@ grouped AS (
                 process
             ]
             ORDER BY available_at, superseded_at, released_on, process
-        ) AS known
+        ) AS known,
+        min(available_at) AS available_at
     FROM resolved
     GROUP BY ALL
 )
 
 SELECT
     {{ id_of_party }} AS party_id, source, country, party_key, role, service_id,
-    to_json(known) AS known, unnest(earliest),
+    to_json(known) AS known, available_at, unnest(earliest),
     CASE
         WHEN earliest.identifier_id IS NOT NULL
             THEN { 'scheme': earliest.identifier_scheme, 'id': earliest.identifier_id }
