@@ -255,7 +255,8 @@ MART_TABLES = (
             *PROVENANCE,
             "known",
         ),
-        packed=Packing(16),
+        # Always read as a whole: larger packs are smaller files.
+        packed=Packing(128),
         files=Files("country", "value", 1 << 62),
     ),
     MartTable(
