@@ -109,9 +109,6 @@ def test_7_400_a_malformed_parameter_is_named(
         if part and not part.startswith(f"{parameter}=")
     )
     start = example_url(path).partition("?")[0]
-    if (parameter, value) == ("id_value", "\x00"):
-        assert api.get(f"{start}?{needed}&{parameter}={written}").rows == []
-        return
     url = f"{start}?{needed}{needed and '&'}{parameter}={written}"
     assert api.problem(url, 400, "parameter_invalid")["parameter"] == parameter
     twice = f"{start}?{needed}{needed and '&'}{parameter}=A&{parameter}=A"

@@ -131,10 +131,26 @@ def test_the_reference_in_a_browser_shows_rows_of_the_sandbox_key(
 
     assert described >= 17 and status.startswith("200 /v1/tenders")
     assert {urlsplit(item).netloc for item in requested_urls} == {f"127.0.0.1:{server.port}"}
-    assert f"{server.address}/v1/tenders?limit=5" in requested_urls
+    assert f"{server.address}/v1/tenders?country=ZA&limit=5" in requested_urls
     unforeseen = [
         complaint
         for complaint in page.errors
         if "402" not in complaint and "favicon" not in complaint
     ]
     assert unforeseen == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; see .ci/run")
+def test_every_send_button_of_the_reference_works_as_it_comes(
+    server: Served, tmp_path: Path
+) -> None:
+    buttons = "document.querySelectorAll('#operations button')"
+    statuses = "[...document.querySelectorAll('#operations .status')].map((p) => p.textContent)"
+    with browser(tmp_path) as page:
+        page.open(f"{server.address}/docs")
+        count = page.wait_for(f"{buttons}.length")
+        page.evaluate(f"for (const button of {buttons}) button.click()")
+        page.wait_for(f"{statuses}.length === {count}")
+        answered = page.evaluate(statuses)
+    assert count >= 14
+    assert [status for status in answered if not status.startswith("200 ")] == []

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from falcon import testing
+from mcp_server.service import EXPORTS_URL
 
 from api.app import create_app
 from tests.helpers.facts import fact
@@ -70,7 +71,7 @@ def agents_at(root: Path) -> Iterator[Agents]:
     store = KeyStore(root / "keys.sqlite")
     world = World(root, sandbox(store), create_key(store, "professional"))
     world.publish(*_large_releases())
-    rest = testing.TestClient(create_app(Mart(world.marts), store))
+    rest = testing.TestClient(create_app(Mart(world.marts), store, exports_url=EXPORTS_URL))
     with mcp_served(world) as server:
         yield Agents(world, server, rest)
 
