@@ -35,7 +35,7 @@ from warehouse.read.fundamentals import facts_known, facts_of_issuers
 from warehouse.read.mart import Build
 from warehouse.read.metrics import absent_reasons, metrics, screen
 from warehouse.read.parties import parties
-from warehouse.read.rows import alpha_2, alpha_3, in_country, known_on, one_of
+from warehouse.read.rows import alpha_2, alpha_3, equal, in_country, known_on, one_of
 from warehouse.read.search import search
 from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
@@ -103,7 +103,8 @@ def _figures_asked(build: Build, question: Question) -> Asked:
     parameters, lines = question.parameters, _lines(question)
     ids = parameters.get("service_ids") or [parameters["service_id"]]
     owners = [organisation_id(build, service_id) for service_id in ids]
-    filters = [Filter("service_id", ", ".join(ids[:5]), [one_of("organisation", owners)])]
+    parameter = "service_ids" if parameters.get("service_ids") else "service_id"
+    filters = [Filter(parameter, ", ".join(ids[:5]), [one_of("organisation", owners)])]
     if lines:
         items = [one_of("line_item", lines)]
         filters.append(Filter("line_items", ", ".join(lines[:5]), items, "line_item"))
@@ -131,8 +132,10 @@ def _releases_asked(build: Build, question: Question) -> Asked:
     filters = filters_of(
         country=alpha_2(build, parameters["country"]),
         category=parameters["category"],
-        **({} if parameters["status"] is None else {"tender_status": parameters["status"]}),
     )
+    if (status := parameters["status"]) is not None:
+        of_status = equal(tender_status=status)
+        filters.append(Filter("status", status, of_status, "tender_status"))
     as_of = parameters["as_of"]
     days = (parameters["from"], parameters["to"])
     known = known_on(as_of)
@@ -356,12 +359,14 @@ def _panel_asked(build: Build, question: Question) -> Asked:
     parameters = question.parameters
     names = ("dimension", "dimension_value", "measure")
     values = {name: parameters.get(name) for name in names}
-    if parameters.get("category") is not None:
-        values |= {"dimension": "category", "dimension_value": parameters["category"]}
     if build.schema_version < FILTERS_SINCE:
         values["measure"] = None
     key = parameters.get("signal_key", PROCUREMENT_DEMAND)
     filters = filters_of(signal_key=key, country=alpha_2(build, parameters["country"]), **values)
+    if (category := parameters.get("category")) is not None:
+        among = equal(signal_key=key, dimension="category")
+        of_category = [*equal(dimension="category"), *equal(dimension_value=category)]
+        filters.append(Filter("category", category, of_category, "dimension_value", among))
     as_of, from_ = parameters["as_of"], parameters["from"]
     days = (None if from_ is None else from_.replace(day=1), parameters["to"])
     since = ("available_at", "closed_at")
@@ -505,7 +510,7 @@ def _changes_asked(build: Build, question: Question) -> Asked:
     country = alpha_2(build, parameters["country"])
     filters = filters_of(dataset=parameters["dataset"], id=parameters["id"], country=country)
     days = (parameters["since"], None)
-    return Asked("changes", "changes", filters, dated="changed_on", days=days)
+    return Asked("changes", "changes", filters, (), None, "changed_on", days, (), ("since", ""))
 
 
 def _versions(question: Question) -> ListRows:

@@ -55,17 +55,23 @@ class Empty:
 
 @dataclass(frozen=True)
 class Filter:
-    """A value that was asked for: its parameter, its column, and the conditions of rows with it."""
+    """A value that was asked for: its parameter, its column, and the conditions of rows with it.
+
+    Other values of the column could be asked for if their rows match ``among``.
+    """
 
     parameter: str
     value: str
     where: Sequence[Condition]
     column: str = ""
+    among: Sequence[Condition] = ()
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The filters of a question to a table; ``days`` are the bounds of the column ``dated``.
+    """The filters of a question to a table.
+
+    The parameters ``bounds`` ask for ``days`` of the column ``dated``.
 
     ``known`` match what the answer for ``as_of`` can have. What was public by then has a day no
     later than it in each of the columns ``public_since``.
@@ -79,6 +85,7 @@ class Asked:
     dated: str = ""
     days: tuple[date | None, date | None] = (None, None)
     public_since: Sequence[str] = ("available_at",)
+    bounds: tuple[str, str] = ("from", "to")
 
     @property
     def public(self) -> Sequence[Condition]:
@@ -144,7 +151,8 @@ def _not_among_public(build: Build, asked: Asked) -> Empty:
         since, until = (str(day) if day else "…" for day in asked.days)
         spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
         detail = f"No {asked.rows} between {since} and {until}: {spans}."
-        return Empty("out_of_range", detail, "from" if asked.days[0] else "to", held=held)
+        parameter = asked.bounds[0 if asked.days[0] else 1]
+        return Empty("out_of_range", detail, parameter, held=held)
     return Empty("no_match", f"No {asked.rows} match all filters together.", held=held)
 
 
@@ -190,6 +198,7 @@ def _values(
     """Return the nearest values of a filter's column, and all of them if they are few."""
     if not of.column:
         return [], []
+    where = [*where, *of.among]
     words = distinct_values(build, of.column, asked.table, where, _MOST_WORDS)
     words = [word for word in words if word]
     return nearest(of.value, words), words if len(words) <= _FEW_WORDS else []
