@@ -5,7 +5,7 @@ tells a value: of what became public after ``as_of`` it says no more than that t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -100,6 +100,8 @@ def why_empty(build: Build, asked: Asked) -> Empty:
         return _not_known(asked)
     held = _span(build, asked, known)
     if asked.days != (None, None) and not _exists(build, asked, [*known, *_dated(asked)]):
+        if asked.as_of is not None and _exists(build, asked, [*named, *_dated(asked)]):
+            return replace(_not_known(asked), held=held)
         since, until = (str(day) if day else "…" for day in asked.days)
         spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
         detail = f"No {asked.rows} between {since} and {until}: {spans}."
@@ -109,6 +111,10 @@ def why_empty(build: Build, asked: Asked) -> Empty:
 
 def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:
     near, few = _values(build, asked, missing, ())
+    if not near and not few:
+        # Of a long vocabulary, what is held with the rest of the question may be short.
+        others = [each for each in asked.filters if each is not missing]
+        near, few = _values(build, asked, missing, [c for each in others for c in each.where])
     detail = f"No {asked.rows} have {missing.parameter} {missing.value!r}."
     if near and missing.value.casefold() != near[0].casefold():
         detail += f" The nearest that are held: {', '.join(near)}."
