@@ -71,5 +71,7 @@ def _integer(value: object) -> int:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ",".join(value)
     text = value if isinstance(value, str) else encode(value).decode()
     return text.encode(errors="replace").decode()

@@ -13,7 +13,7 @@ from warehouse.json_encoding import encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
 
 Members = dict[str, bytes]
-# Members that are kept of an object; None keeps a member as it is.
+# Members that are kept of an object; None keeps a member as it is, a number its first characters.
 Nested = Mapping[str, Any]
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
@@ -28,10 +28,14 @@ _LEFT_OUT = {
 _PERIOD = {"startDate": None, "endDate": None}
 _MONEY = {"amount": None, "currency": None}
 _ORGANISATION = {"id": None, "name": None}
+# Portals give a number for a title, and the words in a description of any length.
+_DESCRIBED = 160
 _NESTED: Mapping[str, Nested] = {
     "buyer": _ORGANISATION,
     "tender": {
-        **dict.fromkeys(("title", "status", "procurementMethod", "mainProcurementCategory")),
+        "title": None,
+        "description": _DESCRIBED,
+        **dict.fromkeys(("status", "procurementMethod", "mainProcurementCategory")),
         "value": _MONEY,
         "tenderPeriod": _PERIOD,
         "numberOfTenderers": None,
@@ -105,19 +109,28 @@ def _shared(rows: Sequence[Members]) -> Members:
     }
 
 
-def _reduced(value: bytes, kept: Nested | None) -> bytes:
+def _reduced(value: bytes, kept: Nested | int | None) -> bytes:
     """Return an object, or each object of a list, with the members that are kept."""
     if kept is None or value == _NULL:
         return value
+    if isinstance(kept, int):
+        return _shortened(value, kept)
     if value.startswith(b"["):
         items = [_reduced(bytes(item), kept) for item in _LIST.decode(value)]
         return b"[" + b",".join(items) + b"]"
     if not value.startswith(b"{"):
         return value
     members = _OBJECT.decode(value)
+    if members.get("description") == members.get("title"):
+        members.pop("description", None)
     reduced = {
         name: _reduced(bytes(members[name]), inner)
         for name, inner in kept.items()
         if name in members
     }
     return encode_object({name: each for name, each in reduced.items() if each not in _NOTHING})
+
+
+def _shortened(value: bytes, longest: int) -> bytes:
+    text = _TEXT.decode(value)
+    return value if len(text) <= longest else encode(f"{text[:longest].rstrip()}…")

@@ -161,7 +161,15 @@ def _days(period: str) -> tuple[date, date]:
 _DAY = date(2000, 1, 2) - date(2000, 1, 1)
 _SHOWN = (
     *("line_item", "series", "indicator", "country", "value_reported", "value"),
-    *("currency_reported", "unit", "period_end", "fiscal_label", "vintage", "available_at"),
+    *(
+        "currency_reported",
+        "unit",
+        "base_period",
+        "period_end",
+        "fiscal_label",
+        "vintage",
+        "available_at",
+    ),
     *("restatement_kind", "source_ref", "license_class"),
 )
 

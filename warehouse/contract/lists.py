@@ -1,5 +1,6 @@
 """Every list that is served, declared once: how its rows are read, and why it is empty."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -19,6 +20,7 @@ from warehouse.contract.problems import (
 )
 from warehouse.mart.tables import FILES_SINCE, FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
+from warehouse.methodology.metrics import ABSENT_REASONS
 from warehouse.read.awards import awards_of, suppliers
 from warehouse.read.build_info import quality_metrics, skus
 from warehouse.read.catalogue import catalogue, changes, versions
@@ -35,7 +37,7 @@ from warehouse.read.fundamentals import facts_known, facts_of_issuers
 from warehouse.read.mart import Build
 from warehouse.read.metrics import absent_reasons, metrics, screen
 from warehouse.read.parties import parties
-from warehouse.read.rows import alpha_2, alpha_3, equal, in_country, known_on, one_of
+from warehouse.read.rows import alpha_2, alpha_3, equal, fetch_rows, in_country, known_on, one_of
 from warehouse.read.search import search
 from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
@@ -142,6 +144,17 @@ def _releases_asked(build: Build, question: Question) -> Asked:
     return Asked("tender_releases", "releases", filters, known, as_of, "released_on", days)
 
 
+def _why_no_releases(question: Question) -> Empty:
+    empty = _reason(_releases_asked)(question)
+    words = {name: question.parameters[name] for name in ("query", "buyer")}
+    sought = {name: value for name, value in words.items() if value is not None}
+    if empty.code != "no_match" or not sought:
+        return empty
+    stated = " and ".join(f"{name} {value!r}" for name, value in sought.items())
+    detail = f"No releases have all the words of {stated}: try fewer words."
+    return replace(empty, detail=detail, parameter=next(iter(sought)))
+
+
 def _tender(question: Question) -> ListRows:
     ocid = question.parameters["ocid"]
     rows = releases_of(question.mart, ocid, question.parameters["as_of"], **question.page)
@@ -187,6 +200,8 @@ def _why_no_parties(question: Question) -> Empty:
 
 # Macro figures, and facts of any dataset.
 
+_RATE = re.compile(r"FX\.(?P<base>[A-Z]{3})\.(?P<quote>[A-Z]{3})")
+
 
 def _macro(question: Question) -> ListRows:
     return ListRows(macro_rows(question.mart, question.parameters, **question.page))
@@ -207,6 +222,23 @@ def _macro_asked(build: Build, question: Question) -> Asked:
         "period_end",
         macro_bounds(parameters),
     )
+
+
+def _why_no_macro(question: Question) -> Empty:
+    empty = _reason(_macro_asked)(question)
+    rate = _RATE.fullmatch((question.parameters["series"] or "").upper())
+    if empty.code != "value_not_held" or rate is None:
+        return empty
+    # Rates are held in one direction, and against few currencies.
+    turned = f"FX.{rate['quote']}.{rate['base']}"
+    (series,) = filters_of(series=turned)
+    if not fetch_rows(question.mart.build(), "1", "macro_series", series.where, limit=1):
+        return empty
+    detail = (
+        f"{rate[0]} is not held, but {turned}: {rate['base']} per {rate['quote']}, which is its "
+        "inverse."
+    )
+    return Empty("value_not_held", detail, "series", [turned])
 
 
 def _in_country(build: Build, country: str | None) -> list[Filter]:
@@ -280,8 +312,16 @@ def _why_no_metrics(question: Question) -> Empty:
     reasons = absent_reasons(build, owner, metric, as_of)
     if reasons:
         stated = ", ".join(f"{slug}: {reason}" for slug, reason in reasons.items())
+        meanings = "; ".join(
+            f"{reason}: {words}"
+            for reason, words in ABSENT_REASONS.items()
+            if reason in reasons.values()
+        )
         on_day = "" if as_of is None else f" on {as_of}"
-        detail = f"Nothing is exactly computable{on_day}; the reasons: {stated}."
+        detail = (
+            f"Nothing is exactly computable{on_day}; the reasons: {stated} ({meanings}). The "
+            "reported figures that were known then are in the fundamentals."
+        )
         return Empty("not_computable", detail, "metric")
     of_owner = [Condition("organisation = ?", (owner,), "organisation")]
     filters = [Filter("service_id", service_id, of_owner)]
@@ -424,6 +464,8 @@ def _lookup(question: Question) -> ListRows:
 def _why_no_match(question: Question) -> Empty:
     id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
     detail = f"No organisation that is held has the {id_type} {id_value!r}."
+    if id_type == "registry":
+        detail += " The search finds names, and tickers without an exchange."
     return Empty("value_not_held", detail, "id_value")
 
 
@@ -478,6 +520,9 @@ def _why_no_awards(question: Question) -> Empty:
     asked = {**parameters, "entity_id": parameters["service_id"], "dataset": "AF-TENDER"}
     asked |= {"measure": None, "country": None}
     empty = _why_no_facts(replace(question, parameters=asked))
+    if empty.code == "value_not_held":
+        detail = "No award with a stated value is known that this organisation won."
+        return Empty("value_not_held", detail, "service_id")
     if empty.code != "no_match":
         return empty
     detail = "It won awards, but none of a day between the bounds."
@@ -547,10 +592,10 @@ FUNDAMENTALS_OF_SEVERAL = Listing(
     row_rule="paid_unlimited",
     **_FIGURES,
 )
-TENDERS = Listing("tenders", ("Release",), _tenders, _reason(_releases_asked))
+TENDERS = Listing("tenders", ("Release",), _tenders, _why_no_releases)
 TENDER = Listing("tender", ("Release",), _tender, _reason(_process_asked))
 TENDER_PARTIES = Listing("tender parties", ("TenderParty",), _parties, _why_no_parties)
-MACRO = Listing("macro", ("SeriesObservation", "AnnualObservation"), _macro, _reason(_macro_asked))
+MACRO = Listing("macro", ("SeriesObservation", "AnnualObservation"), _macro, _why_no_macro)
 SHARED_FACTS = Listing("shared facts", ("SharedFact",), _facts, _why_no_facts)
 METRICS = Listing("metrics", ("Metric",), _metrics, _why_no_metrics)
 SCREEN = Listing("screen", ("RankedMetric",), _screen, _why_no_issuers)

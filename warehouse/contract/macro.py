@@ -34,7 +34,11 @@ def macro_rows(
     if is_series and parameters["indicator"] is not None:
         _refuse_indicator(mart, parameters)
     if not is_series:
-        _refuse_other_mode(parameters, _SERIES_ONLY, "series mode: send series or as_of")
+        _refuse_other_mode(
+            parameters,
+            _SERIES_ONLY,
+            "series mode: send series, or as_of (today, for what is known now)",
+        )
     from_, to = macro_bounds(parameters)
     check_date_order(from_, to)
     names = ("country", "series", "series_type", "frequency", "as_of")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from warehouse.contract.parameter_types import ParameterType, allowed_words
+from warehouse.contract.parameter_types import ListOf, ParameterType, allowed_words
 from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
 from warehouse.keys.backends import KeyStoreUnavailable
+from warehouse.methodology.other_names import named_here
 from warehouse.nearest import nearest
 
 
@@ -113,6 +114,8 @@ class Problem(SankofaError):
 
 # Characters of a client's text that an error repeats.
 _LONGEST_ECHO = 64
+# Words that a sentence can state.
+_MOST_STATED = 8
 # How many similar names an error suggests.
 _MOST_NEAREST = 3
 
@@ -182,8 +185,19 @@ def invalid_value(name: str, received: str, kind: ParameterType) -> Problem:
     words = allowed_words(kind)
     if not words:
         return invalid_parameter(name, received, kind.expected)
-    near = nearest(received, words)
-    return invalid_parameter(name, received, kind.expected, allowed=list(words), nearest=near)
+    sent = (
+        [each.strip() for each in received.split(",")] if isinstance(kind, ListOf) else [received]
+    )
+    unknown = next((each for each in sent if each not in words), received)
+    here = named_here(unknown)
+    near = [here] if here is not None and here in words else nearest(unknown, words)
+    expected = kind.expected
+    if len(words) > _MOST_STATED:
+        # A long list is not repeated: it is in `allowed`.
+        number = "some" if isinstance(kind, ListOf) else "one"
+        instead = f", such as {', '.join(near)}" if near else ""
+        expected = f"{number} of the {len(words)} words in `allowed`{instead}"
+    return invalid_parameter(name, received, expected, allowed=list(words), nearest=near)
 
 
 def invalid_parameter(name: str, received: str, expected: str, **members: object) -> Problem:

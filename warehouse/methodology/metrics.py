@@ -20,6 +20,17 @@ AbsentReason = Literal[
     "mixed_currency",
     "short_period",
 ]
+# Why a value is left out, in words.
+ABSENT_REASONS: Mapping[AbsentReason, str] = {
+    "completed_after_as_of": "a publication stated all inputs only after `as_of`",
+    "revised_after_as_of": "a publication had stated all inputs, but one has been revised since",
+    "input_not_reported": "an input was never published, or has been withdrawn",
+    "inputs_not_comparable": "all inputs are published, but no publication states their values of "
+    "today together, or one contradicts its own publication",
+    "mixed_currency": "its inputs were published, but not all in one currency",
+    "short_period": "the metric needs a full year, and the published period has another length",
+    "denominator_not_positive": "what it is divided by is not above zero",
+}
 # Reasons that builds of the mart's layout 7 do not have.
 LATER_REASONS: tuple[AbsentReason, ...] = ("inputs_not_comparable",)
 

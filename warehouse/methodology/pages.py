@@ -89,6 +89,10 @@ Only figures of line items that some metric needs are counted. Remaining ties ar
 first day of the year, then alphabetically. Nothing published later can change the choice for
 an earlier day, unless the chosen figures are withdrawn or no longer stated together."""
 
+_REASONS = "\n".join(
+    f"| `{reason}` | {words} |" for reason, words in metrics.ABSENT_REASONS.items()
+)
+
 AS_OF = f"""\
 The year is the issuer's latest one of which any figure was published by `as_of`, whether or not
 the metric needs that figure. Its value is returned only if a publication had, by then, stated
@@ -97,14 +101,7 @@ an older year:
 
 | reason | the value is left out because |
 |---|---|
-| `completed_after_as_of` | a publication stated all inputs only after `as_of` |
-| `revised_after_as_of` | a publication had stated all inputs, but one has been revised since |
-| `input_not_reported` | an input was never published, or has been withdrawn |
-| `inputs_not_comparable` | all inputs are published, but no publication states their values of \
-today together, or one contradicts its own publication |
-| `mixed_currency` | its inputs were published, but not all in one currency |
-| `short_period` | the metric needs a full year, and the published period has another length |
-| `denominator_not_positive` | the condition above is not met |
+{_REASONS}
 
 A figure without evidence of its publication date counts as not published. An issuer that has
 published no full year by `as_of` is counted too: under `short_period` if it has published a period

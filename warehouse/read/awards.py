@@ -1,6 +1,6 @@
 """Who won what: the awards of an organisation with their totals, or the suppliers of a country."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -34,6 +34,8 @@ class _Supplier(msgspec.Struct):
     releases: int = 0
     name: str | None = None
     service_id: str | None = None
+    first_release: date | None = None
+    last_release: date | None = None
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,43 @@ def suppliers(
     limit: int | None = None,
     after: Key | None = None,
 ) -> RowPage:
-    """Return the suppliers of a country, those of most processes first, each with its listings."""
+    """Return the suppliers of a country, those of most processes first, each with its listings.
+
+    Portals name one organisation in several ways: what is resolved to it is counted together.
+    """
     build = mart.build()
     mart = mart.at(build.data_version)
     found = parties(mart, country, "supplier", None, as_of, from_, to).rows
-    ranked = sorted(found, key=_order)
+    ranked = sorted(_of_organisations(sorted(found, key=_order)), key=_order)
     page = page_of(build, ranked, limit, after)
     return page.with_rows([_with_listings(mart, row) for row in page.rows])
+
+
+def _of_organisations(rows: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield one row for each organisation, and those that are not resolved as they are."""
+    by_owner: dict[str, list[bytes]] = {}
+    for row in rows:
+        service_id = msgspec.json.decode(row, type=_Supplier).service_id
+        if service_id is None:
+            yield row
+        else:
+            by_owner.setdefault(service_id, []).append(row)
+    for named in by_owner.values():
+        yield named[0] if len(named) == 1 else _together(named)
+
+
+def _together(named: Sequence[bytes]) -> bytes:
+    """Return the first row of an organisation, with what is counted of all of them."""
+    each = [msgspec.json.decode(row, type=_Supplier) for row in named]
+    days = [day for one in each for day in (one.first_release, one.last_release) if day]
+    counted = {
+        "processes": sum(one.processes for one in each),
+        "releases": sum(one.releases for one in each),
+        "first_release": min(days, default=None),
+        "last_release": max(days, default=None),
+    }
+    members = {name: bytes(raw) for name, raw in _MEMBERS.decode(named[0]).items()}
+    return encode_object({**members, **{name: encode(value) for name, value in counted.items()}})
 
 
 def _order(row: bytes) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ there is something.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -148,6 +148,8 @@ def _not_among_public(build: Build, asked: Asked) -> Empty:
         return Empty("withdrawn", detail)
     held = _span(build, asked, known)
     if asked.days != (None, None) and not _exists(build, asked, [*known, *_dated(asked)]):
+        if asked.as_of is not None and _exists(build, asked, [*asked.named, *_dated(asked)]):
+            return replace(not_known_then(asked.rows, asked.as_of), held=held)
         since, until = (str(day) if day else "…" for day in asked.days)
         spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
         detail = f"No {asked.rows} between {since} and {until}: {spans}."
@@ -158,6 +160,11 @@ def _not_among_public(build: Build, asked: Asked) -> Empty:
 
 def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:
     near, few = _values(build, asked, missing, asked.public)
+    if not near and not few:
+        # Of a long vocabulary, what is held with the rest of the question may be short.
+        others = [each for each in asked.filters if each is not missing]
+        where = [condition for each in others for condition in each.where]
+        near, few = _values(build, asked, missing, [*where, *asked.public])
     detail = f"No {asked.rows} have {missing.parameter} {missing.value!r}."
     if near and missing.value.casefold() != near[0].casefold():
         detail += f" The nearest that are held: {', '.join(near)}."
