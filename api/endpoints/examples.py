@@ -11,7 +11,12 @@ from warehouse.read.mart import Mart
 # Which rows of a build the examples of an endpoint come from (``warehouse/read/examples.py``).
 _SUBJECTS: Mapping[Endpoint, str] = {
     declarations.FUNDAMENTALS: "fundamentals",
+    declarations.FUNDAMENTALS_OF_SEVERAL: "fundamentals_of_several",
+    declarations.SEARCH: "search",
+    declarations.CATALOGUE: "catalogue",
+    declarations.CHANGES: "changes",
     declarations.TENDERS: "tenders",
+    declarations.TENDER: "tender",
     declarations.SHARED_FACTS: "shared_facts",
     declarations.TENDER_PARTIES: "tender_parties",
     declarations.MACRO: "macro",

@@ -158,6 +158,8 @@ def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
     # How many rows to ask for does not depend on the build.
     if example is not None and not isinstance(parameter.kind, RowCount):
         shown = example.get(parameter.name)
+    if isinstance(shown, str) and schema.get("type") == "array":
+        shown = shown.split(",")
     return described if shown is None else {**described, "example": shown}
 
 

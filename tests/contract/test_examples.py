@@ -24,12 +24,18 @@ def url_of(path: str, operation: dict[str, Any], values: dict[str, Any]) -> str:
     for name, value in values.items():
         if places[name] == "path":
             path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
-    query = urlencode({name: values[name] for name in values if places[name] == "query"})
+    query = urlencode(
+        {
+            name: ",".join(value) if isinstance(value, list) else value
+            for name, value in values.items()
+            if places[name] == "query"
+        }
+    )
     return f"{path}?{query}" if query else path
 
 
 def rows_in(body: dict[str, Any]) -> list[Any]:
-    members = ("data", "observations", "identifiers", "artifacts")
+    members = ("data", "observations", "identifiers", "artifacts", "limits")
     return next(body[member] for member in members if member in body)
 
 

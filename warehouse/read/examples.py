@@ -7,6 +7,7 @@ files of a table only, so that a large build costs no more than a small one.
 from collections.abc import Mapping
 
 from warehouse.mart.row_json import NEVER
+from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.read.mart import Build
 
 Example = Mapping[str, str]
@@ -27,10 +28,20 @@ def examples(build: Build) -> dict[str, Example]:
         f"answers_until = '{NEVER}'",
     )
     issuer = ranked.get("service_id", "")
+    figures = _fundamentals(build, issuer)
     found = {
         "metrics": ranked,
         "screen": ranked,
-        "fundamentals": _fundamentals(build, issuer),
+        "fundamentals": figures,
+        "fundamentals_of_several": _of_several(figures),
+        "search": _search(build, issuer),
+        "tender": _first(
+            build, "tender_releases", {"ocid": "ocid", "as_of": "available_at"}, _LATEST
+        )
+        if build.schema_version >= FILTERS_SINCE
+        else {},
+        "catalogue": _first_of_later(build, "catalogue", ("section", "dataset", "country")),
+        "changes": _changes(build),
         "entities": _of_issuer(build, "entities", {"service_id": "service_id"}, issuer),
         "crosswalk": _of_issuer(build, "identifiers", {"service_id": "organisation"}, issuer),
         "lookup": _lookup(build),
@@ -51,6 +62,31 @@ def _fundamentals(build: Build, issuer: str) -> Example:
         build, "fundamentals", columns, issuer, f"{_LATEST} AND period_type = 'FY'"
     )
     return {**example, "vintages": "latest"} if example else {}
+
+
+def _of_several(figures: Example) -> Example:
+    others = {name: value for name, value in figures.items() if name != "service_id"}
+    return {"service_ids": figures["service_id"], **others} if figures else {}
+
+
+def _search(build: Build, issuer: str) -> Example:
+    columns = {"query": "legal_name", "country": "country"}
+    found = _of_issuer(build, "entities", columns, issuer, "legal_name <> '' AND country <> ''")
+    return {**found, "kind": "organisation"} if found else {}
+
+
+def _changes(build: Build) -> Example:
+    example = dict(_first_of_later(build, "changes", ("changed_on", "dataset", "id", "country")))
+    if example:
+        example["since"] = example.pop("changed_on")
+    return example
+
+
+def _first_of_later(build: Build, table: str, names: tuple[str, ...]) -> Example:
+    """Return an example from a table that older builds do not have."""
+    if build.schema_version < FILTERS_SINCE:
+        return {}
+    return _first(build, table, {name: name for name in names})
 
 
 def _lookup(build: Build) -> Example:
