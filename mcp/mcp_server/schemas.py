@@ -7,6 +7,7 @@ from warehouse.contract.parameter_types import Parameter
 
 # Rows are described by the cards of the datasets: their schemas would be most of the tool list.
 OUTPUT_SCHEMA: Schema = {"type": "object"}
+_LONGEST_PATTERN = 60
 
 
 def input_schema(parameters: Sequence[Parameter]) -> Schema:
@@ -21,6 +22,9 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
 
 def _described(parameter: Parameter) -> Schema:
     schema = {**parameter.kind.schema(), "description": parameter.description}
+    # No model reads a long pattern; what does not match is refused with the form in words.
+    if len(schema.get("pattern", "")) > _LONGEST_PATTERN:
+        del schema["pattern"]
     if parameter.default is not None:
-        schema["default"] = parameter.default
+        schema["default"] = parameter.kind.read(parameter.default)
     return schema

@@ -292,7 +292,7 @@ TOOLS: Mapping[str, Tool] = {
             "a service_id where match_method says how (never by likeness).",
             '{"country":"KE","role":"buyer"}',
             (
-                *(p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.FROM_RELEASE, p.TO_RELEASE, p.AS_OF),
+                *(p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.FROM_RELEASE, p.TO_RELEASE, _AS_OF),
                 *(*_PAGE, *_COMMON),
             ),
             _get_resolved_parties,
@@ -319,7 +319,7 @@ TOOLS: Mapping[str, Tool] = {
             "today's figure must not stand for it.",
             '{"series":"FX.EUR.ZAR","as_of":"2025-06-30","limit":1}',
             (
-                *(p.COUNTRY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
+                *(p.COUNTRY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, _AS_OF),
                 *(p.FROM_PERIOD, p.TO_PERIOD, *_PAGE, *_COMMON),
             ),
             _get_macro,

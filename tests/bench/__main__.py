@@ -5,6 +5,7 @@ import sys
 from importlib.metadata import version
 
 from tests.bench import (
+    agent,
     append,
     entities,
     exports,
@@ -20,6 +21,7 @@ from tests.bench import (
 )
 
 BENCHMARKS = {
+    "agent": (agent.report, "questions of agents: calls and tokens, beside an earlier version"),
     "append": (append.report, "the append: 1,000,000 facts held, 200,000 come in, 10 % changed"),
     "scale": (scale.report, "the append of 1,000 rows, on 100,000 held and on 10,000,000"),
     "snapshot": (snapshot.report, "as_of: what was known on a day, of 5,000,000 sightings"),

@@ -126,7 +126,12 @@ SERVICE_IDS = Parameter(
     "Ids of up to 100 organisations.",
     required=True,
 )
-STATUS = Parameter("status", _CODE, "OCDS status of the tender in the release.", "active")
+STATUS = Parameter(
+    "status",
+    _CODE,
+    "OCDS status of the tender in the release: active, complete, cancelled, unsuccessful.",
+    "active",
+)
 OCID = Parameter(
     "ocid",
     FreeText(200),
@@ -227,7 +232,12 @@ METRIC_RANKED = Parameter(
 )
 METRIC = Parameter("metric", _SLUG, "One slug; every metric if omitted.", "net_margin")
 ORDER = Parameter("order", Choice(get_args(Order)), "Order by size.", "desc", default="desc")
-CATEGORY = Parameter("category", FreeText(200), "Category as published by the portal.", "works")
+CATEGORY = Parameter(
+    "category",
+    FreeText(200),
+    "Category as published by the portal: goods, services, works.",
+    "works",
+)
 FROM_MONTH = Parameter("from", Day(), "Earliest month; any day of it.", "2024-01-01")
 TO_MONTH = Parameter("to", Day(), "Latest month; any day of it.", "2024-12-31")
 SIGNAL_KEY = Parameter(

@@ -43,6 +43,8 @@ _NEAR = 0.45
 _SHORTEST_NEAR = 3
 # Rows that are compared with the query, and words of it that select them.
 _MOST_COMPARED, _MOST_SELECTING = 500, 6
+# A word that more rows have, and more than a third of them, says nothing about one.
+_COMMON_FROM = 10
 # What a word about a row, as its country, counts beside one in a name.
 _ABOUT = 0.5
 # Of the best score: what is less near is left out.
@@ -211,15 +213,25 @@ class _NearWords:
 def _near_words(file: FileReader, query: str) -> dict[str, _NearWords]:
     """Return, for each word of a query that says something, the known words like it."""
     found: dict[str, _NearWords] = {}
+    common = max(_COMMON_FROM, _row_count(file) // 3)
     for word in name_terms(query):
         if word in FORM_WORDS or len(word) < _SHORTEST_NEAR:
             continue
         uses = {str(like): int(rows) for like, rows in similar_words(file, word, _NEAR)}
         likeness = {like: similarity(word, like) for like in uses}
-        likeness = {like: share for like, share in likeness.items() if share >= _NEAR}
+        likeness = {
+            like: share
+            for like, share in likeness.items()
+            if share >= _NEAR and uses[like] <= common
+        }
         if likeness:
             found[word] = _NearWords(likeness, {like: uses[like] for like in likeness})
     return found
+
+
+def _row_count(file: FileReader) -> int:
+    (count,) = file.query(f"SELECT max(row_number) FROM {file.prefix}search")[0]
+    return int(count or 0)
 
 
 def _scores(
@@ -233,10 +245,10 @@ def _scores(
         number: {word for name in _names(row) for word in name_terms(name)}
         for number, row in rows.items()
     }
-    (count,) = file.query(f"SELECT max(row_number) FROM {file.prefix}search")[0]
+    count = _row_count(file)
     for words in near.values():
         weights = {
-            like: share * log(1 + int(count) / words.uses[like])
+            like: share * log(1 + count / words.uses[like])
             for like, share in words.likeness.items()
         }
         condition = words_match(file, [[sorted(weights)]], only_names=False)
