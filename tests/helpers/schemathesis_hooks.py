@@ -39,7 +39,8 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         return False
     if query.get("from") and query.get("to") and str(query["from"]) > str(query["to"]):
         return False
-    rule = {"/v1/macro": _macro, "/v1/shared/facts": _shared}.get(case.operation.path)
+    rules = {"/v1/macro": _macro, "/v1/shared/facts": _shared, "/v1/crosswalk": _lookup}
+    rule = rules.get(case.operation.path)
     return rule is None or rule(query)
 
 
@@ -49,6 +50,11 @@ def _macro(query: dict[str, Any]) -> bool:
         years = (len(str(query.get(name, ""))) == 4 for name in ("from", "to"))
         return "indicator" not in query and not any(years)
     return not {"series_type", "frequency"} & set(query)
+
+
+def _lookup(query: dict[str, Any]) -> bool:
+    """Return whether the identifier is of a type that has no form of its own."""
+    return query.get("id_type") in ("registry", "aggregator")
 
 
 def _shared(query: dict[str, Any]) -> bool:
