@@ -39,9 +39,9 @@ FROM numbered
 """
 
 # The searchable texts of a release: its buyer alone, and buyer, title and description together.
-# Only the latest vintages are searchable.
+# Every vintage is searchable: what a later one says must not hide it from an earlier day.
 _TEXTS = "json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])"
-_SEARCHABLE = "CASE WHEN latest AND release IS NOT NULL THEN {} END"
+_SEARCHABLE = "CASE WHEN NOT withdrawn AND release IS NOT NULL THEN {} END"
 RELEASE_TEXTS = {
     "buyer_text": _SEARCHABLE.format(f"coalesce({_TEXTS}[1], '')"),
     "tender_text": _SEARCHABLE.format(
