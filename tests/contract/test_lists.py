@@ -127,7 +127,7 @@ def test_csv_and_json_lines_are_the_json_digit_for_digit(
 
     check_lines(list(csv.DictReader(io.StringIO(answer.text, newline=""))), rows)
     frame = pd.read_csv(io.BytesIO(answer.content), dtype=str, keep_default_na=False)
-    check_lines(frame.to_dict("records"), rows)
+    check_lines([{str(k): v for k, v in line.items()} for line in frame.to_dict("records")], rows)
     polar = pl.read_csv(answer.content, infer_schema=False).to_dicts()
     check_lines([{k: v or "" for k, v in line.items()} for line in polar], rows)
     file = tmp_path / "rows.csv"

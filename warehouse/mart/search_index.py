@@ -29,10 +29,10 @@ _BATCH = 20_000
 # Characters of a description that are indexed: its beginning says what is bought.
 _DESCRIPTION_LENGTH = 400
 
-# The searchable texts of a release: its buyer, and title and description. Only the latest vintages
-# are searchable.
+# The searchable texts of a release: its buyer, and title and description. Every vintage is
+# searchable: what a later one says must not hide it from an earlier day.
 _TEXTS = "json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])"
-_SEARCHABLE = "CASE WHEN latest AND release IS NOT NULL THEN {} END"
+_SEARCHABLE = "CASE WHEN NOT withdrawn AND release IS NOT NULL THEN {} END"
 # Columns that the writer of a file needs beside those that are stored, by table.
 TEXT_PREFIX = "searched_"
 WRITTEN_TEXTS: dict[str, dict[str, str]] = {

@@ -73,6 +73,9 @@ def releases(
         # The first condition lets the planner use the partial index on buyer_id.
         buyer_id = equal(buyer_id=organisation_id(build, buyer))
         where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
+    if query is not None or buyer is not None:
+        # Before, only words of the latest vintages were found.
+        check_filter(build, FILTERS_SINCE, as_of=as_of)
     one_more = None if limit is None else limit + 1
     rows: KeyedRows = []
     for file in files:

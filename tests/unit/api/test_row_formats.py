@@ -1,0 +1,132 @@
+"""Rows as lines: formulas do not run, numbers keep their digits, memory stays flat."""
+
+import csv
+import io
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import falcon
+import pytest
+from falcon import testing
+
+from api.endpoints.response import send_list
+from api.endpoints.row_formats import Format, columns_of, encoded
+from warehouse.contract import lists
+from warehouse.contract.listing import Answer, Listing, ListRows, Question, pieces
+from warehouse.json_encoding import encode
+from warehouse.read.conditions import Key
+from warehouse.read.mart import Mart
+from warehouse.read.rows import RowPage
+from warehouse.read.why_empty import Empty
+from warehouse.tiers import TIERS
+
+MATCHES = lists.LOOKUP
+
+
+def cells(row: bytes) -> dict[str, str]:
+    page = RowPage([row], False, "20260101.1", "notice")
+    text = b"".join(encoded("csv", MATCHES, [page])).decode()
+    (line,) = csv.DictReader(io.StringIO(text, newline=""))
+    return line
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_a_text_that_a_spreadsheet_would_run_is_only_shown(begin: str) -> None:
+    text = f'{begin}HYPERLINK("http://x","y")'
+    line = cells(encode({"service_id": "DC1", "legal_name": text, "issuer": f"a{begin}b"}))
+    assert line["legal_name"] == f"'{text}"
+    # Only what a cell begins with is run.
+    assert line["issuer"] == f"a{begin}b"
+
+
+@pytest.mark.parametrize(
+    "number", ["-1", "-12.50", "0.10", "1e-7", "369062464570.386", "12345678901234567890.10"]
+)
+def test_a_number_keeps_its_digits_and_its_sign(number: str) -> None:
+    assert cells(b'{"service_id":%s}' % number.encode())["service_id"] == number
+
+
+def test_every_member_that_a_row_can_have_is_a_column() -> None:
+    macro = columns_of(lists.MACRO)
+    assert len(set(macro)) == len(macro) and {"series", "indicator"} <= set(macro)
+    line = cells(b'{"service_id":"a,\\"b\\"\\nc","legal_name":null,"issuer":{"x":[1.50,null]}}')
+    assert line == {
+        **{"service_id": 'a,"b"\nc', "legal_name": "", "jurisdiction": ""},
+        "issuer": '{"x":[1.50,null]}',
+    }
+
+
+class MadeKeys(Sequence[Key]):
+    """Keys of numbered rows."""
+
+    def __init__(self, begin: int, count: int) -> None:
+        self._begin, self._count = begin, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: Any) -> Any:
+        return (str(self._begin + index + 1),)
+
+
+@dataclass(frozen=True)
+class ManyRows:
+    """A list of so many rows, each made when it is read."""
+
+    count: int
+
+    def read(self, question: Question) -> ListRows:
+        begin = 0 if question.after is None else int(question.after[0])
+        end = self.count if question.limit is None else min(self.count, begin + question.limit)
+        rows = [b'{"service_id":"DC%d","legal_name":"=name"}' % n for n in range(begin, end)]
+        keys = MadeKeys(begin, len(rows))
+        return ListRows(RowPage(rows, end < self.count, "20260101.1", "notice", keys))
+
+    def answer(self) -> Answer:
+        listing = Listing("many", ("Match",), self.read, never_empty, "uncapped")
+        mart = SimpleNamespace()
+        mart.at = lambda version: mart
+        question = Question(cast(Mart, mart), {}, TIERS["professional"], 5_000)
+        return Answer(listing, question, self.read(question), b"secret", None)
+
+
+def never_empty(question: Question) -> Empty:
+    raise AssertionError
+
+
+def streamed(count: int, form: Format) -> Iterator[bytes]:
+    request = testing.create_req(path="/v1/many")
+    request.context.key = SimpleNamespace(tier=TIERS["professional"])
+    response = falcon.Response()
+    send_list(request, response, ManyRows(count).answer(), form)
+    assert response.stream is not None
+    yield from cast(Iterator[bytes], response.stream)
+
+
+def peak_of(count: int, form: Format) -> int:
+    """Return the most memory that sending so many rows takes."""
+    tracemalloc.start()
+    try:
+        lines = sum(chunk.count(b"\n") for chunk in streamed(count, form))
+        assert lines == count + (form == "csv")
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_a_million_rows_take_no_more_memory_than_a_tenth_of_them(form: Format) -> None:
+    peak_of(10_000, form)
+    few, many = peak_of(100_000, form), peak_of(1_000_000, form)
+    assert many < 1.5 * few
+
+
+def test_what_is_streamed_is_every_row_in_order() -> None:
+    text = b"".join(streamed(12_345, "csv")).decode()
+    lines = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [line["service_id"] for line in lines] == [f"DC{n}" for n in range(12_345)]
+    assert len(list(pieces(ManyRows(12_345).answer()))) == 3
