@@ -23,6 +23,7 @@ from quality.left_out import MAX_ROWS
 from quality.rule_book import entries
 from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.json_schema import Schema
+from warehouse.contract.not_held import NOT_HELD
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
@@ -45,6 +46,7 @@ def pages() -> Mapping[str, str]:
         "data-dictionary.md": data_dictionary(),
         "line-items.md": f"# Line items\n\n{_GENERATED}\n\n{line_items()}",
         "methodology.md": methodology(),
+        "not-held.md": not_held(),
         "operating.md": operating(),
         "rules.md": rules(),
         "sources.md": sources(),
@@ -93,6 +95,24 @@ def data_dictionary() -> str:
         f"than {MAX_ROWS} of them), nothing is published until a person has confirmed it. "
         "Names and contacts are judged by the organisation check at every publication. "
         "[rules.md](rules.md) lists every rule.",
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def not_held() -> str:
+    """Return the page on what the service does not hold."""
+    parts = (
+        "# What is not here",
+        _GENERATED,
+        "Nobody needs to search for these: they are not served, and nothing that is served stands "
+        "for them. Agents read the same list in `not_held` of `describe_data`.",
+        _table(("not held", "why"), NOT_HELD),
+        "Which countries, series, indicators, line items and panels a build does hold is in "
+        "`/v1/catalogue`, and for agents in `describe_data`. A list without rows says in `empty` "
+        "why: the value is not held, not together with the others, was not known on `as_of`, or "
+        "is out of range, with the nearest values and the span that is held.",
+        "What is missing within the data that is held is measured: see `/v1/quality-metrics/{sku}` and "
+        "[known limits](known-limits.md).",
     )
     return "\n\n".join(parts) + "\n"
 

@@ -103,7 +103,14 @@ def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
 
 
 def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
+    ocid = arguments["query"] or ""
+    if ocid.startswith(_OCID):
+        return context.rows(lists.TENDER, {**arguments, "ocid": ocid}, "af-tender-releases")
     return context.rows(lists.TENDERS, arguments, "af-tender-releases")
+
+
+# Every ocid begins with it, and no word of a tender.
+_OCID = "ocds-"
 
 
 def _get_macro(context: ToolContext, arguments: Arguments) -> ToolRows:
@@ -160,6 +167,11 @@ _AS_OF = replace(p.AS_OF, description="Only what was knowable at the end of this
 _ALL = (replace(p.LIMIT, description="Rows at most; without it, all."), _CURSOR)
 _SKU = replace(p.SKU, location="query", kind=Choice(("AF-FUND", "AF-TENDER", "AF-MACRO")))
 _SERVICE_ID = replace(p.SERVICE_ID, location="query")
+_IN_TENDER = replace(
+    p.IN_TENDER,
+    description="Words that all occur in title, description or buyer's name (the last may be a "
+    "prefix), or an ocid: then all its releases.",
+)
 _SIGNAL_KEY = replace(
     p.SIGNAL_KEY, location="query", kind=Choice(tuple(PANEL_BY_KEY)), description="The panel."
 )
@@ -267,7 +279,7 @@ TOOLS: Mapping[str, Tool] = {
             "rates get_signal.",
             '{"country":"ZA","query":"cleaning","from":"2025-01-01","to":"2025-12-31"}',
             (
-                *(p.COUNTRY_ZA, p.IN_TENDER, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY, p.BUYER),
+                *(p.COUNTRY_ZA, _IN_TENDER, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY, p.BUYER),
                 *(p.STATUS, _AS_OF, *_PAGE, *_COMMON),
             ),
             _search_tenders,
@@ -276,8 +288,9 @@ TOOLS: Mapping[str, Tool] = {
             "get_awards",
             "Who won what",
             "With service_id: the contracts that one organisation won, newest first, with totals "
-            "by currency. With country instead: its suppliers, those of most contracting processes "
-            "first, with listings of those that are listed. from and to bound the days.",
+            "by currency; country bounds them. With country alone: its suppliers, those of most "
+            "contracting processes first, with listings of those that are listed. from and to "
+            "bound the days.",
             '{"country":"KE","from":"2025-01-01","to":"2025-12-31","limit":10}',
             (
                 replace(p.OF_SERVICE_ID, description="The organisation that won."),

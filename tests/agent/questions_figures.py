@@ -58,6 +58,14 @@ def _before_all(published: Published) -> Answer:
     return {"verdict": "not_held", "then": None, "now": None}
 
 
+def _quarter(published: Published) -> Answer:
+    quarter = ("FRED.FICZAFGDPQ", "2024-01-01", "2024-03-31")
+    (then,) = published.observations(*quarter, "2024-05-15")
+    (now,) = published.observations(*quarter)
+    unit = "Billions of National Currency"
+    return {"verdict": "differs", "then": then["value"], "unit": unit, "now": now["value"]}
+
+
 def _two_currencies(published: Published) -> Answer:
     rows = published.figures(5, ["revenue"], period_type="FY")
     currencies = [row["currency_reported"] for row in rows]
@@ -191,6 +199,26 @@ QUESTIONS = (
             "base now": "$1.known_now.base_period",
         },
         always(verdict="restated_later", **{"base then": "2015=100", "base now": "2020=100"}),
+        350,
+    ),
+    Question(
+        "Was South Africa's GDP (FRED.FICZAFGDPQ) of 2024-Q1 5 billion, as known on 2024-05-15?",
+        (
+            call(
+                "check_claim",
+                series="FRED.FICZAFGDPQ",
+                period="2024-Q1",
+                value=5,
+                as_of="2024-05-15",
+            ),
+        ),
+        {
+            "verdict": "$1.verdict",
+            "then": "$1.known_then.value",
+            "unit": "$1.known_then.unit",
+            "now": "$1.known_now.value",
+        },
+        _quarter,
         350,
     ),
     Question(

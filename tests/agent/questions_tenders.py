@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.agent.published import Published
-from tests.agent.question import Answer, Question, call
+from tests.agent.question import Answer, Question, always, call, words
 
 _ID = "$1.data[0].service_id"
 
@@ -89,7 +89,64 @@ def _quality(metric: str, scope: str) -> dict[str, str]:
     return {name: f"{row}.{name}" for name in ("value", "floor", "status")}
 
 
+def _last_won(published: Published) -> Answer:
+    row = published.rows(
+        "SELECT awards.ocid, release.release->>'$.buyer.name' AS buyer, "
+        "release.release->>'$.tender.title' AS title FROM af_tender_awards AS awards "
+        "JOIN af_tender_releases AS release USING (ocid, release_id) WHERE awards.latest "
+        "AND release.latest AND awards.service_id = ? AND awards.amount IS NOT NULL "
+        "ORDER BY release.date DESC LIMIT 1",
+        published.service_id(2),
+    )[0]
+    return dict(row)
+
+
+def _won_at_home(published: Published) -> Answer:
+    row = published.rows(
+        "SELECT count(*) AS awards, sum(amount) AS value FROM (SELECT DISTINCT ON (ocid, award_id) "
+        "* FROM af_tender_awards WHERE latest AND service_id = ? AND amount IS NOT NULL "
+        "AND country = 'ZA')",
+        published.service_id(13),
+    )[0]
+    return {"totals": [{"currency": "ZAR", **row}]}
+
+
 QUESTIONS = (
+    Question(
+        "Who awarded Sahel Telecom its last contract, and for what?",
+        (
+            call("search_entities", query="Sahel Telecom"),
+            call("get_awards", service_id=_ID, limit=1),
+            call("search_tenders", query="$2.data[0].ocid", limit=1),
+        ),
+        {
+            "ocid": "$3.data[0].ocid",
+            "buyer": "$3.data[0].buyer.name",
+            "title": "$3.data[0].tender.title",
+        },
+        _last_won,
+        1_000,
+    ),
+    Question(
+        "What has Andina Insurance won in South Africa?",
+        (
+            call("search_entities", query="Andina Insurance"),
+            call("get_awards", service_id=_ID, country="ZA", limit=1),
+        ),
+        {"totals": "$2.totals"},
+        _won_at_home,
+        650,
+    ),
+    Question(
+        "What has Andina Insurance won in Kenya?",
+        (
+            call("search_entities", query="Andina Insurance"),
+            call("get_awards", service_id=_ID, country="KE", limit=1),
+        ),
+        {"code": "$2.empty.code", "reason": "$2.empty.detail", "totals": "$2.totals"},
+        always(code="no_match", reason=words("none in KE"), totals=[]),
+        450,
+    ),
     Question(
         "Which three public buyers of Colombia publish most?",
         (call("get_resolved_parties", country="CO", role="buyer", limit=3),),

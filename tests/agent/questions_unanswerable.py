@@ -112,6 +112,12 @@ QUESTIONS = (
         "What was the rate of the rand at noon?",
         _no_column(words("a day"), "time_of", "hour"),
     ),
+    _ask(
+        "rankings",
+        1_600,
+        "Which issuer has most revenue?",
+        _no_column(words("not compared"), "converted", "in_usd", "in_eur"),
+    ),
     Question(
         "What is the GDP (NY.GDP.MKTP.CD) of Tanzania?",
         _one("get_macro", country="TZ", indicator="NY.GDP.MKTP.CD"),

@@ -71,7 +71,7 @@ def test_an_argument_that_nothing_told_fails_the_question(
     asked: Asked, arguments: dict[str, object]
 ) -> None:
     question = replace(GUESSED, path=(call("get_entity", **arguments),))
-    with pytest.raises(AssertionError, match="guessed|told"):
+    with pytest.raises(AssertionError, match=r"guessed|told"):
         asked.agent.walk(question)
 
 

@@ -115,12 +115,16 @@ class Agent:
         if day := _DAY.fullmatch(literal):
             return (day[1] or day[3]) in years_in(text)
         told = text if name == "query" else f"{text} {self.tools_body.decode()} {self.described}"
-        return all(word.casefold() in told.casefold() for word in re.findall(r"[^\W_]+", literal))
+        return _words(literal) <= _words(told)
 
     def _text(self, tool: str, arguments: Mapping[str, Any], tier: str) -> tuple[bool, str]:
         result = call(self.server, self.keys[tier], tool, arguments).result
         shown = [block["text"] for block in result["content"] if block["type"] == "text"]
         return bool(result.get("isError")), "\n".join(shown)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def _amounts(text: str) -> set[Decimal]:

@@ -16,9 +16,10 @@ from warehouse.read.mart import Mart
 
 Verdict = Literal["matches", "restated_later", "differs", "not_knowable_then", "not_held"]
 _YEAR = re.compile(r"(?:FY ?)?([0-9]{4})")
+_QUARTER = re.compile(r"([0-9]{4})-Q([1-4])")
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 _ROWS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-PERIOD = "a year such as FY2020, a month such as 2024-10, or the last day of the period"
+PERIOD = "a year such as FY2020, a quarter 2024-Q3, a month 2024-10, or the last day of the period"
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,9 @@ def _days(period: str) -> tuple[date, date]:
     """Return between which days a period ends."""
     if year := _YEAR.fullmatch(period):
         return date(int(year[1]), 1, 1), date(int(year[1]), 12, 31)
+    if quarter := _QUARTER.fullmatch(period):
+        # A quarter ends in its last month.
+        period = f"{quarter[1]}-{3 * int(quarter[2]):02d}"
     if month := _MONTH.fullmatch(period):
         first = date(int(month[1]), int(month[2]), 1)
         return first, date(first.year + first.month // 12, first.month % 12 + 1, 1) - _DAY

@@ -503,8 +503,11 @@ def _awards(question: Question) -> ListRows:
     service_id, as_of = question.parameters["service_id"], question.parameters["as_of"]
     days: dict[str, Any] = {"as_of": as_of, "from_": from_, "to": to}
     if service_id is not None:
-        if not is_known_id(question.mart.build(), service_id):
+        build = question.mart.build()
+        if not is_known_id(build, service_id):
             raise unknown_id(service_id)
+        country = question.parameters["country"]
+        days["country_iso3"] = None if country is None else alpha_3(build, country)
         won = awards_of(question.mart, service_id, **days, **question.page)
         return ListRows(won.rows, extra={"totals": won.totals})
     if question.parameters["country"] is None:
@@ -525,6 +528,9 @@ def _why_no_awards(question: Question) -> Empty:
         return Empty("value_not_held", detail, "service_id")
     if empty.code != "no_match":
         return empty
+    if parameters["country"] is not None:
+        detail = f"It won awards, but none in {parameters['country']} within the bounds."
+        return Empty("no_match", detail, "country")
     detail = "It won awards, but none of a day between the bounds."
     return Empty("out_of_range", detail, "from" if parameters["from"] else "to")
 

@@ -20,6 +20,10 @@ NOT_HELD: tuple[tuple[str, str], ...] = (
     ),
     ("News, filings as text, documents of tenders", "Only figures and releases, with a reference."),
     ("Amounts converted to another currency", "Amounts are as reported; rates are series (FX.*)."),
+    (
+        "Rankings of issuers by an amount, such as revenue",
+        "Amounts of different currencies are not compared; screens rank by ratios.",
+    ),
     ("Figures of private companies that file nothing", "Only what a source publishes is held."),
     ("Rates and prices within a day", "The shortest step is a day."),
 )

@@ -24,6 +24,7 @@ class _Award(msgspec.Struct):
 
     value: msgspec.Raw
     unit: str | None = None
+    country_iso3: str | None = None
     period_end: date | None = None
 
 
@@ -52,6 +53,7 @@ def awards_of(
     as_of: date | None = None,
     from_: date | None = None,
     to: date | None = None,
+    country_iso3: str | None = None,
     limit: int | None = None,
     after: Key | None = None,
 ) -> Awards:
@@ -62,7 +64,8 @@ def awards_of(
     sums: dict[str | None, list[Decimal]] = {}
     for row in won.rows:
         award = msgspec.json.decode(row, type=_Award)
-        if not _is_between(award.period_end, from_, to):
+        is_wanted = country_iso3 in (None, award.country_iso3)
+        if not is_wanted or not _is_between(award.period_end, from_, to):
             continue
         rows.append(row)
         sums.setdefault(award.unit, []).append(Decimal(bytes(award.value).decode()))
