@@ -205,7 +205,10 @@ PROCUREMENT_DEMAND = Endpoint(
     "`as_of` returns only months that were closed by that day, in the vintage of that day.",
     "Observations",
     "signals",
-    (p.COUNTRY_ZA, p.CATEGORY, p.AS_OF, p.FROM_MONTH, p.TO_MONTH, *_PAGED),
+    (
+        *(p.COUNTRY_ZA, p.CATEGORY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
+        *(p.FROM_MONTH, p.TO_MONTH, *_PAGED),
+    ),
     _LIMITED_STATUSES,
     listing=lists.DEMAND,
 )

@@ -296,8 +296,14 @@ def _why_no_issuers(question: Question) -> Empty:
 
 def _procurement_demand(question: Question) -> ListRows:
     category = question.parameters["category"]
-    dimension = None if category is None else "category"
-    return _panel(question, PROCUREMENT_DEMAND, dimension, category, None)
+    names = ("dimension", "dimension_value", "measure")
+    dimension, value, measure = (question.parameters[name] for name in names)
+    if category is not None:
+        if (dimension or "category", value or category) != ("category", category):
+            detail = "category stands for a dimension and its value: send either."
+            raise conflicting_parameters("category", detail)
+        dimension, value = "category", category
+    return _panel(question, PROCUREMENT_DEMAND, dimension, value, measure)
 
 
 def _signal(question: Question) -> ListRows:

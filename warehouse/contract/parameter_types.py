@@ -15,6 +15,12 @@ ParameterLocation = Literal["query", "path"]
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
 _INTEGER = re.compile(r"[0-9]{1,9}")
+# Eight digits that are a date: of long and short months, of February, and of leap days.
+_REAL_DAY = (
+    "(?!0000)[0-9]{4}(?:(?:0[13578]|1[02])(?:0[1-9]|[12][0-9]|3[01])"
+    "|(?:0[469]|11)(?:0[1-9]|[12][0-9]|30)|02(?:0[1-9]|1[0-9]|2[0-8]))"
+    "|(?!0000)(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)0229"
+)
 
 
 class ParameterType(Protocol):
@@ -174,7 +180,7 @@ class DayOrVersion:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of a date or a version."""
-        version = {"type": "string", "pattern": f"^{DATA_VERSION.pattern}$"}
+        version = {"type": "string", "pattern": f"^(?={DATA_VERSION.pattern}$)(?:{_REAL_DAY})"}
         return {"anyOf": [{"type": "string", "format": "date"}, version]}
 
 
