@@ -73,7 +73,7 @@ def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client:
     assert call("exports.get_export", client=client).artifacts
     assert call("quality.get_quality_metrics", sku="AF-FUND", client=client).data
 
-    refused = call("tenders.list_tenders", client=client, country="XXX")
+    refused = call("tenders.list_tenders", client=client, country="XXXX")
     assert (refused.code.value, refused.parameter) == ("parameter_invalid", "country")
     nobody = call("entities.get_entity", service_id="DCNOBODY", client=client)
     assert (nobody.status, nobody.code.value) == (404, "not_found")

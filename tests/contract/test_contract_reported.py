@@ -198,7 +198,7 @@ def test_shared_facts_dataset_of_an_issuer_is_financials_or_awards_won(
     won = api.get(f"/v1/shared/facts?entity_id={winner}&dataset=AF-TENDER").rows
     assert won and {row["measure"] for row in won} == {"award_value"}
     path = f"/v1/shared/facts?entity_id={restated}"
-    assert api.get(f"{path}&dataset=AF-FUND").raw == api.get(path).raw
+    assert api.get(f"{path}&dataset=AF-FUND").rows == api.get(path).rows
     api.problem(f"{path}&dataset=AF-MACRO", 400, "parameter_conflict")
 
 

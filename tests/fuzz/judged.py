@@ -123,7 +123,8 @@ def _seen_by_sample(request: Request, rows: list[dict[str, Any]]) -> list[dict[s
 
 def _uncapped(request: Request) -> bool:
     """Return whether an endpoint takes no limit and returns all rows."""
-    return request.path.startswith(("/v1/quality-metrics/", "/v1/export", "/v1/crosswalk/"))
+    uncapped = ("quality-metrics/", "export", "crosswalk/", "catalogue", "versions")
+    return request.path.startswith(tuple(f"/v1/{name}" for name in uncapped))
 
 
 def _rows(answer: FuzzResponse) -> list[dict[str, Any]] | None:

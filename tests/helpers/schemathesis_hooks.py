@@ -39,9 +39,25 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         return False
     if query.get("from") and query.get("to") and str(query["from"]) > str(query["to"]):
         return False
-    rules = {"/v1/macro": _macro, "/v1/shared/facts": _shared, "/v1/crosswalk": _lookup}
-    rule = rules.get(case.operation.path)
+    rule = {
+        "/v1/macro": _macro,
+        "/v1/shared/facts": _shared,
+        "/v1/crosswalk": _lookup,
+        "/v1/signals/procurement-demand": _demand,
+        "/v1/fundamentals": _figures,
+        "/v1/fundamentals/{service_id}": _figures,
+    }.get(case.operation.path)
     return rule is None or rule(query)
+
+
+def _demand(query: dict[str, Any]) -> bool:
+    """Return whether the query names a category in one way only."""
+    return "category" not in query or not {"dimension", "dimension_value"} & set(query)
+
+
+def _figures(query: dict[str, Any]) -> bool:
+    """Return whether the query asks for lines or for a statement."""
+    return not {"line_items", "statement"} <= set(query)
 
 
 def _macro(query: dict[str, Any]) -> bool:

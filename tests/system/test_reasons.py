@@ -21,7 +21,6 @@ from warehouse.contract.problems import Problem
 from warehouse.errors import BadParameters
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.mart import Mart
-from warehouse.read.why_empty import Empty
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, TENDER_RELEASES
 
@@ -126,7 +125,7 @@ def drawn(name: str, random: Random) -> str:
     return f"{path}?{'&'.join(f'{key}={value}' for key, value in chosen.items())}"
 
 
-def answered(name: str, url: str, mart: Mart) -> tuple[list[bytes], Empty | None] | Any:
+def answered(name: str, url: str, mart: Mart) -> Any:
     """Return the rows and the reason of a request, or the code of its refusal."""
     try:
         listing, asked = question(name, url, mart)

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 from warehouse.contract.pagination import next_cursor, resume_position
-from warehouse.contract.problems import conflicting_parameters
+from warehouse.contract.problems import Problem, conflicting_parameters
 from warehouse.contract.tier_cap import RowRule, row_limit
 from warehouse.errors import BadParameters
 from warehouse.read.conditions import Key
@@ -115,7 +115,7 @@ def answer(
 ) -> Answer:
     """Return the page of a list that the parameters ask for; ``in_pieces``, its first piece."""
     mart, after = resume_position(mart, secret, listing.name, parameters, pinned)
-    limit = _limit(listing.row_rule, tier, parameters.get("limit"))
+    limit = _checked_limit(listing, Question(mart, parameters, tier, 1, after))
     read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE
     question = Question(mart, parameters, tier, read, after)
     listed = _read(listing, question)
@@ -146,6 +146,16 @@ def _read(listing: Listing, question: Question) -> ListRows:
         return listing.read(question)
     except BadParameters as error:
         raise conflicting_parameters(error.parameter, f"{error}.") from error
+
+
+def _checked_limit(listing: Listing, question: Question) -> int | None:
+    """Return the limit that applies; what cannot be asked is refused before what is too much."""
+    requested = question.parameters.get("limit")
+    try:
+        return _limit(listing.row_rule, question.tier, requested)
+    except Problem:
+        _read(listing, question)
+        raise
 
 
 def _limit(rule: RowRule, tier: Tier, requested: int | None) -> int | None:

@@ -359,7 +359,7 @@ def _procurement_demand(question: Question) -> ListRows:
     dimension, value, measure = (question.parameters[name] for name in names)
     if category is not None:
         if (dimension or "category", value or category) != ("category", category):
-            detail = "category is a value of the dimension category; send one of them."
+            detail = "category stands for a dimension and its value: send either."
             raise conflicting_parameters("category", detail)
         dimension, value = "category", category
     return _panel(question, PROCUREMENT_DEMAND, dimension, value, measure)

@@ -15,12 +15,19 @@ ParameterLocation = Literal["query", "path"]
 # date.fromisoformat alone would accept other forms of ISO 8601, such as 20240630 or 2024-W26-7.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
-# Without a look-ahead, which RE2 and Rust do not have.
-_YEAR_PATTERN = "^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])$"
+# Years that exist, without a look-ahead, which RE2 and Rust do not have.
+_YEARS = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_YEAR_PATTERN = f"^{_YEARS}$"
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
 _INTEGER = re.compile(r"[0-9]+")
 # Python converts at most 4,300 digits. No ceiling has that many: the first ones are enough.
 _MOST_DIGITS = 4_000
+# Eight digits that are a date: of long and short months, of February, and of leap days.
+_REAL_DAY = (
+    f"{_YEARS}((0[13578]|1[02])(0[1-9]|[12][0-9]|3[01])"
+    "|(0[469]|11)(0[1-9]|[12][0-9]|30)|02(0[1-9]|1[0-9]|2[0-8]))"
+    "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)0229"
+)
 
 
 class ParameterType(Protocol):
@@ -180,7 +187,7 @@ class DayOrVersion:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of a date or a version."""
-        version = {"type": "string", "pattern": f"^{DATA_VERSION.pattern}$"}
+        version = {"type": "string", "pattern": f"^(?={DATA_VERSION.pattern}$)(?:{_REAL_DAY})"}
         return {"anyOf": [{"type": "string", "format": "date"}, version]}
 
 

@@ -1,0 +1,215 @@
+"""What lists count is what anyone counts in the vintages: parties of a day, holdings, changes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from tests.helpers.random_world import DAYS, FIRST_DAY, ISSUERS, publish_world
+from tests.helpers.record_rows import load, party_row
+from tests.helpers.seed import seed_of_this_run
+from tests.helpers.split_world import more_countries_and_sources, more_derived
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.catalogue import catalogue, changes
+from warehouse.read.fundamentals import facts_known
+from warehouse.read.macro import annual, series_known
+from warehouse.read.mart import Mart
+from warehouse.read.parties import parties
+from warehouse.read.rows import RowPage
+from warehouse.read.signals import panel
+from warehouse.read.tenders import releases
+from warehouse.record.store import Record
+from warehouse.record.tables import TENDER_PARTIES
+
+Row = dict[str, Any]
+_VINTAGES = ("tender_parties", "fundamentals", "tender_releases", "macro_series", "macro_annual")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A published world, and every vintage of its snapshot."""
+
+    mart: Mart
+    vintages: dict[str, list[Row]]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counted]:
+    root, seed = tmp_path_factory.mktemp("counted"), seed_of_this_run()
+    vintages: dict[str, list[Row]] = {}
+
+    def derive(snapshot: Snapshot) -> dict[str, pa.Table]:
+        for name in _VINTAGES:
+            vintages[name] = snapshot.sql.sql(f"FROM {name}").to_arrow_table().to_pylist()
+        return more_derived(snapshot)
+
+    more_countries_and_sources(root / "record")
+    # The second world says something else of the same processes, figures and series.
+    for again in (seed, seed + 1):
+        publish_world(root / "record", root / "marts", again, None, derive)
+    renamed_and_withdrawn(root / "record")
+    publish_world(root / "record", root / "marts", seed, None, derive)
+    with closing(Mart(root / "marts")) as mart:
+        yield Counted(mart, vintages)
+
+
+def renamed_and_withdrawn(root: Path) -> None:
+    """Load parties of releases that were restated or withdrawn later."""
+    again = {"party_key": "s1", "role": "supplier", "released_on": FIRST_DAY}
+    rows = [
+        party_row(
+            **again,
+            ocid=f"ocds-{number:04}",
+            name="Alpha Fictional Works (Pty) Ltd",
+            available_at=date(2022, 6, 1) + timedelta(number),
+            publication="again",
+            withdrawn=number % 3 == 0,
+        )
+        for number in range(20)
+    ]
+    load(Record(str(root)), TENDER_PARTIES, *rows)
+
+
+def rows_of(page: RowPage | None) -> list[Row]:
+    return [] if page is None else [msgspec.json.decode(row) for row in page.rows]
+
+
+def known_parties(vintages: list[Row], day: date) -> dict[tuple[str, ...], list[Row]]:
+    """Return the releases that name each party and were known on a day."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in vintages:
+        until = row["superseded_at"] or date.max
+        if row["name"] and not row["withdrawn"] and row["available_at"] <= day < until:
+            key = (row["source"], row["country"], row["role"], row["party_key"])
+            found.setdefault(key, []).append(row)
+    return found
+
+
+def test_parties_of_a_day_are_those_of_the_releases_known_on_it(world: Counted) -> None:
+    random, seen = Random(seed_of_this_run()), 0
+    vintages = world.vintages["tender_parties"]
+    assert any(row["superseded_at"] for row in vintages)
+    for _ in range(15):
+        day = FIRST_DAY + timedelta(random.randrange(-30, DAYS + 200))
+        expected = sorted(
+            (
+                country,
+                role,
+                len(rows),
+                str(min(row["released_on"] for row in rows)),
+                str(max(row["released_on"] for row in rows)),
+            )
+            for (_, country, role, _), rows in known_parties(vintages, day).items()
+        )
+        served = rows_of(parties(world.mart, as_of=day))
+        counted = ("country", "role", "releases", "first_release", "last_release")
+        assert sorted(tuple(row[name] for name in counted) for row in served) == expected
+        order = [
+            (r["country"], r["role"], -r["releases"], r["name"], r["party_id"]) for r in served
+        ]
+        assert order == sorted(order)
+        seen += len(served)
+    assert seen
+
+
+def test_parties_of_a_late_day_are_those_of_now(world: Counted) -> None:
+    def counted(page: RowPage) -> list[tuple[str, int]]:
+        return sorted((row["party_id"], row["releases"]) for row in rows_of(page))
+
+    late = parties(world.mart, as_of=date(2026, 1, 1))
+    assert counted(late) == counted(parties(world.mart)) != []
+
+
+def of_entry(rows: list[Row], entry: Row, *others: str) -> list[Row]:
+    """Return the rows of the country of an entry; alpha-3 follows from alpha-2 if not known."""
+    codes = {"ZA": "ZAF", "KE": "KEN"}
+    return [
+        row
+        for row in rows
+        if row["country"] == entry["country"]
+        and (row["country_iso3"] or codes[row["country"]]) == entry["country_iso3"]
+        and all(row[name] == entry[name] for name in others)
+    ]
+
+
+def held(world: Counted, entry: Row) -> list[Row]:
+    """Return the rows that an entry of the catalogue counts, as their own list has them."""
+    mart, name, country = world.mart, entry["name"], entry["country"]
+    if entry["section"] == "series":
+        return of_entry(rows_of(series_known(mart, series=name)), entry, "unit", "frequency")
+    if entry["section"] == "signal":
+        return rows_of(panel(mart, name, country))
+    if entry["section"] == "indicator":
+        return rows_of(annual(mart, indicator=name))
+    if entry["section"] == "category":
+        return rows_of(releases(mart, country, category=name))
+    if entry["section"] == "line_item":
+        found = (rows_of(facts_known(mart, issuer, line_items=[name])) for issuer in ISSUERS)
+        return [row for rows in found for row in rows]
+    if name == "AF-TENDER":
+        return rows_of(releases(mart, country))
+    if name == "AF-MACRO":
+        return of_entry(rows_of(series_known(mart)) + rows_of(annual(mart)), entry)
+    found = (rows_of(facts_known(mart, issuer)) for issuer in ISSUERS)
+    countries = dict(zip(ISSUERS, ("ZA", "KE", "ZA"), strict=True))
+    return [row for rows in found for row in rows if countries[row["service_id"]] == country]
+
+
+def test_the_catalogue_counts_what_the_lists_have(world: Counted) -> None:
+    entries = rows_of(catalogue(world.mart))
+    sections = Counter(entry["section"] for entry in entries)
+    assert set(sections) == {
+        *("dataset", "series", "indicator", "line_item", "metric", "signal", "category"),
+    }
+    identity = ("section", "name", "country", "country_iso3", "unit", "frequency")
+    alike: dict[tuple[str, ...], list[Row]] = {}
+    for entry in entries:
+        if entry["section"] != "metric":
+            alike.setdefault(tuple(entry[name] for name in identity), []).append(entry)
+    for entry, *more in alike.values():
+        # In this world, some rows of a country have no alpha-3, and make an entry of their own.
+        rows = held(world, entry)
+        assert len(rows) == entry["rows"] + sum(other["rows"] for other in more) > 0, entry
+        if more:
+            continue
+        days = [row.get("period_end") or row.get("month") or row.get("date") for row in rows]
+        known = sorted(day for day in days if day is not None)
+        assert (known[0], known[-1]) == (entry["held_from"], entry["held_to"]), entry
+        if entry["organisations"] is not None:
+            assert len({row["service_id"] for row in rows}) == entry["organisations"]
+
+
+def test_changes_are_the_vintages_that_arrived(world: Counted) -> None:
+    ids = {
+        "fundamentals": ("AF-FUND", "service_id", False),
+        "tender_releases": ("AF-TENDER", "country", True),
+        "macro_series": ("AF-MACRO", "series", True),
+        "macro_annual": ("AF-MACRO", "indicator", True),
+    }
+    expected: dict[tuple[str, ...], Counter[str]] = {}
+    for table, (dataset, column, in_country) in ids.items():
+        for row in world.vintages[table]:
+            country = row["country"] if in_country else None
+            key = (f"{row['observed_at']:%Y-%m-%d}", dataset, row[column], country)
+            kind = "added" if row["vintage"] == 1 else "restated"
+            kinds = expected.setdefault(key, Counter())
+            kinds["withdrawn" if row["withdrawn"] else kind] += 1
+
+    served = rows_of(changes(world.mart, date(2000, 1, 1)))
+    assert {
+        tuple(row[name] for name in ("changed_on", "dataset", "id", "country")): Counter(
+            {kind: row[kind] for kind in ("added", "restated", "withdrawn") if row[kind]}
+        )
+        for row in served
+    } == expected
+    assert len(served) == len(expected) and any(row["restated"] for row in served)
+    days = [row["changed_on"] for row in served]
+    assert days == sorted(days, reverse=True)
