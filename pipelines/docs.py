@@ -111,8 +111,8 @@ def not_held() -> str:
         "`/v1/catalogue`, and for agents in `describe_data`. A list without rows says in `empty` "
         "why: the value is not held, not together with the others, was not known on `as_of`, or "
         "is out of range, with the nearest values and the span that is held.",
-        "What is missing within the data that is held is measured: see `/v1/quality-metrics/{sku}` and "
-        "[known limits](known-limits.md).",
+        "What is missing within the data that is held is measured: see "
+        "`/v1/quality-metrics/{sku}` and [known limits](known-limits.md).",
     )
     return "\n\n".join(parts) + "\n"
 

@@ -99,7 +99,11 @@ def _profit(published: Published) -> Answer:
 def _no_revenue(published: Published) -> Answer:
     assert not published.figures(12, ["revenue"])
     newest = published.figures(12, ["total_operating_income"], period_type="FY")[0]
-    return {"code": "not_held_together", "value": newest["value_reported"]}
+    return {
+        "code": "not_held_together",
+        "lines": words("total_operating_income", "interest_income"),
+        "value": newest["value_reported"],
+    }
 
 
 def _half(published: Published) -> Answer:
@@ -288,7 +292,11 @@ QUESTIONS = (
             _figures("revenue"),
             _figures("total_operating_income", limit=1),
         ),
-        {"code": "$2.empty.code", "value": "$3.data[0].value_reported"},
+        {
+            "code": "$2.empty.code",
+            "lines": "$2.empty.detail",
+            "value": "$3.data[0].value_reported",
+        },
         _no_revenue,
         900,
     ),

@@ -1,7 +1,7 @@
 """Words that are misspelt or named otherwise: each is refused with the word that is meant."""
 
 from tests.agent.published import Published
-from tests.agent.question import Answer, Call, Question, always, call
+from tests.agent.question import Answer, Call, Question, always, call, words
 
 _INSTEAD = {"word": "$1.nearest[0]", "code": "$1.code"}
 
@@ -95,6 +95,21 @@ QUESTIONS = (
         {"series": "$1.empty.nearest", "value": "$2.data[0].value"},
         _cpi,
         450,
+    ),
+    Question(
+        "Which indicator entries are held for Kenya?",
+        (
+            call("describe_data", section="indicator", country="KE"),
+            call("describe_data", section="indicator"),
+        ),
+        {"reason": "$1.empty.detail", "names": "$2.data[*].name"},
+        lambda published: {
+            "reason": words("all countries together"),
+            "names": published.column(
+                "SELECT DISTINCT indicator FROM af_macro_annual WHERE latest ORDER BY indicator"
+            ),
+        },
+        500,
     ),
     Question(
         "Which series of Kenya are held?",

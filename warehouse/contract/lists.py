@@ -550,6 +550,17 @@ def _catalogue_asked(build: Build, question: Question) -> Asked:
     return Asked("catalogue", "entries", filters)
 
 
+def _why_no_entries(question: Question) -> Empty:
+    section = question.parameters["section"]
+    if question.parameters["country"] is not None and section in _OF_ALL_COUNTRIES:
+        detail = f"Entries of section {section!r} are of all countries together: leave country out."
+        return Empty("not_held_together", detail, "country")
+    return _reason(_catalogue_asked)(question)
+
+
+_OF_ALL_COUNTRIES = ("indicator", "line_item", "metric")
+
+
 def _changes(question: Question) -> ListRows:
     filters = question.values("since", "dataset", "id")
     rows = changes(question.mart, **filters, country=_country(question), **question.page)
@@ -619,7 +630,7 @@ CATALOGUE = Listing(
     "catalogue",
     ("CatalogueEntry",),
     _catalogue,
-    _before_catalogue(_reason(_catalogue_asked)),
+    _before_catalogue(_why_no_entries),
     "uncapped",
 )
 CHANGES = Listing("changes", ("Change",), _changes, _before_catalogue(_reason(_changes_asked)))

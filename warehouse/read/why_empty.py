@@ -29,6 +29,8 @@ EmptyCode = Literal[
 # A vocabulary is compared and named as far as this.
 _MOST_WORDS = 20_000
 _FEW_WORDS = 12
+# Beside other filters fewer are left, and one of them is what is looked for.
+_FEW_TOGETHER = 40
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def _not_together(build: Build, asked: Asked) -> Empty:
         others += asked.public
         if not _exists(build, asked, others):
             continue
-        near, few = _values(build, asked, each, others)
+        near, few = _values(build, asked, each, others, _FEW_TOGETHER)
         with_others = ", ".join(
             f"{other.parameter} {other.value!r}" for other in asked.filters if other is not each
         )
@@ -200,7 +202,7 @@ def _exists(build: Build, asked: Asked, where: Sequence[Condition]) -> bool:
 
 
 def _values(
-    build: Build, asked: Asked, of: Filter, where: Sequence[Condition]
+    build: Build, asked: Asked, of: Filter, where: Sequence[Condition], most: int = _FEW_WORDS
 ) -> tuple[list[str], list[str]]:
     """Return the nearest values of a filter's column, and all of them if they are few."""
     if not of.column:
@@ -208,7 +210,7 @@ def _values(
     where = [*where, *of.among]
     words = distinct_values(build, of.column, asked.table, where, _MOST_WORDS)
     words = [word for word in words if word]
-    return nearest(of.value, words), words if len(words) <= _FEW_WORDS else []
+    return nearest(of.value, words), words if len(words) <= most else []
 
 
 def _dated(asked: Asked) -> list[Condition]:
