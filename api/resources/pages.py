@@ -30,7 +30,8 @@ _LLMS_HEAD = """\
 - Send the key in `X-API-Key`; `/docs` shows a public sandbox key of the sample tier (25 rows).
 - Missing values are null. Every row carries its source and licence. There is no personal data.
 - An unknown parameter is 400. Errors are `application/problem+json`; `detail` says what to fix.
-- Countries are ISO 3166-1 alpha-2 or alpha-3. Dates are YYYY-MM-DD. `/v1/catalogue` lists what is held.
+- Countries are ISO 3166-1 alpha-2 or alpha-3. Dates are YYYY-MM-DD.
+- `/v1/catalogue` lists what is held, `/v1/search` finds ids by name.
 - Lists have pages: send `next_cursor` back as `cursor`. A list without rows says why in `empty`.
 """
 # Folders of a build's site; every other path is the API's.

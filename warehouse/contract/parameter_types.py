@@ -187,7 +187,7 @@ class DayOrVersion:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of a date or a version."""
-        version = {"type": "string", "pattern": f"^(?={DATA_VERSION.pattern}$)(?:{_REAL_DAY})"}
+        version = {"type": "string", "pattern": f"^({_REAL_DAY})\\.[0-9]{{1,9}}$"}
         return {"anyOf": [{"type": "string", "format": "date"}, version]}
 
 
