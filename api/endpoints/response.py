@@ -28,12 +28,14 @@ def send_list(
         _send_lines(req, resp, page, form)
         return
     listed = page.listed
-    # Lists with members of their own in front never had these two.
-    common = {} if listed.before else {"limit": limit, "as_of": page.as_of}
+    version = {"data_version": rows.data_version}
+    # Lists with members of their own in front never had limit and as_of.
     after = {
-        **common,
-        "data_version": rows.data_version,
-        **listed.extra,
+        **(
+            {**listed.extra, **version}
+            if listed.before
+            else {"limit": limit, "as_of": page.as_of, **version, **listed.extra}
+        ),
         "next_cursor": page.next_cursor,
         "empty": None if page.empty is None else page.empty.as_json(),
     }

@@ -7,6 +7,7 @@ gave them. All of it is fictional.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -25,6 +26,17 @@ from warehouse.record.versions import load_seqs_of
 _FILE = ROOT / "tests" / "data" / "record_before_columns.zip"
 
 
+# Members of envelopes that came later, and cursors, which are signed with a key of their own.
+_LATER = re.compile(
+    r',"next_cursor":(?:null|"[^"]*")|,"empty":(?:null|\{"code":.*?"held":(?:null|\{[^}]*\})\})'
+)
+
+
+def _as_then(text: str) -> str:
+    """Return an answer without the members that its envelope gained."""
+    return _LATER.sub("", text)
+
+
 class OldRecord:
     """The record and its builds, unpacked into a folder."""
 
@@ -37,7 +49,10 @@ class OldRecord:
         self._key = create_key(keys, "professional")
         self._client = testing.TestClient(create_app(Mart(self.marts), keys))
         expected = json.loads((folder / "answers.json").read_text("utf-8"))
-        self.answers_before: dict[str, dict[str, str]] = expected["answers"]
+        self.answers_before: dict[str, dict[str, str]] = {
+            version: {path: _as_then(text) for path, text in answers.items()}
+            for version, answers in expected["answers"].items()
+        }
         self.vintages_before: dict[str, Any] = expected["vintages"]
 
     def get(self, path: str, pin: str | None = None) -> testing.Result:
@@ -47,7 +62,7 @@ class OldRecord:
     def answers(self) -> dict[str, dict[str, str]]:
         """Ask again what was asked then, pinned to each version."""
         return {
-            version: {path: self.get(path, version).text for path in paths}
+            version: {path: _as_then(self.get(path, version).text) for path in paths}
             for version, paths in self.answers_before.items()
         }
 
