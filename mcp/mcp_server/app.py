@@ -67,6 +67,8 @@ _ONE_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
 # for the network, and a search can take long: both run in threads, so that they do not block the
 # event loop. More threads than this would only wait for each other.
 _SEARCH_PARAMETERS = {"query", "buyer", "category"}
+# Tools that read all parties of a country, or all that a build holds.
+_LONG_TOOLS = {"get_awards", "get_resolved_parties", "describe_data"}
 _MAX_THREADS = 8
 
 
@@ -90,7 +92,8 @@ def create_server(service: Service) -> Server[Any]:
             message = "The request was not counted as a call of a tool; send one plain request."
             raise MCPError(code=INVALID_REQUEST, message=message)
         run = partial(service.run, tool, sent, call)
-        if service.is_local and not _SEARCH_PARAMETERS & sent.keys():
+        is_short = tool.name not in _LONG_TOOLS and not _SEARCH_PARAMETERS & sent.keys()
+        if service.is_local and is_short:
             return run()
         return await to_thread.run_sync(run, limiter=limiter)
 

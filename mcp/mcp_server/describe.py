@@ -9,7 +9,7 @@ from warehouse.contract.not_held import NOT_HELD
 from warehouse.json_encoding import encode
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.read.catalogue import catalogue
-from warehouse.read.mart import Mart
+from warehouse.read.mart import Build, Mart
 
 MAX_BYTES = 10_000
 # Names of one kind that are listed; of more, only how many there are.
@@ -20,8 +20,11 @@ _FEWEST_NAMES = 5
 def description(mart: Mart) -> dict[str, object]:
     """Return datasets by country, names that can be asked for, and what is not held."""
     build = mart.build()
-    page = catalogue(mart.at(build.data_version))
-    entries = [msgspec.json.decode(row) for row in page.rows]
+    return build.made_once("description", lambda: _made(mart.at(build.data_version), build))
+
+
+def _made(mart: Mart, build: Build) -> dict[str, object]:
+    entries = [msgspec.json.decode(row) for row in catalogue(mart).rows]
     most = _MOST_NAMES
     described = _described(entries, most, build.notice, build.data_version)
     # A real world has thousands of series: then fewer of them are named.
