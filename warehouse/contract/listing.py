@@ -153,9 +153,14 @@ def _checked_limit(listing: Listing, question: Question) -> int | None:
     requested = question.parameters.get("limit")
     try:
         return _limit(listing.row_rule, question.tier, requested)
-    except Problem:
-        _read(listing, question)
-        raise
+    except Problem as too_much:
+        try:
+            _read(listing, question)
+        except Problem as refused:
+            # Whether an id exists is no such reason.
+            if refused.kind.status == 400:
+                raise
+        raise too_much from None
 
 
 def _limit(rule: RowRule, tier: Tier, requested: int | None) -> int | None:
