@@ -117,11 +117,10 @@ def peak_of(count: int, form: Format) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
-def test_a_million_rows_take_no_more_memory_than_a_tenth_of_them(form: Format) -> None:
+def test_ten_times_as_many_rows_take_no_more_memory(form: Format) -> None:
     peak_of(10_000, form)
-    few, many = peak_of(100_000, form), peak_of(1_000_000, form)
+    few, many = peak_of(20_000, form), peak_of(200_000, form)
     assert many < 1.5 * few
 
 
