@@ -134,11 +134,11 @@ def _describe_data(context: ToolContext, arguments: Arguments) -> ToolRows | Bod
 
 
 def _screen_issuers(context: ToolContext, arguments: Arguments) -> ToolRows:
-    return context.rows(lists.SCREEN, arguments, "af-fund-metrics")
+    return context.rows(lists.SCREEN, arguments)
 
 
 def _get_metrics(context: ToolContext, arguments: Arguments) -> ToolRows:
-    return context.rows(lists.METRICS, arguments, "af-fund-metrics")
+    return context.rows(lists.METRICS, arguments)
 
 
 def _get_signal(context: ToolContext, arguments: Arguments) -> ToolRows:
