@@ -21,6 +21,8 @@ CLOSED = [
     if allowed_words(parameter.kind)
 ]
 
+NO_LEI = "213800AAAAAAAAAAAA99"
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
@@ -40,7 +42,8 @@ def test_the_closed_vocabularies_are_these() -> None:
     names = {parameter.name for _, parameter in CLOSED}
     assert names == {
         *("role", "series_type", "frequency", "dataset", "line_items", "statement", "order"),
-        *("metric", "vintages", "period_type", "id_type", "section", "format"),
+        *("metric", "vintages", "period_type", "id_type", "section", "format", "dimension"),
+        "kind",
     }
 
 
@@ -106,7 +109,12 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
         ("/v1/signals/single-bid-rate?measure=shares", "value_not_held", "measure", None),
         ("/v1/fundamentals?service_ids=DCNOBODY", "value_not_held", "service_ids", None),
         ("/v1/fundamentals/DCA1?period_type=Q3", "value_not_held", "period_type", None),
-        ("/v1/crosswalk?id_type=lei&id_value=X", "value_not_held", "id_value", None),
+        (
+            "/v1/crosswalk?id_type=lei&id_value=213800AAAAAAAAAAAA99",
+            "value_not_held",
+            "id_value",
+            None,
+        ),
         ("/v1/catalogue?country=BR", "value_not_held", "country", None),
         ("/v1/changes?since=2000-01-01&id=DCA2", "value_not_held", "id", "DCA1"),
         # Held, but not together.

@@ -66,6 +66,7 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/tender-parties?service_id=DCA1",
         "/v1/tender-parties?as_of=2020-06-01",
         "/v1/tender-parties?as_of=2021-06-01&role=supplier",
+        "/v1/tender-parties?from=2018-01-02&to=2018-06-30",
     ),
     "listMacro": (
         "/v1/macro",
@@ -107,6 +108,10 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/changes?since=2000-01-01&id=DCA1",
     ),
     "listVersions": ("/v1/versions",),
+    "search": (
+        "/v1/search?query=fictional",
+        "/v1/search?query=fictional&kind=organisation&country=ZAF",
+    ),
 }
 REQUESTS = [(name, url) for name, urls in ASKED.items() for url in urls]
 
