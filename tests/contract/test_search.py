@@ -56,6 +56,8 @@ def test_country_codes_of_both_lengths_narrow_a_search(api: Contract) -> None:
 
 
 def test_organisations_that_a_tool_finds_say_how_they_match(agents: Agents) -> None:
-    answer = call(agents.server, agents.world.paid, "search_entities", {"query": "fictional"})
+    answer = call(
+        agents.server, agents.world.paid, "search_entities", {"query": "fictional", "verbose": True}
+    )
     rows = json.loads(answer.structured)["data"]
     assert rows and {row["match"] for row in rows} <= {"exact", "prefix", "words"}
