@@ -549,7 +549,8 @@ def rest_rows(agents: Agents, key: str, path: str, **parameters: Any) -> list[Ro
 
 
 def mcp_rows(agents: Agents, key: str, tool: str, **arguments: Any) -> list[Row]:
-    body = call(agents.server, key, tool, arguments).result["structuredContent"]
+    verbose = {**arguments, "verbose": True}
+    body = call(agents.server, key, tool, verbose).result["structuredContent"]
     assert not body["truncated"]
     return list(body["data"])
 

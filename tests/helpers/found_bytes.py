@@ -33,7 +33,11 @@ def _contents(path: Path) -> Iterator[bytes]:
     elif body.startswith(b"SQLite format 3"):
         # Pages that are no longer used are part of the raw bytes above.
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-            tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            # What an index of words holds lies in tables of its own, which are read.
+            tables = database.execute(
+                "SELECT name FROM sqlite_master "
+                "WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+            )
             names = [name for (name,) in tables.fetchall()]
             dictionary = _dictionary(database, names)
             for table in names:

@@ -43,16 +43,10 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         "/v1/macro": _macro,
         "/v1/shared/facts": _shared,
         "/v1/crosswalk": _lookup,
-        "/v1/signals/procurement-demand": _demand,
         "/v1/fundamentals": _figures,
         "/v1/fundamentals/{service_id}": _figures,
     }.get(case.operation.path)
     return rule is None or rule(query)
-
-
-def _demand(query: dict[str, Any]) -> bool:
-    """Return whether the query names a category in one way only."""
-    return "category" not in query or not {"dimension", "dimension_value"} & set(query)
 
 
 def _figures(query: dict[str, Any]) -> bool:

@@ -37,7 +37,16 @@ from warehouse.read.fundamentals import facts_known, facts_of_issuers
 from warehouse.read.mart import Build
 from warehouse.read.metrics import absent_reasons, metrics, screen
 from warehouse.read.parties import parties
-from warehouse.read.rows import alpha_2, alpha_3, equal, fetch_rows, in_country, known_on, one_of
+from warehouse.read.rows import (
+    alpha_2,
+    alpha_3,
+    equal,
+    fetch_rows,
+    in_country,
+    known_on,
+    one_of,
+    page_of,
+)
 from warehouse.read.search import search
 from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
@@ -359,8 +368,8 @@ def _procurement_demand(question: Question) -> ListRows:
     dimension, value, measure = (question.parameters[name] for name in names)
     if category is not None:
         if (dimension or "category", value or category) != ("category", category):
-            detail = "category stands for a dimension and its value: send either."
-            raise conflicting_parameters("category", detail)
+            # No row is of two dimensions, or of two categories.
+            return ListRows(page_of(question.mart.build(), (), question.limit))
         dimension, value = "category", category
     return _panel(question, PROCUREMENT_DEMAND, dimension, value, measure)
 
