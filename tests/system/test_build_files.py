@@ -98,6 +98,8 @@ def answer(asked: Any) -> Any:
         return [LATER_MEMBERS.sub(b"", row) for row in rows], asked.truncated
     if hasattr(asked, "universe"):
         return answer(asked.rows), asked.universe
+    if isinstance(asked, list):
+        return [LATER_MEMBERS.sub(b"", row) if isinstance(row, bytes) else row for row in asked]
     return answer(asked.identifiers) if hasattr(asked, "identifiers") else asked
 
 

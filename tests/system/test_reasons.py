@@ -152,6 +152,8 @@ def test_what_becomes_public_later_changes_no_reason_but_that_something_did(
         assert now[1].code == "not_known_then", (url, then, now)
         told = f"{now[1].detail}{now[1].nearest}{now[1].held}"
         assert not {"GHS", "services", "tenderer", "2021"} & set(told.replace("'", " ").split())
-        assert now[1].nearest == () and now[1].held is None
+        # The span that was held then may be told: it is the same, whatever came later.
+        held_then = None if isinstance(then, str) else then[1].held
+        assert now[1].nearest == () and now[1].held in (None, held_then)
         later += 1
     assert compared + later
