@@ -10,6 +10,9 @@ from typing import Any
 import schemathesis
 from schemathesis import Case, GenerationMode, HookContext
 
+from warehouse.mart.words import terms
+from warehouse.read.full_text import MAX_SEARCH_WORDS
+
 _EXISTING_IDS = {
     "service_id": os.environ["KNOWN_IDS"].split(","),
     "signal_key": ["single-bid-rate", "award-concentration"],
@@ -43,10 +46,18 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         "/v1/macro": _macro,
         "/v1/shared/facts": _shared,
         "/v1/crosswalk": _lookup,
+        "/v1/search": _words,
+        "/v1/tenders": _words,
         "/v1/fundamentals": _figures,
         "/v1/fundamentals/{service_id}": _figures,
     }.get(case.operation.path)
     return rule is None or rule(query)
+
+
+def _words(query: dict[str, Any]) -> bool:
+    """Return whether what is searched for has words, and not too many."""
+    searched = (str(query[name]) for name in ("query", "buyer") if name in query)
+    return all(1 <= len(terms(text)) <= MAX_SEARCH_WORDS for text in searched)
 
 
 def _figures(query: dict[str, Any]) -> bool:
