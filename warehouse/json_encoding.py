@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 _ENCODER = msgspec.json.Encoder()
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 # Beyond this many decimal places a number without an exponent would be mostly zeros.
 _LONGEST_PLAIN = 64
 # Most values are of these types, which the encoder writes as we want them. They are compared by
@@ -25,6 +26,11 @@ def encode_object(members: Mapping[str, bytes]) -> bytes:
     """Encode an object whose members are JSON already."""
     pairs = (encode(name) + b":" + member for name, member in members.items())
     return b"{" + b",".join(pairs) + b"}"
+
+
+def decode_object(body: bytes) -> dict[str, bytes]:
+    """Return the members of an object as JSON, whose values are not parsed: every digit stays."""
+    return {name: bytes(value) for name, value in _OBJECT.decode(body).items()}
 
 
 def encode_decimal(value: Decimal) -> bytes:

@@ -27,26 +27,24 @@ def send_list(
     if form != "json":
         _send_lines(req, resp, page, form)
         return
-    listed = page.listed
-    version = {"data_version": rows.data_version}
-    # Lists with members of their own in front never had limit and as_of.
-    after = {
-        **(
-            {**listed.extra, **version}
-            if listed.before
-            else {"limit": limit, "as_of": page.as_of, **version, **listed.extra}
-        ),
-        "next_cursor": page.next_cursor,
-        "empty": None if page.empty is None else page.empty.as_json(),
-    }
-    _send_rows(resp, rows, dict(listed.before), page.listing.member, after)
+    after = page.envelope(len(rows.rows), rows.truncated, page.next_cursor)
+    _send_rows(resp, rows, dict(page.listed.before), page.listing.member, after)
 
 
 def send_row(req: falcon.Request, resp: falcon.Response, rows: RowPage) -> None:
     """Send the one row of a record in the common envelope."""
     rows, limit = cap_rows(rows, tier_of(req), 1)
-    version = {"data_version": rows.data_version, "next_cursor": None, "empty": None}
-    _send_rows(resp, rows, {}, "data", {"limit": limit, "as_of": None, **version})
+    after = {
+        "count": len(rows.rows),
+        "_license": rows.notice,
+        "truncated": rows.truncated,
+        "limit": limit,
+        "as_of": None,
+        "data_version": rows.data_version,
+        "next_cursor": None,
+        "empty": None,
+    }
+    _send_rows(resp, rows, {}, "data", after)
 
 
 def _send_rows(
@@ -60,15 +58,9 @@ def _send_rows(
 
     Rows are JSON already, encoded at publication: their bytes are joined, never parsed.
     """
-    envelope = {
-        "count": len(rows.rows),
-        "_license": rows.notice,
-        "truncated": rows.truncated,
-        **after,
-    }
     # Both objects are cut open and joined around the rows.
     start = encode(before)[:-1] + b"," if before else b"{"
-    chunks = [start, encode(member), b":[", *rows.json_chunks(), b"],", encode(envelope)[1:]]
+    chunks = [start, encode(member), b":[", *rows.json_chunks(), b"],", encode(after)[1:]]
     send_without_rows(resp, b"".join(chunks), rows.data_version)
 
 

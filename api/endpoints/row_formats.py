@@ -15,6 +15,7 @@ import msgspec
 from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.listing import Listing
 from warehouse.contract.problems import Problem
+from warehouse.json_encoding import decode_object
 from warehouse.read.rows import RowPage
 
 Format = Literal["json", "csv", "ndjson"]
@@ -25,7 +26,6 @@ MEDIA_TYPES: dict[Format, str] = {
 }
 # What a cell of a formula can begin with (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXT = msgspec.json.Decoder(str)
 
 
@@ -67,8 +67,8 @@ def _csv(lines: Iterable[Sequence[str]]) -> bytes:
 
 
 def _cells(row: bytes, columns: Sequence[str]) -> list[str]:
-    members = _MEMBERS.decode(row)
-    return [_cell(bytes(members[name])) if name in members else "" for name in columns]
+    members = decode_object(row)
+    return [_cell(members[name]) if name in members else "" for name in columns]
 
 
 def _cell(value: bytes) -> str:

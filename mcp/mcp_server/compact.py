@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from warehouse.json_encoding import encode, encode_object
+from warehouse.json_encoding import decode_object, encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
 
 Members = dict[str, bytes]
@@ -75,7 +75,7 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
 
 
 def _kept(row: bytes, sources: dict[bytes, int]) -> Members:
-    members = {name: bytes(raw) for name, raw in _OBJECT.decode(row).items()}
+    members = decode_object(row)
     source = _source(members)
     kept = {
         name: _reduced(value, _NESTED[name]) if name in _NESTED else value

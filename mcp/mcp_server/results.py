@@ -7,7 +7,7 @@ is replaced by the body in what the SDK wrote: see ``ExactJson``.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
@@ -25,14 +25,10 @@ _ENVELOPE_BYTES = 3_500
 
 @dataclass(frozen=True)
 class ToolRows:
-    """Rows that a tool read. ``files`` are keys of Parquet files with all of them, best first.
-
-    ``before`` are members that stand in front of the rows.
-    """
+    """Rows that a tool read. ``files`` are keys of Parquet files with all of them, best first."""
 
     answer: Answer
     files: tuple[str, ...] = ()
-    before: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,8 +49,7 @@ def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
     page, limit = cap_rows(answer.rows, tier, answer.limit, answer.listing.row_rule)
     answer = replace(answer, listed=replace(answer.listed, rows=page), limit=limit)
     rows: Sequence[bytes] = page.rows
-    members: dict[str, bytes] = {name: encode(value) for name, value in tool_rows.before.items()}
-    members |= {name: encode(value) for name, value in answer.listed.before.items()}
+    members = {name: encode(value) for name, value in answer.listed.before.items()}
     if not verbose:
         short = compact(rows)
         rows = short.rows
@@ -92,16 +87,8 @@ def _body(
     page = answer.rows
     has_more = page.truncated or passed < len(page.rows)
     truncated = page.truncated or len(rows) < len(page.rows)
-    after = {
-        "count": len(rows),
-        "_license": page.notice,
-        "truncated": truncated,
-        **({} if answer.listed.before else {"limit": answer.limit, "as_of": answer.as_of}),
-        "data_version": page.data_version,
-        **answer.listed.extra,
-        "next_cursor": answer.cursor_after(passed) if has_more and passed else None,
-        "empty": None if answer.empty is None else answer.empty.as_json(),
-    }
+    cursor = answer.cursor_after(passed) if has_more and passed else None
+    after = answer.envelope(len(rows), truncated, cursor)
     members = {
         **before,
         answer.listing.member: b"[" + b",".join(rows) + b"]",

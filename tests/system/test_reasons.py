@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.every_list import LISTS, question
-from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import load, party_row, release_row, series_row
 from tests.helpers.seed import seed_of_this_run
@@ -51,17 +50,6 @@ def load_later(root: Path) -> None:
     load(record, TENDER_RELEASES, release_row(1, ocid="gh-1", **release, **late))
     load(record, TENDER_PARTIES, party_row(ocid="gh-1", country="GH", role="tenderer", **late))
     load(record, MACRO_SERIES, series_row("1", LATER, series="FX.EUR.GHS", country="GH", **late))
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def new_marts(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], str]]:
-    if request.param == "sqlite":
-        yield lambda: f"sqlite:///{tmp_path_factory.mktemp('mart')}"
-        return
-    with postgres() as server:
-        yield lambda: new_database(server)
 
 
 @pytest.fixture(scope="module")

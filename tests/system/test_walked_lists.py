@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from tests.helpers.every_list import ASKED, LISTS, REQUESTS, walked, whole
-from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.split_world import publish_split
 from tests.helpers.thoroughness import times
@@ -16,18 +15,6 @@ from warehouse.read.mart import Mart
 # A file has so many times fewer rows than it may have: one row, a few, or all.
 SMALLER = (4096, 1024, 256, 1)
 WORLDS = range(times(2))
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def new_marts(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], str]]:
-    """Return a factory of URLs for new builds, on one engine."""
-    if request.param == "sqlite":
-        yield lambda: f"sqlite:///{tmp_path_factory.mktemp('mart')}"
-        return
-    with postgres() as server:
-        yield lambda: new_database(server)
 
 
 @pytest.fixture(scope="module", params=WORLDS)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -77,15 +77,14 @@ def _verdict(
     if then is None:
         return "not_knowable_then"
     if not _rounds_to(then.value, claimed):
-        later = any(_rounds_to(each.value, claimed) for each in vintages)
-        return "not_knowable_then" if later and _was_later(then, claimed, vintages) else "differs"
+        return "not_knowable_then" if _was_later(then, claimed, vintages) else "differs"
     return "matches" if now is then or (now and now.value == then.value) else "restated_later"
 
 
 def _was_later(then: Vintage, claimed: Decimal, vintages: Sequence[Vintage]) -> bool:
     """Return whether the claimed value became public only after what was known then."""
     matching = [each for each in vintages if _rounds_to(each.value, claimed)]
-    return all(
+    return bool(matching) and all(
         each.available_at is None
         or then.available_at is None
         or each.available_at > then.available_at
@@ -155,14 +154,13 @@ def _days(period: str) -> tuple[date, date]:
         period = f"{quarter[1]}-{3 * int(quarter[2]):02d}"
     if month := _MONTH.fullmatch(period):
         first = date(int(month[1]), int(month[2]), 1)
-        return first, date(first.year + first.month // 12, first.month % 12 + 1, 1) - _DAY
+        return first, date(first.year + first.month // 12, first.month % 12 + 1, 1) - timedelta(1)
     try:
         return date.fromisoformat(period), date.fromisoformat(period)
     except ValueError:
         raise invalid_parameter("period", period, PERIOD) from None
 
 
-_DAY = date(2000, 1, 2) - date(2000, 1, 1)
 _SHOWN = (
     *("line_item", "series", "indicator", "country", "value_reported", "value"),
     *(

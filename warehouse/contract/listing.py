@@ -103,6 +103,25 @@ class Answer:
         # Only if there is more: its absence tells the client to stop.
         return self.cursor_after(len(self.rows.rows)) if self.rows.truncated else None
 
+    def envelope(self, count: int, truncated: bool, next_cursor: str | None) -> dict[str, object]:
+        """Return the members that follow the rows, of which so many are sent."""
+        page, listed = self.rows, self.listed
+        version = {"data_version": page.data_version}
+        # Lists with members of their own in front never had limit and as_of.
+        own = (
+            {**listed.extra, **version}
+            if listed.before
+            else {"limit": self.limit, "as_of": self.as_of, **version, **listed.extra}
+        )
+        return {
+            "count": count,
+            "_license": page.notice,
+            "truncated": truncated,
+            **own,
+            "next_cursor": next_cursor,
+            "empty": None if self.empty is None else self.empty.as_json(),
+        }
+
 
 def answer(
     listing: Listing,

@@ -191,8 +191,7 @@ def _why_no_parties(question: Question) -> Empty:
     filters = filters_of(country=country, role=role)
     if parameters["service_id"] is not None:
         owner = organisation_id(build, parameters["service_id"])
-        of_owner = [Condition("organisation = ?", (owner,), "organisation")]
-        filters.append(Filter("service_id", parameters["service_id"], of_owner))
+        filters.append(Filter("service_id", parameters["service_id"], equal(organisation=owner)))
     as_of, days = parameters["as_of"], (parameters["from"], parameters["to"])
     if as_of is None:
         empty = why_empty(build, Asked("tender_parties", "parties", filters))
@@ -220,7 +219,7 @@ def _macro_asked(build: Build, question: Question) -> Asked:
     parameters = question.parameters
     is_series = is_series_mode(parameters)
     names = ("series", "series_type", "frequency") if is_series else ("indicator",)
-    filters = [*_in_country(build, parameters["country"])]
+    filters = _in_country(parameters["country"])
     filters += filters_of(**{name: parameters[name] for name in names})
     return Asked(
         "macro_series" if is_series else "macro_annual",
@@ -250,7 +249,7 @@ def _why_no_macro(question: Question) -> Empty:
     return Empty("value_not_held", detail, "series", [turned])
 
 
-def _in_country(build: Build, country: str | None) -> list[Filter]:
+def _in_country(country: str | None) -> list[Filter]:
     if country is None:
         return []
     column = "country" if len(country) == 2 else "country_iso3"
@@ -279,13 +278,13 @@ def _why_no_facts(question: Question) -> Empty:
     table, column, measure_column = asked_of(entity_id, parameters["dataset"])
     value = organisation_id(build, entity) if column == "organisation" else entity.upper()
     parameter = "country" if entity_id is None else "entity_id"
-    of_entity = [Condition(f"{column} = ?", (value,), column)]
+    of_entity = equal(**{column: value})
     # Ids of organisations are no words that could be near each other.
     near = "" if column == "organisation" else column
     filters = [Filter(parameter, entity, of_entity, near)]
     if parameters["measure"] is not None:
-        of_measure = Condition(f"{measure_column} = ?", (parameters["measure"],), measure_column)
-        filters.append(Filter("measure", parameters["measure"], [of_measure], measure_column))
+        of_measure = equal(**{measure_column: parameters["measure"]})
+        filters.append(Filter("measure", parameters["measure"], of_measure, measure_column))
     as_of = parameters["as_of"]
     reason = why_empty(build, Asked(table, "facts", filters, known_on(as_of), as_of))
     if table == "macro_series" and reason.code != "not_known_then" and as_of is not None:
@@ -332,8 +331,7 @@ def _why_no_metrics(question: Question) -> Empty:
             "reported figures that were known then are in the fundamentals."
         )
         return Empty("not_computable", detail, "metric")
-    of_owner = [Condition("organisation = ?", (owner,), "organisation")]
-    filters = [Filter("service_id", service_id, of_owner)]
+    filters = [Filter("service_id", service_id, equal(organisation=owner))]
     asked = Asked("fundamentals", "reported figures", filters, known_on(as_of), as_of)
     reason = why_empty(build, asked)
     if reason.code != "no_match":
@@ -555,7 +553,7 @@ def _catalogue(question: Question) -> ListRows:
 def _catalogue_asked(build: Build, question: Question) -> Asked:
     parameters = question.parameters
     filters = filters_of(section=parameters["section"], dataset=parameters["dataset"])
-    filters += _in_country(build, parameters["country"])
+    filters += _in_country(parameters["country"])
     return Asked("catalogue", "entries", filters)
 
 

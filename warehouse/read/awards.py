@@ -8,15 +8,13 @@ from typing import Any
 
 import msgspec
 
-from warehouse.json_encoding import encode, encode_object
+from warehouse.json_encoding import decode_object, encode, encode_object
 from warehouse.read.conditions import Key
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
-from warehouse.read.parties import parties
+from warehouse.read.parties import is_between, parties
 from warehouse.read.rows import RowPage, page_of
 from warehouse.read.shared_facts import shared_facts
-
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _Award(msgspec.Struct):
@@ -37,6 +35,10 @@ class _Supplier(msgspec.Struct):
     service_id: str | None = None
     first_release: date | None = None
     last_release: date | None = None
+
+
+# A supplier, and the row that it was read from.
+_Named = tuple[_Supplier, bytes]
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def awards_of(
     for row in won.rows:
         award = msgspec.json.decode(row, type=_Award)
         is_wanted = country_iso3 in (None, award.country_iso3)
-        if not is_wanted or not _is_between(award.period_end, from_, to):
+        if not is_wanted or not is_between(award.period_end, from_, to):
             continue
         rows.append(row)
         sums.setdefault(award.unit, []).append(Decimal(bytes(award.value).decode()))
@@ -92,27 +94,27 @@ def suppliers(
     build = mart.build()
     mart = mart.at(build.data_version)
     found = parties(mart, country, "supplier", None, as_of, from_, to).rows
-    ranked = sorted(_of_organisations(sorted(found, key=_order)), key=_order)
-    page = page_of(build, ranked, limit, after)
+    named = sorted(((msgspec.json.decode(row, type=_Supplier), row) for row in found), key=_order)
+    ranked = sorted(_of_organisations(named), key=_order)
+    page = page_of(build, [row for _, row in ranked], limit, after)
     return page.with_rows([_with_listings(mart, row) for row in page.rows])
 
 
-def _of_organisations(rows: Sequence[bytes]) -> Iterator[bytes]:
+def _of_organisations(named: Sequence[_Named]) -> Iterator[_Named]:
     """Yield one row for each organisation, and those that are not resolved as they are."""
-    by_owner: dict[str, list[bytes]] = {}
-    for row in rows:
-        service_id = msgspec.json.decode(row, type=_Supplier).service_id
-        if service_id is None:
-            yield row
+    by_owner: dict[str, list[_Named]] = {}
+    for supplier, row in named:
+        if supplier.service_id is None:
+            yield supplier, row
         else:
-            by_owner.setdefault(service_id, []).append(row)
-    for named in by_owner.values():
-        yield named[0] if len(named) == 1 else _together(named)
+            by_owner.setdefault(supplier.service_id, []).append((supplier, row))
+    for of_owner in by_owner.values():
+        yield of_owner[0] if len(of_owner) == 1 else _together(of_owner)
 
 
-def _together(named: Sequence[bytes]) -> bytes:
+def _together(named: Sequence[_Named]) -> _Named:
     """Return the first row of an organisation, with what is counted of all of them."""
-    each = [msgspec.json.decode(row, type=_Supplier) for row in named]
+    each = [supplier for supplier, _ in named]
     days = [day for one in each for day in (one.first_release, one.last_release) if day]
     counted = {
         "processes": sum(one.processes for one in each),
@@ -120,27 +122,19 @@ def _together(named: Sequence[bytes]) -> bytes:
         "first_release": min(days, default=None),
         "last_release": max(days, default=None),
     }
-    members = {name: bytes(raw) for name, raw in _MEMBERS.decode(named[0]).items()}
-    return encode_object({**members, **{name: encode(value) for name, value in counted.items()}})
+    first, row = named[0]
+    members = decode_object(row) | {name: encode(value) for name, value in counted.items()}
+    return msgspec.structs.replace(first, **counted), encode_object(members)
 
 
-def _order(row: bytes) -> tuple[Any, ...]:
-    supplier = msgspec.json.decode(row, type=_Supplier)
+def _order(named: _Named) -> tuple[Any, ...]:
+    supplier, _ = named
     return -supplier.processes, -supplier.releases, supplier.name or ""
 
 
 def _with_listings(mart: Mart, row: bytes) -> bytes:
     """Return a supplier with the listings of its organisation, where that is resolved."""
     service_id = msgspec.json.decode(row, type=_Supplier).service_id
-    members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
-    record: Sequence[bytes] = ()
-    if service_id is not None and (page := entity(mart, service_id)) is not None:
-        record = page.rows
-    listings = bytes(_MEMBERS.decode(record[0])["listings"]) if record else encode([])
-    return encode_object({**members, "listings": listings})
-
-
-def _is_between(day: date | None, from_: date | None, to: date | None) -> bool:
-    if day is None:
-        return from_ is None and to is None
-    return (from_ is None or from_ <= day) and (to is None or day <= to)
+    page = None if service_id is None else entity(mart, service_id)
+    listings = b"[]" if page is None else decode_object(page.rows[0])["listings"]
+    return encode_object({**decode_object(row), "listings": listings})

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from warehouse.json_encoding import encode, encode_object
+from warehouse.json_encoding import decode_object, encode, encode_object
 from warehouse.mart.row_json import NEVER_DAY
 from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.read.conditions import Condition, Key
@@ -22,8 +22,9 @@ from warehouse.read.rows import (
     published_by,
 )
 
+# A day, or its number since 1970.
+Day = TypeVar("Day", date, int)
 _EPOCH = date(1970, 1, 1)
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 # When a release became known, when it was superseded, its day, and the number of its process.
 _KNOWN = msgspec.json.Decoder(list[tuple[int, int, int | None, int]])
 _TEXT = msgspec.json.Decoder(str | None)
@@ -75,11 +76,11 @@ def _counted(
     day = (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days
     first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
     for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
-        members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
+        members = decode_object(row)
         known = [
             (released, process)
             for since, until, released, process in _KNOWN.decode(members.pop("known"))
-            if since <= day < until and _is_between(released, first, last)
+            if since <= day < until and is_between(released, first, last)
         ]
         if not known:
             continue
@@ -97,11 +98,11 @@ def _counted(
         yield (country, role, -len(known), name, party_id), _spliced(members, counted)
 
 
-def _is_between(released: int | None, first: int | None, last: int | None) -> bool:
-    """Return whether a release is of a day within bounds; without a day it is within none."""
-    if released is None:
+def is_between(day: Day | None, first: Day | None, last: Day | None) -> bool:
+    """Return whether a day is within bounds, both included; no day is within no bounds only."""
+    if day is None:
         return first is None and last is None
-    return (first is None or first <= released) and (last is None or released <= last)
+    return (first is None or first <= day) and (last is None or day <= last)
 
 
 def _spliced(members: dict[str, bytes], counted: dict[str, bytes]) -> bytes:

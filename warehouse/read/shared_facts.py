@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-import msgspec
-
 from warehouse.errors import BadParameters
-from warehouse.json_encoding import encode, encode_object
+from warehouse.json_encoding import decode_object, encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
 from warehouse.read.conditions import Condition, Key, Order
 from warehouse.read.crosswalk import organisation_id
@@ -29,7 +27,6 @@ _FIGURE = ("line_item", "value_reported")
 Members = Mapping[str, bytes]
 Facts = list[tuple[Key, bytes]]
 
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NULL = b"null"
 # The first schema version whose facts have a base_period, an ocid, and one tender value for each
 # process. Answers of a build made before stay byte for byte as they were.
@@ -212,7 +209,7 @@ def _fact(
     measure: str,
     value: str,
 ) -> bytes:
-    members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
+    members = decode_object(row)
     period_type = members.get("period_type") or members["frequency"]
     is_current = build.schema_version >= _WITH_BASE_AND_PROCESS
     return encode_object(
@@ -235,13 +232,13 @@ def _fact(
 def _value_of_release(
     country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
 ) -> bytes:
-    members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
-    buyer = _MEMBERS.decode(members["buyer"]) if members["buyer"] != _NULL else {}
+    members = decode_object(row)
+    buyer = decode_object(members["buyer"]) if members["buyer"] != _NULL else {}
     return encode_object(
         {
             "fact_id": encode(fact_id),
             "entity_id": encode(buyer_id or None),
-            "entity_name": bytes(buyer.get("name", _NULL)),
+            "entity_name": buyer.get("name", _NULL),
             "country_iso3": encode(country),
             "dataset": b'"AF-TENDER"',
             "measure": b'"tender_value"',
