@@ -1,0 +1,45 @@
+"""A client of Sankofa: point-in-time data for African and emerging markets, as DataFrames.
+
+Start with ``Sankofa`` in ``client.py``. ``connection.py`` sends requests, ``pages.py`` joins the
+pages of a list, ``frames.py`` makes DataFrames of rows with the columns of ``description.py``, and
+``bulk.py`` downloads and verifies files, which ``opening.py`` opens. Nothing here imports the
+service.
+"""
+
+from sankofa_client.client import Sankofa
+from sankofa_client.errors import (
+    AmbiguousIdentifier,
+    BadRequest,
+    FileDamaged,
+    HigherTierNeeded,
+    KeyRefused,
+    NotFound,
+    NotReached,
+    PackageMissing,
+    ProblemError,
+    RateLimited,
+    SankofaError,
+    SignatureInvalid,
+    Unavailable,
+    UnknownIdentifier,
+)
+from sankofa_client.version import __version__
+
+__all__ = [
+    "AmbiguousIdentifier",
+    "BadRequest",
+    "FileDamaged",
+    "HigherTierNeeded",
+    "KeyRefused",
+    "NotFound",
+    "NotReached",
+    "PackageMissing",
+    "ProblemError",
+    "RateLimited",
+    "Sankofa",
+    "SankofaError",
+    "SignatureInvalid",
+    "Unavailable",
+    "UnknownIdentifier",
+    "__version__",
+]

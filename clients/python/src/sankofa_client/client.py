@@ -1,0 +1,502 @@
+"""The client: one method for each kind of question, each returning a DataFrame."""
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from urllib.parse import quote
+
+import pandas as pd
+
+from sankofa_client.bulk import LATEST, BulkFiles, default_folder
+from sankofa_client.connection import Connection
+from sankofa_client.description import Description
+from sankofa_client.frames import to_frame
+from sankofa_client.identifiers import Identifiers, IdType
+from sankofa_client.opening import open_arrow, open_duckdb, open_pandas, open_polars
+from sankofa_client.pages import Answer, Pages
+from sankofa_client.version import __version__
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars
+    import pyarrow
+
+Day = str | date
+Vintages = Literal["latest", "as_reported", "all"]
+OpenAs = Literal["pandas", "polars", "duckdb", "arrow", "path"]
+
+# The most organisations that one request takes.
+_MOST_IDS = 100
+
+
+class Sankofa:
+    """A connection to a Sankofa service; use it as a context manager, or call ``close``.
+
+    Every method that returns rows reads all pages, from one ``data_version``, and returns a
+    DataFrame. Its ``attrs`` say what the rows are: ``as_of``, ``data_version``, ``license``,
+    ``truncated`` (True if ``limit`` left rows out) and ``empty`` (why there are none, else None).
+
+    Numbers are floats. ``decimals=True``, here or in a call, makes them ``Decimal`` with every
+    digit of the API. Dates are ``datetime64``.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        key: str | None = None,
+        *,
+        data_version: str | None = None,
+        decimals: bool = False,
+        signing_key: str | bytes | None = None,
+        timeout: float = 30.0,
+        retries: int = 5,
+        longest_wait: float = 120.0,
+    ) -> None:
+        """Connect to a service; no request is sent yet.
+
+        - ``base_url``: address of the service, by default that of ``SANKOFA_URL``.
+        - ``key``: API key, by default that of ``SANKOFA_API_KEY``. Open bulk files need none.
+        - ``data_version``: answer everything from this version of the data. By default each
+          answer comes from the newest one.
+        - ``decimals``: return numbers as ``Decimal``, unless a call says otherwise.
+        - ``signing_key``: public key, in PEM, that manifests of bulk files must be signed with. By
+          default the service itself is asked for it.
+        - ``timeout``: seconds to wait for a connection, and for each part of an answer.
+        - ``retries``: how often a request is repeated that got no answer, 429 or 503.
+        - ``longest_wait``: seconds that one request may wait between its attempts, all together.
+          If the service asks for more, the error is raised at once.
+        """
+        address = base_url or os.environ.get("SANKOFA_URL")
+        if not address:
+            raise ValueError("Where is the service? Pass base_url, or set SANKOFA_URL.")
+        self.base_url, self.data_version = address.rstrip("/"), data_version
+        self._decimals = decimals
+        self._connection = Connection(
+            self.base_url,
+            key or os.environ.get("SANKOFA_API_KEY"),
+            timeout,
+            retries,
+            longest_wait,
+            f"sankofa-client/{__version__}",
+        )
+        self._pages = Pages(self._connection, data_version)
+        self._description = Description(self._connection)
+        self._identifiers = Identifiers(self._pages)
+        self._bulk = BulkFiles(self._connection, signing_key)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        pinned = "" if self.data_version is None else f", data_version={self.data_version!r}"
+        return f"Sankofa({self.base_url!r}{pinned})"
+
+    def close(self) -> None:
+        """Close the connections to the service."""
+        self._connection.close()
+
+    def resolve(self, identifier: str, id_type: IdType | None = None) -> str:
+        """Return the ``service_id`` of the organisation that an identifier belongs to.
+
+        ``MARKET:TICKER``, LEI, ISIN, FIGI and the ``service_id`` itself are told apart by their
+        form; name the ``id_type`` of others, such as ``"registry"``. Each is looked up once, as it
+        is mapped today: a ticker that was handed on belongs to its present owner. Lookups other
+        than by ticker and LEI need a paid key.
+        """
+        return self._identifiers.resolve(identifier, id_type)
+
+    def facts(
+        self,
+        identifiers: str | Iterable[str],
+        *,
+        as_of: Day | None = None,
+        line_items: str | Iterable[str] | None = None,
+        period_type: str | None = None,
+        statement: str | None = None,
+        vintages: Vintages | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return reported figures of one organisation or of several, newest period first.
+
+        ``as_of`` is the day whose knowledge is asked for: nothing that became public later has an
+        influence. ``vintages`` are ``"latest"`` by then, ``"as_reported"`` at first, or ``"all"``.
+        Identifiers are as in ``resolve``; ``attrs["unknown_ids"]`` lists those of several that
+        nobody has.
+        """
+        filters = _filters(
+            as_of=as_of,
+            line_items=_listed(line_items),
+            period_type=period_type,
+            statement=statement,
+            vintages=vintages,
+        )
+        if isinstance(identifiers, str):
+            path = f"/v1/fundamentals/{self.resolve(identifiers)}"
+            return self._frame(path, filters, limit, decimals)
+        service_ids = [self.resolve(identifier) for identifier in identifiers]
+        if not service_ids:
+            raise ValueError("facts() needs at least one identifier")
+        answer = self._facts_of(service_ids, filters, limit, self._exact(decimals))
+        columns = self._description.columns("/v1/fundamentals")
+        return to_frame(answer, columns, self._exact(decimals))
+
+    def metrics(
+        self,
+        identifier: str,
+        *,
+        metric: str | None = None,
+        as_of: Day | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return the metrics of one organisation that were exactly computable on ``as_of``."""
+        path = f"/v1/metrics/{self.resolve(identifier)}"
+        return self._frame(path, _filters(metric=metric, as_of=as_of), limit, decimals)
+
+    def screen(
+        self,
+        metric: str,
+        *,
+        as_of: Day | None = None,
+        country: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return issuers ranked by a metric, as it was exactly computable on ``as_of``.
+
+        ``attrs["universe"]`` counts the issuers that are covered, ranked, and left out for each
+        reason.
+        """
+        filters = _filters(metric=metric, as_of=as_of, country=country, order=order)
+        return self._frame("/v1/screen", filters, limit, decimals)
+
+    def series(
+        self,
+        series: str | None = None,
+        *,
+        country: str | None = None,
+        series_type: str | None = None,
+        frequency: str | None = None,
+        as_of: Day | None = None,
+        from_: Day | None = None,
+        to: Day | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return observations of macroeconomic series, as they were known on ``as_of``.
+
+        Name a series such as ``"FX.EUR.ZAR"``, or give ``as_of`` for all series of a country or a
+        type; today as ``as_of`` is what is known now.
+
+        One series may be held in several frequencies, such as daily rates and their monthly means.
+        The column ``frequency`` tells their rows apart, and a warning names them unless you choose
+        one with ``frequency``.
+        """
+        if series is None and as_of is None:
+            raise ValueError(
+                "series() needs a series or as_of; see indicators() for annual figures"
+            )
+        filters = _filters(
+            series=series,
+            country=country,
+            series_type=series_type,
+            frequency=frequency,
+            as_of=as_of,
+            to=to,
+            **{"from": from_},
+        )
+        frame = self._frame("/v1/macro", filters, limit, decimals, ["series"])
+        frequencies = sorted(frame["frequency"].unique())
+        if series is not None and len(frequencies) > 1:
+            warnings.warn(
+                f"{series} has rows of several frequencies: {', '.join(frequencies)}. Pass "
+                "frequency= for one of them, or tell them apart by the column frequency.",
+                stacklevel=2,
+            )
+        return frame
+
+    def indicators(
+        self,
+        country: str | None = None,
+        indicator: str | None = None,
+        *,
+        from_: Day | int | None = None,
+        to: Day | int | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return annual indicators as they stand today, from one year or day to another.
+
+        Nobody knows when their values were published: there is no ``as_of``, and a backtest must
+        not use them.
+        """
+        filters = _filters(country=country, indicator=indicator, to=to, **{"from": from_})
+        return self._frame("/v1/macro", filters, limit, decimals, ["indicator"])
+
+    def tenders(
+        self,
+        country: str,
+        *,
+        from_: Day | None = None,
+        to: Day | None = None,
+        category: str | None = None,
+        buyer: str | None = None,
+        status: str | None = None,
+        query: str | None = None,
+        as_of: Day | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return tender releases of a country, newest first.
+
+        ``buyer``, ``tender``, ``awards`` and ``contracts`` are objects of the Open Contracting Data
+        Standard; ``pandas.json_normalize`` makes columns of them.
+        """
+        filters = _filters(
+            country=country,
+            category=category,
+            buyer=buyer,
+            status=status,
+            query=query,
+            as_of=as_of,
+            to=to,
+            **{"from": from_},
+        )
+        return self._frame("/v1/tenders", filters, limit, decimals)
+
+    def signal(
+        self,
+        signal_key: str,
+        *,
+        country: str | None = None,
+        category: str | None = None,
+        dimension: str | None = None,
+        dimension_value: str | None = None,
+        measure: str | None = None,
+        as_of: Day | None = None,
+        from_: Day | None = None,
+        to: Day | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return a signal panel such as ``"single-bid-rate"``, newest month first.
+
+        With ``as_of`` only months that were closed by that day, as they were known then.
+        ``"procurement-demand"`` also takes ``category``, and is of South Africa unless ``country``
+        says otherwise.
+        """
+        filters = _filters(
+            country=country,
+            category=category,
+            dimension=dimension,
+            dimension_value=dimension_value,
+            measure=measure,
+            as_of=as_of,
+            to=to,
+            **{"from": from_},
+        )
+        return self._frame(f"/v1/signals/{quote(signal_key, safe='')}", filters, limit, decimals)
+
+    def search(
+        self,
+        query: str,
+        *,
+        kind: str | None = None,
+        country: str | None = None,
+        limit: int | None = 25,
+    ) -> pd.DataFrame:
+        """Return organisations, series, indicators, panels and buyers, the best match first.
+
+        ``id`` is what other methods take. ``match`` says how well a row matches; of one that is
+        ``"near"`` the name is only spelled alike.
+        """
+        filters = _filters(query=query, kind=kind, country=country)
+        return self._frame("/v1/search", filters, limit, None)
+
+    def rows(
+        self,
+        path: str,
+        *,
+        limit: int | None = None,
+        decimals: bool | None = None,
+        **parameters: Any,
+    ) -> pd.DataFrame:
+        """Return any list of the API by its path, such as ``rows("/v1/catalogue")``.
+
+        Write a parameter that is a word of Python with an underscore: ``from_``.
+        """
+        filters = _filters(**{name.rstrip("_"): value for name, value in parameters.items()})
+        return self._frame(path, filters, limit, decimals)
+
+    def bulk_files(self, data_version: str | None = None) -> pd.DataFrame:
+        """Return the bulk files of a version: keys, titles, licences, rows, sizes, columns.
+
+        The version is that of the client, otherwise the latest.
+        """
+        manifest = self._bulk.manifest(data_version or self.data_version or LATEST)
+        frame = pd.DataFrame(manifest.artifacts)
+        frame.attrs["data_version"] = manifest.data_version
+        return frame
+
+    @overload
+    def bulk(
+        self,
+        name: str,
+        data_version: str | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        as_: Literal["pandas"] = "pandas",
+        decimals: bool | None = None,
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def bulk(
+        self,
+        name: str,
+        data_version: str | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        as_: Literal["polars"],
+    ) -> "polars.DataFrame": ...
+
+    @overload
+    def bulk(
+        self,
+        name: str,
+        data_version: str | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        as_: Literal["duckdb"],
+    ) -> "duckdb.DuckDBPyRelation": ...
+
+    @overload
+    def bulk(
+        self,
+        name: str,
+        data_version: str | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        as_: Literal["arrow"],
+    ) -> "pyarrow.Table": ...
+
+    @overload
+    def bulk(
+        self,
+        name: str,
+        data_version: str | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        as_: Literal["path"],
+    ) -> Path: ...
+
+    def bulk(
+        self,
+        name: str,
+        data_version: str | None = None,
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        as_: OpenAs = "pandas",
+        decimals: bool | None = None,
+    ) -> Any:
+        """Download a bulk file, verify it, and open it.
+
+        The signature of the manifest and the SHA-256 of the file are verified before anything is
+        opened. A file that is in ``folder`` already is not downloaded again, and a broken download
+        goes on where it broke.
+
+        - ``name``: key of a file such as ``"af-fund-facts"``, its file name, or a dataset such as
+          ``"AF-FUND"`` if it has one file; ``bulk_files()`` lists them.
+        - ``data_version``: a version of the data, or ``"latest"``; by default that of the client,
+          otherwise the latest.
+        - ``folder``: where files are kept, by default ``sankofa`` in the user's folder of caches.
+        - ``as_``: ``"pandas"``, ``"polars"``, ``"duckdb"`` (a relation), ``"arrow"`` (a table) or
+          ``"path"`` (of the verified file).
+        - ``decimals``: for pandas, ``Decimal`` instead of float. The others have the DECIMAL type
+          of the file.
+
+        A file has every vintage. In pandas, ``attrs["sql_as_of"]`` is the SQL that selects what was
+        known on a day; drop ``superseded_at`` and ``latest`` before a backtest sees the rows.
+        """
+        manifest = self._bulk.manifest(data_version or self.data_version or LATEST)
+        file = manifest.file(name)
+        target = default_folder() if folder is None else Path(folder)
+        path = self._bulk.fetch(file, manifest.data_version, target)
+        if as_ == "path":
+            return path
+        if as_ != "pandas":
+            return {"polars": open_polars, "duckdb": open_duckdb, "arrow": open_arrow}[as_](path)
+        frame = open_pandas(path, self._exact(decimals))
+        about = {"as_of": None, "truncated": False, "key": file.key, "sha256": file.sha256}
+        frame.attrs.update({"data_version": manifest.data_version, **about, **file.members})
+        return frame
+
+    def _exact(self, decimals: bool | None) -> bool:
+        return self._decimals if decimals is None else decimals
+
+    def _frame(
+        self,
+        path: str,
+        filters: Mapping[str, str],
+        limit: int | None,
+        decimals: bool | None,
+        members: Iterable[str] = (),
+    ) -> pd.DataFrame:
+        """Return all pages of a list; if it is empty, ``members`` tell the kind of its rows."""
+        exact = self._exact(decimals)
+        answer = self._pages.read(path, filters, limit, exact)
+        sent = next(iter(answer.rows), members)
+        return to_frame(answer, self._description.columns(path, sent), exact)
+
+    def _facts_of(
+        self, service_ids: list[str], filters: Mapping[str, str], limit: int | None, exact: bool
+    ) -> Answer:
+        """Return the figures of any number of organisations, all from one version."""
+        whole = Answer([], {})
+        for begin in range(0, len(service_ids), _MOST_IDS):
+            wanted = None if limit is None else limit - len(whole.rows)
+            if wanted == 0:
+                whole.envelope["truncated"] = True
+                break
+            answer = self._pages.read(
+                "/v1/fundamentals",
+                {**filters, "service_ids": ",".join(service_ids[begin : begin + _MOST_IDS])},
+                wanted,
+                exact,
+                whole.envelope.get("data_version"),
+            )
+            unknown_ids = whole.envelope.get("unknown_ids", []) + answer.envelope["unknown_ids"]
+            whole.rows.extend(answer.rows)
+            whole.envelope.update({**answer.envelope, "unknown_ids": unknown_ids})
+        if whole.rows:
+            whole.envelope["empty"] = None
+        return whole
+
+
+def _filters(**parameters: Any) -> dict[str, str]:
+    """Return the parameters that are not None, as texts."""
+    return {name: _text(value) for name, value in parameters.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    """Return a parameter as the API writes it; a point in time is its day in UTC."""
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is None else value.astimezone(UTC)).strftime("%Y-%m-%d")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _listed(values: str | Iterable[str] | None) -> str | None:
+    return values if values is None or isinstance(values, str) else ",".join(values)

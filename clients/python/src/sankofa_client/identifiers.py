@@ -1,0 +1,63 @@
+"""Identifiers of organisations: which type one has, and the ``service_id`` behind it."""
+
+import re
+from typing import Literal
+
+from sankofa_client.errors import AmbiguousIdentifier, UnknownIdentifier
+from sankofa_client.pages import Pages
+
+IdType = Literal["lei", "ticker", "isin", "figi", "cik", "registry", "aggregator"]
+
+# The first that fits. A service_id can have the form of an ISIN, an ISIN that of a FIGI.
+_FORMS: tuple[tuple[IdType | None, re.Pattern[str]], ...] = (
+    ("ticker", re.compile(r"\S+:\S(.*\S)?")),
+    ("lei", re.compile(r"[A-Za-z0-9]{18}[0-9]{2}")),
+    (None, re.compile(r"[Dd][Cc][A-Za-z0-9]+")),
+    ("figi", re.compile(r"[A-Za-z0-9]{2}[Gg][A-Za-z0-9]{8}[0-9]")),
+    ("isin", re.compile(r"[A-Za-z]{2}[A-Za-z0-9]{9}[0-9]")),
+)
+
+
+class Identifiers:
+    """Finds the ``service_id`` of identifiers; each is looked up once."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._found: dict[tuple[IdType, str], str] = {}
+
+    def resolve(self, identifier: str, id_type: IdType | None = None) -> str:
+        """Return the ``service_id`` that an identifier belongs to; letters may be in any case."""
+        id_type = id_type or _type_of(identifier)
+        if id_type is None:
+            return identifier.upper()
+        if (id_type, identifier) not in self._found:
+            self._found[id_type, identifier] = self._looked_up(id_type, identifier)
+        return self._found[id_type, identifier]
+
+    def _looked_up(self, id_type: IdType, identifier: str) -> str:
+        answer = self._pages.read("/v1/crosswalk", {"id_type": id_type, "id_value": identifier})
+        names: dict[str, str] = {row["service_id"]: row["legal_name"] for row in answer.rows}
+        if not names:
+            empty = answer.envelope.get("empty") or {}
+            reason = empty.get("detail", f"Nobody has the {id_type} {identifier!r}.")
+            raise UnknownIdentifier(f"{reason} search() finds organisations by name.")
+        if len(names) > 1:
+            owners = ", ".join(f"{service_id} ({name})" for service_id, name in names.items())
+            raise AmbiguousIdentifier(
+                f"Several organisations have the {id_type} {identifier!r}: {owners}. "
+                "Use the service_id of one of them.",
+                list(names),
+            )
+        return next(iter(names))
+
+
+def _type_of(identifier: str) -> IdType | None:
+    """Return the type of an identifier by its form; None for a ``service_id``."""
+    for id_type, form in _FORMS:
+        if form.fullmatch(identifier):
+            return id_type
+    raise UnknownIdentifier(
+        f"{identifier!r} is no identifier of a known form: use MARKET:TICKER such as XJSE:UBF0, an "
+        "LEI, an ISIN, a FIGI or a service_id. search() finds organisations by name; resolve() "
+        "takes numbers of registers, with their id_type."
+    )

@@ -1,0 +1,1 @@
+"""The Python client against the server that all tests of the contract share."""

@@ -1,0 +1,28 @@
+"""The server that the Python client asks, one for all files of a worker, and a client of it."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from sankofa_client import Sankofa
+
+from tests.helpers.contract_client import Contract
+from tests.helpers.stores import Kind
+
+
+@pytest.fixture(scope="session")
+def service(contracts: Callable[[Kind], Contract]) -> Contract:
+    return contracts("embedded")
+
+
+@pytest.fixture(scope="module")
+def sankofa(service: Contract) -> Iterator[Sankofa]:
+    with Sankofa(service.server.address, service.key()) as client:
+        yield client
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Note the waits of the client instead of waiting."""
+    waits: list[float] = []
+    monkeypatch.setattr("sankofa_client.connection.sleep", waits.append)
+    return waits
