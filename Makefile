@@ -2,12 +2,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# An environment for tools that are no dependency of the project.
+TOOLS := $(VENV)/tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export VIRTUAL_ENV := $(abspath $(VENV))
 # Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast bench check mcpb lock clean
+.PHONY: run test test-fast bench check mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
@@ -35,6 +37,21 @@ bench: $(STAMP)
 ## mcpb: the MCP bundle that desktop clients install
 mcpb: $(STAMP)
 	@$(BIN)/python -m mcp_server.bundle dist/sankofa.mcpb
+
+## sbom: what the service is made of, as CycloneDX, in dist/sbom.json
+sbom: $(STAMP)
+	@$(BIN)/python -m venv $(TOOLS) && $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom || \
+	  { echo "sbom: cyclonedx-bom could not be installed into $(TOOLS); it needs a package index"; exit 1; }
+	@mkdir -p dist
+	@$(TOOLS)/bin/cyclonedx-py requirements --output-reproducible --of JSON -o dist/sbom.json requirements/run.lock
+	@echo "written to dist/sbom.json"
+
+## audit: known vulnerabilities of the locked packages; asks the Python package index
+audit: $(STAMP)
+	@$(BIN)/python -m venv $(TOOLS) && $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit || \
+	  { echo "audit: pip-audit could not be installed into $(TOOLS); it needs a package index"; exit 1; }
+	@$(TOOLS)/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/run.lock || \
+	  { echo "audit: vulnerabilities were found (listed above), or the service that knows them does not answer"; exit 1; }
 
 ## lock: pin every dependency with its hashes
 lock: $(STAMP)

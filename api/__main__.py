@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 
-from api.app import UPGRADE_URL
 from api.serve import ServeOptions, serve
 from warehouse.errors import SankofaError
 from warehouse.server_options import add_store_options, available_cores
@@ -25,11 +24,13 @@ def main() -> None:
         docs=arguments.docs,
         mcp_url=arguments.mcp_url,
         usage=arguments.usage,
+        metrics=arguments.metrics,
         base_urls=tuple(arguments.base_url),
         exports_url=arguments.exports_url,
         proxies=tuple(arguments.trusted_proxy),
         tiers=tiers,
         upgrade_url=arguments.upgrade_url,
+        pages_per_minute=arguments.pages_per_minute,
         workers=arguments.workers or len(available_cores()),
     )
     try:
@@ -37,9 +38,8 @@ def main() -> None:
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
-        sys.exit(
-            f"cannot serve at {arguments.host}:{arguments.port}: {error}; choose another --port"
-        )
+        at = f"{arguments.host}:{arguments.port}"
+        sys.exit(f"cannot serve at {at}: {error.strerror or error}; choose another --port")
 
 
 def _parser(settings: Settings) -> argparse.ArgumentParser:
@@ -83,7 +83,16 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
         default=[],
         help="address or network of a proxy whose X-Forwarded headers are trusted; may be repeated",
     )
-    parser.add_argument("--upgrade-url", default=UPGRADE_URL, help="where to get a higher tier")
+    parser.add_argument(
+        "--pages-per-minute",
+        type=int,
+        default=settings.pages_per_minute,
+        help="pages that a process renders in a minute for one network (default: "
+        "SANKOFA_PAGES_PER_MINUTE, else %(default)s; 0 for any number)",
+    )
+    parser.add_argument(
+        "--upgrade-url", help="where to get a higher tier (default: /pricing of the service)"
+    )
     return parser
 
 

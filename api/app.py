@@ -19,11 +19,12 @@ from api.middleware import (
     VersionHeadersMiddleware,
 )
 from api.representation import RepresentationMiddleware
+from api.resources.agents import agent_routes
 from api.resources.exports import ExportManifestResource, file_routes
 from api.resources.html import SandboxKey
 from api.resources.lists import ListResource
 from api.resources.organisations import EntityResource
-from api.resources.pages import page_routes, site_routes
+from api.resources.pages import LlmsTxtResource, site_routes
 from api.resources.service import (
     HealthResource,
     OpenApiResource,
@@ -31,24 +32,28 @@ from api.resources.service import (
     UsageResource,
 )
 from api.resources.site_files import SiteFiles
-from warehouse.contract.problems import UPGRADE_URL as UPGRADE_URL
+from api.site.render import Pages
+from api.site.routes import StaticFiles, kept_routes, site_pages, small_routes, text_pages
+from api.site.sample import Sample
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.backends import KeyStoreUnavailable
 from warehouse.keys.store import KeyStore, check_key_store, signing_secret, usable_sandbox_key
 from warehouse.read.mart import Mart
+from warehouse.settings import PAGES_PER_MINUTE
 from warehouse.usage.store import Usage
 
 
 def create_app(
     mart: Mart,
     keys: KeyStore,
-    upgrade_url: str = UPGRADE_URL,
+    upgrade_url: str | None = None,
     exports: PublishedExports | None = None,
     base_urls: Sequence[str] = (),
     exports_url: str | None = None,
     usage: Usage | None = None,
     docs: str | None = None,
     mcp_url: str = "",
+    pages_per_minute: int = PAGES_PER_MINUTE,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the WSGI app over a mart and a key store."""
     app = falcon.App()
@@ -63,7 +68,8 @@ def create_app(
         app.add_middleware(RateLimitMiddleware(usage))
     app.add_middleware(RepresentationMiddleware())
     app.add_middleware(TierCapMiddleware())
-    add_error_handlers(app, upgrade_url)
+    has_files = exports is not None or exports_url is not None
+    pages = Pages(mart, docs is not None, has_files)
     stores: dict[str, Callable[[], object]] = {"key_store": lambda: check_key_store(keys)}
     if usage is not None:
         stores["usage_store"] = usage.check
@@ -88,10 +94,20 @@ def create_app(
     sandbox_key = SandboxKey(lambda: usable_sandbox_key(keys))
     routes: dict[str, object] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
-        **page_routes(sandbox_key, docs is not None, mcp_url),
+        **agent_routes(mcp_url),
+        "/llms.txt": LlmsTxtResource(mcp_url),
+        "/site/{name}": StaticFiles(),
         **({} if exports is None else file_routes(exports)),
-        **({} if docs is None else site_routes(SiteFiles(docs), mart, sandbox_key, mcp_url)),
     }
+    sample = Sample(mart, cursor_secret, keys.tiers["sample"])
+    rendered = text_pages(sample, pages, sandbox_key, mcp_url, keys.tiers.values(), upgrade_url)
+    if docs is not None:
+        files = SiteFiles(docs)
+        routes |= site_routes(files, mart, sandbox_key, mcp_url, has_files)
+        routes |= small_routes()
+        rendered |= site_pages(sample, pages, files, has_files)
+    routes |= kept_routes(rendered, sample, pages_per_minute)
     for path, resource in routes.items():
         app.add_route(path, resource)
+    add_error_handlers(app, upgrade_url, None if docs is None else pages, routes)
     return app

@@ -1,6 +1,7 @@
 """The base URL of links in responses: one that was configured, else the one that was asked."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 import falcon
@@ -20,17 +21,22 @@ class BaseUrlMiddleware:
         self._by_host = {_host(url): url.rstrip("/") for url in base_urls}
         self._default = next(iter(self._by_host.values()), None)
         self._exports_url = exports_url
+        self._urls = lru_cache(256)(self._find_urls)
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Set both URLs."""
+        context = req.context
+        context.base_url, context.exports_url = self._urls(req.env.get("HTTP_HOST"), req.scheme)
+
+    def _find_urls(self, host_header: str | None, scheme: str) -> tuple[str, str]:
         """Accept any Host header if no URL is configured, else only one of ours."""
-        host = valid_host(req.env.get("HTTP_HOST"))
+        host = valid_host(host_header)
         if self._default is not None:
             base_url = self._by_host.get(host or "", self._default)
         else:
             # Without a host, as in HTTP/1.0, links start at the root.
-            base_url = "" if host is None else f"{req.scheme}://{host}"
-        req.context.base_url = base_url
-        req.context.exports_url = self._exports_url or f"{base_url}/exports"
+            base_url = "" if host is None else f"{scheme}://{host}"
+        return base_url, self._exports_url or f"{base_url}/exports"
 
 
 def _host(base_url: str) -> str:

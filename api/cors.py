@@ -37,6 +37,16 @@ _EXPOSED_HEADERS = ", ".join(
     )
 )
 _ONE_DAY = "86400"
+_OF_EVERY_RESPONSE = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", _EXPOSED_HEADERS),
+)
+_OF_OPTIONS = (
+    ("Allow", ALLOW),
+    ("Access-Control-Allow-Methods", ALLOW),
+    ("Access-Control-Allow-Headers", _REQUEST_HEADERS),
+    ("Access-Control-Max-Age", _ONE_DAY),
+)
 
 
 class CorsMiddleware:
@@ -50,10 +60,6 @@ class CorsMiddleware:
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
         """Set the headers; answer OPTIONS, whether or not a browser asks before a request."""
-        resp.set_header("Access-Control-Allow-Origin", "*")
-        resp.set_header("Access-Control-Expose-Headers", _EXPOSED_HEADERS)
+        resp.set_headers(_OF_EVERY_RESPONSE)
         if req.method == "OPTIONS" and succeeded:
-            resp.set_header("Allow", ALLOW)
-            resp.set_header("Access-Control-Allow-Methods", ALLOW)
-            resp.set_header("Access-Control-Allow-Headers", _REQUEST_HEADERS)
-            resp.set_header("Access-Control-Max-Age", _ONE_DAY)
+            resp.set_headers(_OF_OPTIONS)

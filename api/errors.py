@@ -1,12 +1,16 @@
 """Translation of exceptions into ``application/problem+json`` responses."""
 
 import logging
+from collections.abc import Iterable
+from typing import Protocol
 
 import falcon
 
 from api.cors import ALLOW
+from api.endpoints.declarations import ENDPOINTS
 from warehouse.contract.problems import (
     CHALLENGE,
+    PRICING,
     Problem,
     internal_error,
     no_oauth,
@@ -15,31 +19,63 @@ from warehouse.contract.problems import (
 )
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
+from warehouse.metrics.counts import count_problem
+from warehouse.nearest import nearest
 
 _LOG = logging.getLogger("sankofa.api")
+# The endpoints by the word after /v1/.
+_PATHS: dict[str, list[str]] = {}
+for _endpoint in ENDPOINTS:
+    if _endpoint.path.startswith("/v1/"):
+        _PATHS.setdefault(_endpoint.path.split("/")[2], []).append(_endpoint.path)
 
 
-def add_error_handlers(app: falcon.App[falcon.Request, falcon.Response], upgrade_url: str) -> None:
-    """Answer every exception of the app with a problem."""
+class ErrorPages(Protocol):
+    """Writes a problem as a page."""
+
+    def send_error(self, req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
+        """Replace the body of a response by a page."""
+
+
+def add_error_handlers(
+    app: falcon.App[falcon.Request, falcon.Response],
+    upgrade_url: str | None = None,
+    pages: ErrorPages | None = None,
+    routes: Iterable[str] = (),
+) -> None:
+    """Answer every exception of the app with a problem; a browser gets it as a page.
+
+    ``upgrade_url`` is where a higher tier is to be had, by default the page of the service.
+    ``routes`` are what a path that does not exist is compared with.
+    """
+    # Pages and lists of pages, such as /guides; what is below them has names of its own.
+    known = [route for route in routes if route.count("/") == 1 and route != "/"]
 
     def handle(
         req: falcon.Request, resp: falcon.Response, error: Exception, params: object
     ) -> None:
-        send_problem(req, resp, problem_of(error, req), upgrade_url)
+        problem = problem_of(error, req, known)
+        send_problem(req, resp, problem, upgrade_url or f"{req.context.base_url}{PRICING}")
+        # Browsers name text/html; what is below /v1 is for programs.
+        if pages is not None and not req.path.startswith("/v1"):
+            resp.append_header("Vary", "Accept")
+            if "text/html" in req.accept:
+                pages.send_error(req, resp, problem)
 
     # Falcon has its own handler for HTTPError, which would take precedence over Exception.
     app.add_error_handler((Exception, falcon.HTTPError), handle)
 
 
-def problem_of(error: Exception, req: falcon.Request) -> Problem:
+def problem_of(error: Exception, req: falcon.Request, known: Iterable[str]) -> Problem:
     """Return the problem for an exception; an unexpected one is logged and not shown."""
     problem = problem_for_error(error)
     if problem is not None:
+        count_problem(problem.code, problem.members.get("violated_policies", ()))
         if problem.kind.status >= 500:
             _LOG.error("%s: %s", problem.code, error)
         return problem
     if isinstance(error, falcon.HTTPError):
-        return _problem_of_http_error(error, req)
+        return _problem_of_http_error(error, req, known)
     _LOG.error("unexpected error, request %s", req.context.request_id, exc_info=error)
     return internal_error()
 
@@ -67,11 +103,23 @@ def send_problem(
     resp.data = redact_keys(encode(members).decode()).encode()
 
 
-def _problem_of_http_error(error: falcon.HTTPError, req: falcon.Request) -> Problem:
+def _problem_of_http_error(
+    error: falcon.HTTPError, req: falcon.Request, known: Iterable[str]
+) -> Problem:
     if error.status_code == 404:
         if (problem := no_oauth(req.path)) is not None:
             return problem
-        return Problem("not_found", f"No such path: {req.path[:200]}; see /docs.")
+        near = _nearest_paths(req.path, known)
+        hint = f"the nearest: {', '.join(near)}; all are at /docs" if near else "see /docs"
+        return Problem("not_found", f"No such path: {req.path[:200]}; {hint}.", nearest=near)
     if error.status_code == 405:
         return Problem("method_not_allowed", f"{req.method} is not allowed here.")
     return Problem("request_refused", error.title or "The request cannot be parsed.")
+
+
+def _nearest_paths(path: str, known: Iterable[str]) -> list[str]:
+    first, _, rest = path.removeprefix("/").partition("/")
+    if first != "v1":
+        return nearest(f"/{first}", known)
+    words = nearest(rest.split("/")[0], _PATHS) if rest else []
+    return [near for word in words for near in _PATHS[word]]

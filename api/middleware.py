@@ -6,10 +6,9 @@ from contextlib import suppress
 from random import getrandbits
 
 import falcon
-from msgspec.json import encode
 
 from api.cors import METHODS
-from api.server.access_log import log_access
+from api.server.access_log import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
     authenticate,
@@ -24,6 +23,7 @@ from warehouse.keys.store import KeyStore, redact_keys
 from warehouse.read.mart import Mart
 from warehouse.usage.store import QuotaStatus, Usage
 
+_API_VERSION = ("X-Service-API-Version", API_VERSION)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 # 206 is charged like 200: otherwise a licensed file would be free in parts.
 _CHARGED_STATUSES = (200, 206, 400, 402, 404)
@@ -45,23 +45,14 @@ class RequestMiddleware:
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
         """Set the headers of every response, errors included, and log one line."""
-        key, request_id = req.context.key, req.context.request_id
-        resp.set_header("X-Service-API-Version", API_VERSION)
-        resp.set_header("X-Request-Id", request_id)
+        key = req.context.key
+        headers = [_API_VERSION, ("X-Request-Id", req.context.request_id)]
         if key is not None:
-            resp.set_header("X-Service-Tier", key.tier.name)
+            headers.append(("X-Service-Tier", key.tier.name))
             # The tier decides how much is in the body: a cache must not hand it to another key.
             resp.append_header("Vary", "X-API-Key, Authorization")
-        line = {
-            "request_id": request_id,
-            "method": req.method,
-            "path": redact_keys(req.path)[:200],
-            "status": resp.status_code,
-            "key": None if key is None else key.prefix,
-            "bytes": len(resp.data or b""),
-            "milliseconds": round((time.perf_counter() - req.context.started) * 1000, 3),
-        }
-        log_access(encode(line).decode())
+        resp.set_headers(headers)
+        log_request(req, resp)
 
 
 class KeyMiddleware:
@@ -139,8 +130,7 @@ class RateLimitMiddleware:
             return
         if resp.status_code not in _CHARGED_STATUSES:
             standing = self._usage.give_back(standing)
-        for name, value in rate_limit_headers(standing).items():
-            resp.set_header(name, value)
+        resp.set_headers(rate_limit_headers(standing))
 
 
 def _is_open(resource: object, params: dict[str, object]) -> bool:

@@ -53,18 +53,18 @@ class RepresentationMiddleware:
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
         """Set the headers and encode the body; files have set their own headers."""
-        cache_control = _set_cache_control(req, resp)
+        status, keyed = resp.status_code, req.context.key is not None
+        cache_control = _set_cache_control(resp, status, keyed)
         if resp.stream is not None or resp.get_header("Accept-Ranges"):
             return
         body = resp.render_body()
         if not body:
             return
-        keyed = req.context.key is not None
         resp.append_header(
             "Vary", "Accept-Encoding, X-Data-Version" if keyed else "Accept-Encoding"
         )
         coding = _coding(req, resp, body)
-        if resp.status_code == 200 and "no-store" not in cache_control:
+        if status == 200 and "no-store" not in cache_control:
             # Of the uncompressed body, so that it does not depend on the compressor's version. A
             # strong ETag stands for the bytes as sent (RFC 9110), so each coding has its own.
             etag = f'"{xxhash.xxh3_128_hexdigest(body)}{f"-{coding}" if coding else ""}"'
@@ -72,8 +72,13 @@ class RepresentationMiddleware:
             if etag_matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
                 _set_not_modified(resp)
                 return
-        resp.text, resp.data = None, _CODINGS[coding](body) if coding else body
+        resp.text, resp.data = None, body
         if coding:
+            # A page that is kept is compressed once.
+            codings: dict[str, bytes] = getattr(resp.context, "codings", {})
+            if coding not in codings:
+                codings[coding] = _CODINGS[coding](body)
+            resp.data = codings[coding]
             resp.set_header("Content-Encoding", coding)
 
 
@@ -102,11 +107,11 @@ def _coding(req: falcon.Request, resp: falcon.Response, body: bytes) -> str | No
     return accepted_coding(req.env.get("HTTP_ACCEPT_ENCODING"))
 
 
-def _set_cache_control(req: falcon.Request, resp: falcon.Response) -> str:
-    # Only the client itself may store what its key may read.
-    value = "no-store" if resp.status_code >= 400 else resp.get_header("Cache-Control")
+def _set_cache_control(resp: falcon.Response, status: int, keyed: bool) -> str:
+    value = "no-store" if status >= 400 else resp.get_header("Cache-Control")
     if value is None:
-        value = "no-cache" if req.context.key is None else "private"
+        # Only the client itself may store what its key may read.
+        value = "private" if keyed else "no-cache"
     resp.set_header("Cache-Control", value)
     return value
 

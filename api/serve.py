@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from api.app import UPGRADE_URL, create_app
+from api.app import create_app
 from api.base_url import BaseUrlMiddleware
-from api.server.access_log import flush_log, log_to_stderr
-from api.server.loop import bind, create_waitress, run, stop_on_signal
+from api.server.listening import bind, stop_on_signal
 from api.server.proxies import parse_networks, trust_proxies
+from api.server.waitress_loop import create_waitress, run
 from api.server.workers import keep_freed_memory, run_workers
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.store import KeyStore
+from warehouse.metrics.counts import start_counting, stop_counting
 from warehouse.read.mart import Mart
+from warehouse.server_log import lines_dropped, log_to_stderr
+from warehouse.settings import PAGES_PER_MINUTE
 from warehouse.tiers import TIERS, Tier, TierName
 from warehouse.usage.store import Usage
 
@@ -32,11 +35,13 @@ class ServeOptions:
     docs: str | None = None
     mcp_url: str = ""
     usage: str | None = None
+    metrics: str | None = None
     base_urls: tuple[str, ...] = ()
     exports_url: str | None = None
     proxies: tuple[str, ...] = ()
     tiers: Mapping[TierName, Tier] = field(default_factory=lambda: TIERS)
-    upgrade_url: str = UPGRADE_URL
+    upgrade_url: str | None = None
+    pages_per_minute: int = PAGES_PER_MINUTE
     workers: int = 1
 
 
@@ -55,11 +60,12 @@ def serve(
     keep_freed_memory()
     listening, stop = bind(host, port), stop_on_signal()
     _LOG.info("listening at port %d, processes: %d", listening.getsockname()[1], options.workers)
-    flush_log()
 
     # The app is created here, after the fork: its connections must not be shared by processes.
     def work(stop: threading.Event) -> None:
+        start_counting(options.metrics, "rest", lines_dropped)
         run(listen_on(listening, marts, keys_path, options), stop)
+        stop_counting()
 
     if options.workers == 1:
         work(stop)
@@ -92,6 +98,7 @@ def listen_on(
         usage=None if options.usage is None else Usage(options.usage),
         docs=options.docs,
         mcp_url=options.mcp_url,
+        pages_per_minute=options.pages_per_minute,
     )
     # Inline only if no store can block: one slow read would otherwise stop every connection.
     stores = (marts, keys_path, options.exports, options.usage)

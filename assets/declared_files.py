@@ -1,14 +1,14 @@
 """TOML files that declare sources, one table for each, checked member by member when read.
 
 What a table may say is defined by its struct (``assets.tenders.portal_files``,
-``assets.entities.list_files``). Every mistake is refused with a sentence that names the file, the
-table and the member.
+``assets.entities.list_files``, ``assets.macro.table_files``). Every mistake is refused with a
+sentence that names the file, the table and the member.
 """
 
 import difflib
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 from urllib.parse import urlsplit
@@ -17,8 +17,10 @@ import msgspec
 from msgspec import Meta
 
 from warehouse.errors import SankofaError
+from warehouse.tables import LicenseClass
 
 DeclaredText = Annotated[str, Meta(min_length=1)]
+LICENCE_CHOICES = {"class": get_args(LicenseClass)}
 _KEY = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PROBLEM = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<member>.*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
@@ -45,7 +47,21 @@ class DeclaredTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """A table of a file: members that it does not define are refused."""
 
 
-Entry = TypeVar("Entry", bound=DeclaredTable)
+class DeclaredSource(DeclaredTable, frozen=True, kw_only=True):
+    """The table of a source; its name is the key."""
+
+    key: str = ""
+
+
+class DeclaredLicence(DeclaredTable, frozen=True, kw_only=True):
+    """Under which licence a source is published, and the page where that is said."""
+
+    license_class: LicenseClass = msgspec.field(name="class")
+    name: DeclaredText
+    stated_at: DeclaredText | None = None
+
+
+Entry = TypeVar("Entry", bound=DeclaredSource)
 
 
 def declared_tables(file: Path, page: str) -> dict[str, Any]:
@@ -96,6 +112,32 @@ def convert(
     return entry
 
 
+def own_entries(
+    files: Iterable[Path],
+    read: Callable[[Path, Mapping[str, Any], Iterable[str]], list[Entry]],
+    built_in: Mapping[str, Any],
+    taken: Iterable[str],
+) -> list[Entry]:
+    """Return the sources of a user's own files; ``taken`` are the keys of all other sources."""
+    keys, entries = set(taken), dict[str, Entry]()
+    for file in files:
+        entries |= {entry.key: entry for entry in read(file, built_in, keys | set(entries))}
+    return list(entries.values())
+
+
+# What a declaration says that does not decide about rows.
+_NOT_READING = frozenset(
+    {"title", "licence", "base_url", "hosts", "addresses", "new_within", "notes"}
+)
+
+
+def variant_of(entry: DeclaredTable) -> str:
+    """Return all that decides how the documents of a source are read, as a text."""
+    members = msgspec.to_builtins(entry)
+    plain = {name: value for name, value in members.items() if name not in _NOT_READING}
+    return msgspec.json.encode(plain, order="deterministic").decode()
+
+
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table with some of its members replaced; within tables, member by member."""
     result = dict(base)
@@ -115,6 +157,15 @@ def check_address(member: str, address: str | None) -> None:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise DeclarationError(member, f"{address!r} is not a web address: begin with https://")
+
+
+def check_addresses(base_url: str | None, addresses: Iterable[str]) -> None:
+    """Raise DeclarationError for addresses that do not follow ``base_url``."""
+    check_address("base_url", base_url)
+    if base_url is not None and base_url.endswith("/"):
+        raise DeclarationError("base_url", "leave out the slash at the end")
+    if any(not address.startswith("/") for address in addresses):
+        raise DeclarationError("addresses", "begin each with a slash; it follows base_url")
 
 
 def members_of(struct: Any) -> list[str]:

@@ -65,7 +65,8 @@ def _service(process: Process) -> dict[str, Any]:
     service: dict[str, Any] = {"restart": "on-failure" if process.once else "always"}
     if image is None:
         service |= {"image": OURS, "build": {"context": "..", "dockerfile": "deploy/Dockerfile"}}
-        service["command"] = _with_preparation(filled(process.prepare), filled(process.command))
+        command = (*process.command, *process.beyond_loopback)
+        service["command"] = _with_preparation(filled(process.prepare), filled(command))
         service["environment"] = {
             **_provided(values),
             **process.environment,

@@ -49,9 +49,10 @@ class Process:
 
     ``provides`` is the environment that all others get if it runs; without it they use files of the
     home. ``requires`` are processes without which it is left out, ``modules`` and ``programs`` what
-    must be installed. ``prepare`` runs before every start and changes nothing the second time.
-    ``once``: it does its work and ends. ``port`` is the one that the health check asks,
-    ``rpc_port`` another one.
+    must be installed. ``beyond_loopback`` are further words of the command where it listens on an
+    address that others can reach. ``prepare`` runs before every start and changes nothing the
+    second time. ``once``: it does its work and ends. ``port`` is the one that the health check
+    asks, ``rpc_port`` another one.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Process:
     modules: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     rpc_port: int = 0
+    beyond_loopback: tuple[str, ...] = ()
     provides: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: tuple[str, ...] = ()
@@ -259,7 +261,17 @@ PROCESSES = (
         Health("/server_info"),
         8323,
         (*_STORES, "dagster-worker-1"),
+        # It asks for no password: who reaches it could start runs.
+        beyond_loopback=("--read-only",),
         prepare=_DAGSTER_HOME,
+    ),
+    Process(
+        "metrics",
+        "the metrics of this machine, for Prometheus",
+        ("sankofa", "metrics", "--host", "{listen}", "--port", "{metrics.port}"),
+        Health("/metrics"),
+        8324,
+        ("postgres",),
     ),
 )
 BY_NAME = {process.name: process for process in PROCESSES}

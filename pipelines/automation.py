@@ -18,7 +18,8 @@ _LOOK_BACK: dict[type, timedelta] = {
     dg.DailyPartitionsDefinition: timedelta(days=31),
     dg.MonthlyPartitionsDefinition: timedelta(days=62),
 }
-_AT_THREE: dg.AutomationCondition[Any] = dg.AutomationCondition.cron_tick_passed("0 3 * * *")
+FETCH_SENSOR, FETCH_CRON = "fetch_every_night", "0 3 * * *"
+_AT_THREE: dg.AutomationCondition[Any] = dg.AutomationCondition.cron_tick_passed(FETCH_CRON)
 _NIGHTLY = _AT_THREE.since_last_handled()
 # Not `eager`, which waits until every upstream partition was fetched once.
 WHEN_INPUTS_CHANGE = (
@@ -45,7 +46,7 @@ def automation_sensors(
     """Return what evaluates the conditions: of fetching with a contact, of the rest always."""
     return [
         dg.AutomationConditionSensorDefinition(
-            "fetch_every_night",
+            FETCH_SENSOR,
             target=fetched,
             description="Fetch every source at 3:00, with what it may have changed. On by itself "
             "if SANKOFA_CONTACT is set.",

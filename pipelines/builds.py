@@ -11,15 +11,24 @@ from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
 from warehouse.file_store import FileStore
-from warehouse.mart.builds import builds_at, delete_old_builds
-from warehouse.read.mart import Mart
+from warehouse.mart.builds import Builds, builds_at, delete_old_builds
+from warehouse.read.mart import READABLE, Mart
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import Settings
+from warehouse.site.change_totals import (
+    TOTALS_FILE,
+    ChangedDataset,
+    changes_between,
+    read_totals,
+)
 
 # What to do in a home in which nothing is loaded.
-BEGIN = "`sankofa ingest --live` brings in real data, `sankofa up` the sample world"
+BEGIN = (
+    "`sankofa sample`, `sankofa ingest` and `sankofa publish` bring in the sample world (`sankofa "
+    "up` does all three and serves it), `sankofa ingest --live` and `sankofa publish` real data"
+)
 
 
 def is_loaded(record: Record) -> bool:
@@ -38,10 +47,29 @@ def begin_with(settings: Settings) -> str:
     return "run `sankofa publish`" if is_loaded(open_record(settings)) else BEGIN
 
 
+def changes_since(
+    settings: Settings, data_version: str, before: str | None
+) -> list[ChangedDataset] | None:
+    """Return what a build brought, by dataset; None if the one before has no totals.
+
+    Without a build before, everything that is published is what it brought.
+    """
+    pages = FileStore.of(settings.pages)
+    versions = (data_version,) if before is None else (data_version, before)
+    if not all(pages.exists(version, *TOTALS_FILE) for version in versions):
+        return None
+    now, *old = (read_totals(pages.read(version, *TOTALS_FILE)) for version in versions)
+    return list(changes_between(now, old[0] if old else ()))
+
+
 def builds_before_withheld(settings: Settings) -> list[str]:
     """Return the builds made before the last change of what is withheld or erased."""
-    fingerprint = withheld_fingerprint(open_record(settings))
-    builds = builds_at(settings.marts)
+    return made_before_withheld(builds_at(settings.marts), open_record(settings))
+
+
+def made_before_withheld(builds: Builds, record: Record) -> list[str]:
+    """Return those of some builds made before the last change of what is withheld or erased."""
+    fingerprint = withheld_fingerprint(record)
     return [
         name
         for name in (builds.names() if fingerprint else ())
@@ -64,11 +92,11 @@ def roll_back(
     builds = builds_at(settings.marts)
     with builds.publishing_lock():
         previous = builds.current()
-        name = data_version or _before(builds.names(), builds.current())
+        name = data_version or _before(builds.names(), readable_builds(builds), previous)
         if name in builds.names():
             # A build that cannot be read is refused before anyone is switched to it.
             mart = Mart(settings.marts)
-            mart.at(name).build()
+            mart.at(name).check_files()
             mart.close()
         if not even_with_withheld and name in builds_before_withheld(settings):
             raise SankofaError(
@@ -138,13 +166,19 @@ def _withdraw(settings: Settings, name: str, reason: str) -> None:
     FileStore.of(settings.pages).remove(name)
 
 
-def _before(names: list[str], current: str | None) -> str:
+def readable_builds(builds: Builds) -> list[str]:
+    """Return the builds that this code can read, oldest first: newer code may publish beside it."""
+    return [name for name in builds.names() if builds.metadata(name).get("layout") in READABLE]
+
+
+def _before(names: list[str], readable: list[str], current: str | None) -> str:
     if current is None:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
-    older = names[: names.index(current)] if current in names else []
+    # The current one itself may be gone.
+    older = [name for name in names if version_key(name) < version_key(current)]
     if not older:
         raise UnknownVersion("there is no build before the current one; see `sankofa builds`")
-    return older[-1]
+    return next((name for name in reversed(older) if name in readable), older[-1])
 
 
 def clear_unpublished(marts: str, exports: str, pages: str) -> None:
@@ -165,7 +199,7 @@ def delete_old_versions(marts: str, exports: str, pages: str, keep: int) -> list
 
     Also deletes what an earlier, killed call left behind.
     """
-    deleted = delete_old_builds(marts, keep)
+    deleted = delete_old_builds(builds_at(marts), keep)
     published, build_names = PublishedExports(exports), builds_at(marts).names()
     versions = published.versions()
     for name in versions:
@@ -193,12 +227,17 @@ LEFT_OUT, ACCEPTED = "left_out", "accepted_shares"
 
 @dataclass(frozen=True)
 class BuildInfo:
-    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see."""
+    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see.
+
+    ``for_older`` marks one that only servers of an older version of the service follow.
+    """
 
     data_version: str
     current: bool
     published_at: datetime | None
     rows: int | None
+    schema_version: int | None = None
+    for_older: bool = False
 
 
 class _Measurement(msgspec.Struct):
@@ -212,13 +251,14 @@ _counts = msgspec.json.Decoder(dict[str, dict[str, int]])
 def list_builds(settings: Settings) -> list[BuildInfo]:
     """Return all builds, the newest first."""
     builds = builds_at(settings.marts)
-    current = builds.current()
+    current, older = builds.current(), builds.for_older()
     return [
-        _info(name, name == current, builds.metadata(name)) for name in reversed(builds.names())
+        _info(name, name == current, builds.metadata(name), name in older)
+        for name in reversed(builds.names())
     ]
 
 
-def _info(name: str, current: bool, metadata: Mapping[str, str]) -> BuildInfo:
+def _info(name: str, current: bool, metadata: Mapping[str, str], for_older: bool) -> BuildInfo:
     measurements = _measurements.decode(metadata.get(MEASURED, "[]"))
     counts = _counts.decode(metadata[COUNTS]) if COUNTS in metadata else None
     return BuildInfo(
@@ -226,4 +266,6 @@ def _info(name: str, current: bool, metadata: Mapping[str, str]) -> BuildInfo:
         current,
         max((measurement.measured_at for measurement in measurements), default=None),
         None if counts is None else sum(sum(table.values()) for table in counts.values()),
+        int(metadata.get("layout", 0)) or None,
+        for_older,
     )

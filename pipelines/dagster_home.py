@@ -2,6 +2,7 @@
 
 import os
 
+from warehouse.private_folders import make_private
 from warehouse.settings import Settings, read_settings
 
 # Each source is a pool of its own, in which one run at a time is allowed.
@@ -46,4 +47,6 @@ def create_dagster_home(settings: Settings) -> None:
 
 if __name__ == "__main__":
     # What a machine does before it starts Dagster's own programs (deploy/processes.py).
-    create_dagster_home(read_settings(os.environ))
+    settings = read_settings(os.environ)
+    make_private(settings)
+    create_dagster_home(settings)

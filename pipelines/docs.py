@@ -1,6 +1,7 @@
 """``python -m pipelines.docs``: generate the pages of ``docs/`` that describe code.
 
-A test fails if a page is not what this writes, so tables in the docs cannot go stale.
+A test fails if a page is not what this writes, so tables in the docs cannot go stale. In the pages
+that are written by hand it renews the line numbers of diffs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from assets.filings.fetch import FACTS, FEW, LISTS
 from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
+from pipelines.doc_diffs import renewed
 from pipelines.line_item_docs import line_items
 from pipelines.sources import declared, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
@@ -27,6 +29,7 @@ from warehouse.contract.not_held import NOT_HELD
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
+from warehouse.metrics.declared import METRICS
 from warehouse.record.rules import BLOCKS_ABOVE
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.settings import SETTINGS, Setting
@@ -37,6 +40,8 @@ _GENERATED = "<!-- Written by `python -m pipelines.docs`; change the code, not t
 # The rest of that page is written by hand.
 _SETTINGS_BEGIN = "<!-- The table of settings is written by `python -m pipelines.docs`. -->"
 _SETTINGS_END = "<!-- End of the table of settings. -->"
+_METRICS_BEGIN = "<!-- The table of metrics is written by `python -m pipelines.docs`. -->"
+_METRICS_END = "<!-- End of the table of metrics. -->"
 _encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
 
 
@@ -54,9 +59,11 @@ def pages() -> Mapping[str, str]:
 
 
 def write(folder: Path = FOLDER) -> None:
-    """Write every generated page."""
+    """Write every generated page, and the diffs of the others anew."""
     for name, text in pages().items():
         (folder / name).write_text(text, "utf-8")
+    for page in folder.glob("add-*.md"):
+        page.write_text(renewed(page.read_text("utf-8"), folder.parent), "utf-8")
 
 
 def data_dictionary() -> str:
@@ -209,11 +216,20 @@ def _floors() -> Iterator[tuple[str, ...]]:
 
 
 def operating() -> str:
-    """Return the operating page with its table of settings replaced."""
-    before, _, rest = (FOLDER / "operating.md").read_text("utf-8").partition(_SETTINGS_BEGIN)
-    _, _, after = rest.partition(_SETTINGS_END)
-    table = _table(("setting", "meaning", "default"), map(_setting, SETTINGS.values()))
-    return f"{before}{_SETTINGS_BEGIN}\n\n{table}\n\n{_SETTINGS_END}{after}"
+    """Return the operating page with its tables of settings and metrics replaced."""
+    settings = _table(("setting", "meaning", "default"), map(_setting, SETTINGS.values()))
+    metrics_table = _table(
+        ("metric", "kind", "labels", "meaning"),
+        ((f"`{each.name}`", each.kind, ", ".join(each.labels), each.meaning) for each in METRICS),
+    )
+    text = (FOLDER / "operating.md").read_text("utf-8")
+    for begin, table, end in (
+        (_SETTINGS_BEGIN, settings, _SETTINGS_END),
+        (_METRICS_BEGIN, metrics_table, _METRICS_END),
+    ):
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n\n{table}\n\n{end}{rest.partition(end)[2]}"
+    return text
 
 
 def sources() -> str:
@@ -227,8 +243,9 @@ def sources() -> str:
         "publisher has something new, as a rule; if its newest publication is older, the quality "
         "report shows its freshness red. [operating.md](operating.md#live-sources) "
         "describes live fetching, [add-a-source.md](add-a-source.md) how to add a source, and "
-        "[add-a-portal.md](add-a-portal.md) and [add-an-exchange-list.md](add-an-exchange-list.md) "
-        "how to add an OCDS portal or an exchange list without code.",
+        "[add-a-portal.md](add-a-portal.md), [add-an-exchange-list.md](add-an-exchange-list.md) "
+        "and [add-a-table.md](add-a-table.md) how to add an OCDS portal, an exchange list or "
+        "series in a table without code.",
         _table(
             ("key", "what it is", "licence", "tables", "new within", "state"),
             map(_source, SOURCES),

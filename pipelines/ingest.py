@@ -12,12 +12,14 @@ from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partit
 from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.progress import listening
 from assets.ingest.sources import source_of, sources_of
+from assets.ingest.workers import start_ahead
 from assets.source import Source, refuse_restricted
 from pipelines.fetch_jobs import fetch_job, partition_range
 from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
 from pipelines.progress_display import ProgressDisplay
 from warehouse.errors import LicenceError, SankofaError
 from warehouse.record.landing import Landing, open_landing
+from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
 
 _NO_LIVE_URL = "it has no live URL: read a recording of it with `sankofa ingest {key} PATH`"
@@ -64,9 +66,11 @@ def ingest_each(
     window, runnable = Window(from_, to), []
     if from_ and from_ > datetime.now(UTC).date():
         raise SankofaError(f"{from_} is in the future: give an earlier day")
+    # Once, and not by every source.
+    landing = open_landing(settings)
     if live:
-        # Once, and not by every source.
-        open_landing(settings).refuse_other_world("real")
+        landing.refuse_other_world("real")
+    require_withheld_key(settings.has_withheld_key, "real" if live else landing.world())
     for source in _selected_sources(settings, keys):
         try:
             refuse_restricted(source)
@@ -84,7 +88,8 @@ def ingest_each(
             runnable.append(source)
     if not runnable:
         return
-    landing = open_landing(settings)
+    # It imports what it needs while Dagster does.
+    start_ahead()
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
         outcomes = (
             _live(runner, landing, runnable, window, display)

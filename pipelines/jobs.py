@@ -7,7 +7,7 @@ shows them.
 import logging
 import socket
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,16 +16,28 @@ import dagster as dg
 from dagster_shared.error import SerializableErrorInfo
 
 from assets.ingest.failures import ParserFailed
+from pipelines.alerts import Alert, send_alert
 from pipelines.dagster_home import create_dagster_home
 from pipelines.in_process import open_instance, run_events
-from warehouse.errors import AlreadyPublished, NothingPublished, SankofaError
+from warehouse.errors import (
+    AlreadyPublished,
+    DamagedFile,
+    DamagedRecord,
+    DatastoreUnavailable,
+    NothingPublished,
+    NoWithheldKey,
+    SankofaError,
+    disk_failure,
+)
 from warehouse.locks import try_file_lock
 from warehouse.mart.audit import AuditFailed
+from warehouse.private_folders import make_private
 from warehouse.settings import Settings
 
 INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
 # With the machine: only on the same one can be seen whether the process is alive.
-_BY_COMMAND = {"sankofa/by": "command", "sankofa/machine": socket.gethostname()}
+BY_COMMAND = "sankofa/by"
+_BY_COMMAND = {BY_COMMAND: "command", "sankofa/machine": socket.gethostname()}
 _FINISHED = (
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
@@ -35,7 +47,17 @@ _UNFINISHED = [status for status in dg.DagsterRunStatus if status not in _FINISH
 # Dagster passes on only the name of an exception.
 _KINDS: dict[str, type[SankofaError]] = {
     kind.__name__: kind
-    for kind in (AlreadyPublished, AuditFailed, NothingPublished, ParserFailed, SankofaError)
+    for kind in (
+        AlreadyPublished,
+        AuditFailed,
+        DamagedFile,
+        DamagedRecord,
+        DatastoreUnavailable,
+        NothingPublished,
+        NoWithheldKey,
+        ParserFailed,
+        SankofaError,
+    )
 }
 _INTERRUPTIONS = (KeyboardInterrupt.__name__, dg.DagsterExecutionInterruptedError.__name__)
 _log = logging.getLogger(__name__)
@@ -53,8 +75,15 @@ class StepFailure:
 class Run:
     """A run: iterate it to execute it; then it has metadata by asset and failures by step."""
 
-    def __init__(self, job: str, events: Iterator[dg.DagsterEvent], run_id: str) -> None:
+    def __init__(
+        self,
+        job: str,
+        events: Iterator[dg.DagsterEvent],
+        run_id: str,
+        when_failed: Callable[["Run"], None] = lambda run: None,
+    ) -> None:
         self.job, self.run_id, self._events = job, run_id, events
+        self._when_failed = when_failed
         self.metadata: dict[str, dict[str, Any]] = {}
         self.failures: dict[str, StepFailure] = {}
 
@@ -73,6 +102,10 @@ class Run:
         if any(failure.kind in _INTERRUPTIONS for failure in self.failures.values()):
             # Dagster handles Ctrl-C and ends the run; we end the command.
             raise KeyboardInterrupt
+        if self.failures:
+            # Once, although a finished run may be iterated again.
+            when_failed, self._when_failed = self._when_failed, lambda run: None
+            when_failed(self)
 
     def finish(self) -> None:
         """Execute the run to its end; raise if a step failed."""
@@ -138,7 +171,12 @@ class Runner:
             tags={**_BY_COMMAND, **(tags or {})},
             config=config or {},
         )
-        return Run(name, self._alive(run_id, events), run_id)
+        return Run(name, self._alive(run_id, events), run_id, self._alert)
+
+    def _alert(self, run: Run) -> None:
+        alert = alert_of(run.job, run.run_id, run.failures)
+        if alert is not None:
+            send_alert(self._settings, alert)
 
     def observe(self, asset: dg.AssetKey, metadata: Mapping[str, int]) -> None:
         """Note with an asset what came into it without a run."""
@@ -180,6 +218,7 @@ def _definitions(settings: Settings, name: str) -> dg.Definitions:
 @contextmanager
 def open_runner(settings: Settings) -> Iterator[Runner]:
     """Open the instance, and clean up after commands that were killed."""
+    make_private(settings)
     with instance(settings) as dagster_instance:
         _end_dead_runs(settings, dagster_instance)
         yield Runner(settings, dagster_instance)
@@ -198,30 +237,55 @@ def _end_dead_runs(settings: Settings, dagster_instance: dg.DagsterInstance) -> 
             current = dagster_instance.get_run_by_id(run.run_id)
             if not is_dead or current is None or current.is_finished:
                 continue
-            dagster_instance.report_run_failed(current, "its process ended before it did")
+            reason = "its process ended before it did"
+            dagster_instance.report_run_failed(current, reason)
+            failures = {run.job_name: reason}
+            send_alert(settings, Alert("run_failed", run.job_name, run.run_id, failures))
             dagster_instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
         lock.unlink(missing_ok=True)
 
 
-def _failure(event: dg.DagsterEvent) -> StepFailure:
+def alert_of(job: str, run_id: str, failures: Mapping[str, StepFailure]) -> Alert | None:
+    """Return what to tell of a failed run; None if another run had published meanwhile."""
+    kinds = {failure.kind for failure in failures.values()}
+    if kinds == {AlreadyPublished.__name__}:
+        return None
+    refused = AuditFailed.__name__ in kinds
+    messages = {step: failure.message for step, failure in failures.items()}
+    return Alert("publication_refused" if refused else "run_failed", job, run_id, messages)
+
+
+def step_failure(event: dg.DagsterEvent) -> StepFailure:
+    """Return why a step failed."""
     data = event.step_failure_data
     failure = _expressed(data.error)
-    if data.user_failure_data is not None:
-        metadata = _values(data.user_failure_data.metadata)
-        return StepFailure(str(data.user_failure_data.description), failure.kind, metadata)
-    if data.error is not None and failure.kind not in (*_KINDS, *_INTERRUPTIONS):
+    if data.user_failure_data is None:
+        return failure
+    metadata = _values(data.user_failure_data.metadata)
+    return StepFailure(str(data.user_failure_data.description), failure.kind, metadata)
+
+
+def _failure(event: dg.DagsterEvent) -> StepFailure:
+    failure, data = step_failure(event), event.step_failure_data
+    expected = failure.kind in (*_KINDS, *_INTERRUPTIONS) or data.user_failure_data is not None
+    if data.error is not None and not expected:
         # Nobody expected it: its traceback is worth reading.
         _log.error("%s failed\n%s", event.step_key, data.error.to_string())
     return failure
 
 
 def _expressed(error: SerializableErrorInfo | None) -> StepFailure:
-    """Return the message and class name of the exception that caused an error."""
-    while error is not None and error.cause is not None:
+    """Return the message and class name of the exception that caused an error.
+
+    Ours is taken as it is: it says what the error of a library that caused it means.
+    """
+    while error is not None and error.cause is not None and error.cls_name not in _KINDS:
         error = error.cause
     if error is None:
         return StepFailure("no reason given", "")
     message = error.message.partition(": ")[2].strip()
+    if error.cls_name not in _KINDS and (words := disk_failure(message)) is not None:
+        return StepFailure(words, SankofaError.__name__)
     return StepFailure(message or str(error.cls_name), str(error.cls_name))
 
 

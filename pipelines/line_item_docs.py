@@ -1,5 +1,6 @@
 """The page on the lines of statements, and the elements of the taxonomies that state them."""
 
+from assets.filings.cvm_accounts import ACCOUNTS, TAXONOMY
 from assets.filings.line_items import BY_ELEMENT
 from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 
@@ -11,7 +12,8 @@ marked * gives it only in a filing that does not show there is more: minority in
 share of the owners, discontinued operations beside continuing ones, amortisation beside
 depreciation, services beside goods. An element that differs, in any period of the filing, from a
 better one is a part there and gives nothing. Parts are never added up, so a filing that states
-only parts has no figure ([decision 27]({_DECISION})).
+only parts has no figure ([decision 27]({_DECISION})). `cvm` are the accounts of Brazil's charts, by
+code and description; a `*` stands for any number.
 """
 
 
@@ -35,6 +37,11 @@ def _elements(item: LineItem) -> str:
         for element in BY_ELEMENT.values()
         for place in element.places
         if place.item == item
+    )
+    ranked += sorted(
+        (TAXONOMY, account.rank, f"`{account.name}`")
+        for account in ACCOUNTS
+        if account.item == item
     )
     by_taxonomy: dict[str, list[str]] = {}
     for taxonomy, _, name in ranked:

@@ -3,14 +3,20 @@
 import errno
 import os
 import socket
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from warehouse.errors import SankofaError
 
-REST, MCP, DAGSTER = 8321, 8322, 8323
+REST, MCP, DAGSTER, METRICS = 8321, 8322, 8323, 8324
+# Seconds in which servers end whose `sankofa up` was killed: see ``lifeline.py``. On a machine that
+# has too much to do, one that is known to be ours and alone gets longer.
+_LEAVING_SECONDS, _LEAVING_SLOWLY_SECONDS = 5.0, 30.0
 _LOOPBACK_OF_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
@@ -25,20 +31,43 @@ class Holder:
         return f"process {self.pid} ({self.command[:60]})"
 
 
-def refuse_taken(host: str, ports: dict[str, int]) -> None:
-    """Raise unless every port is free; name those in use and the process that uses them."""
-    if len(set(ports.values())) < len(ports):
-        raise SankofaError(f"{', '.join(ports)} need different ports")
-    taken = [
-        f"port {port}, for {what}, is in use{_by(port)}"
-        for what, port in ports.items()
-        if not is_free(host, port)
-    ]
+@dataclass(frozen=True)
+class Address:
+    """Where a server is to listen, and the option that chooses its port."""
+
+    host: str
+    port: int
+    option: str = "--port"
+
+
+def refuse_taken(addresses: Mapping[str, Address]) -> None:
+    """Raise unless every port is free; name those in use and the process that uses them.
+
+    Servers whose supervisor was killed just before have some seconds to leave.
+    """
+    if len({address.port for address in addresses.values()}) < len(addresses):
+        raise SankofaError(f"{', '.join(addresses)} need different ports")
+    began = time.monotonic()
+    while held := [address.port for address in addresses.values() if not _is_free(address)]:
+        ours = all(map(_is_left_alone, held))
+        if time.monotonic() - began > (_LEAVING_SLOWLY_SECONDS if ours else _LEAVING_SECONDS):
+            break
+        time.sleep(0.1)
+    taken = {what: address for what, address in addresses.items() if not _is_free(address)}
     if taken:
-        raise SankofaError(
-            f"{'; '.join(taken)}. Stop what listens there, or name other ports "
-            "(`sankofa up --help`); nothing was started"
+        ports = (
+            f"port {address.port}, for {what}, is in use{_by(address.port)}"
+            for what, address in taken.items()
         )
+        options = ", ".join(address.option for address in taken.values())
+        raise SankofaError(
+            f"{'; '.join(ports)}. Stop what listens there, or choose another port with {options}; "
+            "nothing was started"
+        )
+
+
+def _is_free(address: Address) -> bool:
+    return is_free(address.host, address.port)
 
 
 def is_free(host: str, port: int) -> bool:
@@ -48,8 +77,12 @@ def is_free(host: str, port: int) -> bool:
         with socket.create_server((host, port), family=family):
             return True
     except OSError as error:
-        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+        if error.errno == errno.EADDRINUSE:
             return False
+        if error.errno == errno.EACCES:
+            raise SankofaError(
+                f"port {port} needs the rights of the administrator; choose one from 1024 on"
+            ) from error
         raise SankofaError(f"cannot listen on {host}: {error.strerror}; check --host") from error
 
 
@@ -60,6 +93,15 @@ def listens(host: str, port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return False
 
 
 def reachable(host: str) -> str:
@@ -113,6 +155,16 @@ def _inodes(port: int) -> Iterator[str]:
             words = line.split()
             if words[3] == "0A" and int(words[1].rpartition(":")[2], 16) == port:
                 yield words[9]
+
+
+def _is_left_alone(port: int) -> bool:
+    """Return whether a port is held by a server of this installation whose parent has ended."""
+    process = holder(port)
+    if process is None or not process.command.startswith(sys.executable):
+        return False
+    with suppress(OSError):
+        return _parent(Path("/proc", str(process.pid))) == "1"
+    return True
 
 
 def _by(port: int) -> str:

@@ -24,7 +24,15 @@ from assets.pages.same_files import link_same_files
 from assets.pages.site import write_site
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
-from pipelines.builds import ACCEPTED, COUNTS, LEFT_OUT, MEASURED, clear_unpublished
+from pipelines.builds import (
+    ACCEPTED,
+    COUNTS,
+    LEFT_OUT,
+    MEASURED,
+    clear_unpublished,
+    made_before_withheld,
+)
+from pipelines.counted import count_refusal, count_success, counted_stage
 from pipelines.derivations import checks, derivations, derived_counts
 from pipelines.stages import (
     BUILD,
@@ -34,11 +42,13 @@ from pipelines.stages import (
     NODE_NAMES,
     PAGES,
     QUALITY,
+    SNAPSHOT,
     Node,
     files_of,
     stages_after,
     suites_of,
 )
+from pipelines.verify.examine import missing_files
 from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
@@ -48,7 +58,8 @@ from quality.report import Counts, Report
 from warehouse.compute.task import Compute
 from warehouse.errors import AlreadyPublished
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
-from warehouse.file_store import is_object_store
+from warehouse.file_checks import CHECKS, checks_of_folder, encode_checks
+from warehouse.file_store import FileStore, is_object_store
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan
@@ -92,6 +103,8 @@ class Publication:
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
     new_within: Mapping[str, int] = field(default_factory=dict)
     compute: Compute | None = None
+    # Folder of the metrics; None counts nothing.
+    metrics: str | None = None
 
     @cached_property
     def candidate(self) -> Candidate:
@@ -122,10 +135,22 @@ class Publication:
 
     def begin(self) -> Plan | None:
         """Fix which loads belong to the publication; None if nothing changed since the last."""
-        if self.candidate.builds.current() is not None:
-            # For a publisher that was killed right after its switch.
-            self._settle()
-        return self.candidate.begin()
+        with counted_stage(self.metrics, SNAPSHOT):
+            if self.candidate.builds.current() is not None:
+                # For a publisher that was killed right after its switch.
+                self._settle()
+            # What is missing of the current build is made again, as a new one.
+            plan = self.candidate.begin(again=self._is_incomplete())
+        if plan is None:
+            count_success(self.metrics, "unchanged")
+        return plan
+
+    def _is_incomplete(self) -> bool:
+        """Return whether files or pages of the current build are missing."""
+        if next(missing_files(self.marts, self.exports, self.pages), None) is not None:
+            return True
+        current = self.candidate.builds.current()
+        return current is not None and not FileStore.of(self.pages).exists(current, "index.html")
 
     def make(self, node: Node) -> Mapping[str, Any]:
         """Run a node for the partitions that changed; return the metadata of its files."""
@@ -145,7 +170,7 @@ class Publication:
     def check(self, node: Node) -> Report:
         """Audit what a node made; the audit of the whole takes over what passed."""
         name = _checked(node.name)
-        with self.candidate.working():
+        with counted_stage(self.metrics, name), self.candidate.working():
             self.candidate.require([node.name])
             self.candidate.forget([name])
             with self.candidate.nodes.open(self.candidate.folder) as snapshot:
@@ -191,6 +216,7 @@ class Publication:
         """Write the bulk files and return their manifest."""
         with self._stage(EXPORTS), self.candidate.nodes.snapshot() as snapshot:
             self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
+            self.candidate.take_back()
             clear_unpublished(self.marts, self.exports, self.pages)
             before = self.candidate.plan.before
             manifest = export(
@@ -223,6 +249,7 @@ class Publication:
                 write_site(snapshot, manifest, published, pages, self._api, self._notice)
                 docs = pages / "quality" / "data-docs"
                 shutil.copytree(self._docs, docs, dirs_exist_ok=True)
+                (pages / CHECKS).write_bytes(encode_checks(checks_of_folder(pages)))
             before = self.candidate.plan.before
             if before is not None and not is_object_store(self.pages):
                 link_same_files(pages, Path(self.pages) / before)
@@ -232,12 +259,14 @@ class Publication:
 
     def switch(self) -> str:
         """Make the build the one that readers see; return its data_version."""
+        begun_at = self.candidate.begun_at
         with self._stage(BUILD):
             audited = self.candidate.handed_over(QUALITY, Audited)
             exported = self.candidate.handed_over(EXPORTS, dict[str, str])
             files = self.candidate.handed_over(MART, list[BuildFile])
             self.candidate.switch({**exported, **audited.metadata}, files, audited.files)
         self._settle()
+        count_success(self.metrics, "published", begun_at)
         return self.data_version
 
     # --------------------------------------------------------------------------------------------
@@ -245,7 +274,7 @@ class Publication:
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         """Work on a stage whose inputs are there; raise if a published build would change."""
-        with self.candidate.working():
+        with counted_stage(self.metrics, name), self.candidate.working():
             self.candidate.require(files_of(DEPS[name]))
             if name not in NODE_NAMES and self.candidate.is_published:
                 raise AlreadyPublished(
@@ -265,6 +294,7 @@ class Publication:
 
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
+        count_refusal(self.metrics)
         write_docs(report, self._results, self.work / FAILED / self.data_version / _DOCS)
 
     def _settle(self) -> None:
@@ -277,6 +307,10 @@ class Publication:
                 append_history(self.record, _MEASUREMENTS.validate_json(metadata[MEASURED]))
             if current in PublishedExports(self.exports).versions():
                 switch_latest(self.exports, current)
+            # Servers of older code follow no build with what was withheld since; see `pointers.py`.
+            behind = made_before_withheld(builds, self.record)
+            if current not in behind:
+                builds.release([name for name in builds.for_older() if name in behind])
 
     def _audited_before(self) -> list[BuildFile]:
         """Return files with results that may still hold: of the build before, of this one."""

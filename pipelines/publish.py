@@ -41,7 +41,7 @@ from quality.checks import audit_results, audit_specs, suite_results, suite_spec
 from warehouse.compute.choose import compute_at
 from warehouse.compute.task import Compute
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
-from warehouse.record.worlds import world_of
+from warehouse.record.worlds import require_withheld_key, world_of
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, LOCAL
 from warehouse.tables import DERIVED
 
@@ -61,9 +61,12 @@ class Publishing(dg.ConfigurableResource[Any]):
     keep: int
     portal_files: list[str] = Field(default_factory=list)
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    has_withheld_key: bool = False
     compute: str = LOCAL
     processes: int = 1
     memory_mb: int | None = None
+    metrics: str | None = None
+    service_url: str = ""
     _compute: Compute = PrivateAttr()
 
     @contextmanager
@@ -94,6 +97,7 @@ class Publishing(dg.ConfigurableResource[Any]):
             self.withheld_key,
             {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
             self._compute,
+            self.metrics,
         )
 
     def delete_old_versions(self) -> list[str]:
@@ -147,6 +151,7 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         storage: IngestResource, publishing: Publishing
     ) -> Iterator[dg.MaterializeResult[None]]:
         world = world_of(storage.record(), storage.landing())
+        require_withheld_key(publishing.has_withheld_key, world)
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
         plan = publishing.publication(storage, notice=notice).begin()
         if plan is None:
@@ -286,6 +291,7 @@ def published_build(storage: IngestResource, publishing: Publishing) -> dg.Mater
             "data_version": data_version,
             "builds deleted": len(deleted),
             "manifest": dg.MetadataValue.url(manifest),
+            "service": dg.MetadataValue.url(publishing.service_url),
             "pages": dg.MetadataValue.path(f"{publishing.pages}/{data_version}"),
         }
     )

@@ -6,11 +6,13 @@ from itertools import groupby
 from assets.ingest.failures import may_name_people
 from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
+from assets.parsing.limits import DocumentLimits
 from pipelines.progress_display import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.record.landing import open_landing
 from warehouse.record.quarantine import QuarantinedRow
 from warehouse.record.store import Record
+from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
 from warehouse.tables import RetryEntry
 
@@ -50,6 +52,7 @@ def retry_each(
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Retry rows source by source; yield each source with the outcomes of its rows."""
     landing = open_landing(settings)
+    require_withheld_key(settings.has_withheld_key, landing.world())
     sources = {source.key: source for source in sources_of(settings)}
     in_order = sorted(chosen, key=lambda row: row.source)
     for key, refusals in groupby(in_order, key=lambda row: row.source):
@@ -64,5 +67,6 @@ def retry_each(
                 list(refusals),
                 lambda done, total, step=step: bar.update(step, completed=done, total=total),  # type: ignore[misc]
                 settings.processes,
+                DocumentLimits.of(settings),
             )
         yield key, rows

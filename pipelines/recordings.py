@@ -17,6 +17,7 @@ from pipelines.jobs import open_runner
 from pipelines.progress_display import ProgressDisplay
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
+from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
 
 
@@ -39,6 +40,7 @@ def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator
     for source, _ in by_source:
         refuse_restricted(source)
         landing.refuse_other_world(source.world)
+        require_withheld_key(settings.has_withheld_key, source.world)
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
         for source, entries in by_source:
             landed = _land(landing, source, entries)

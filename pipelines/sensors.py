@@ -1,4 +1,4 @@
-"""A sensor that loads a source as soon as it has new documents."""
+"""Sensors: one loads a source as soon as it has new documents, one tells of runs that failed."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,9 @@ from assets.ingest.load import has_unread
 from assets.ingest.resources import IngestResource
 from assets.parser_versions import effective_version
 from assets.source import Source
+from pipelines.alerts import ALERTS, send_alert
+from pipelines.jobs import BY_COMMAND, StepFailure, alert_of, step_failure
+from warehouse.settings import Settings
 
 
 def new_documents(
@@ -41,6 +44,33 @@ def new_documents(
             yield dg.SkipReason("no new file")
 
     return new_files
+
+
+def failed_runs(settings: Settings) -> dg.SensorDefinition:
+    """Return a sensor that sends an alert for each run of Dagster's own that fails."""
+
+    @dg.run_failure_sensor(
+        name=ALERTS,
+        description="Tell SANKOFA_ALERT_COMMAND and SANKOFA_ALERT_WEBHOOK of each failed run.",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
+        """Send an alert; the command tells of its runs by itself."""
+        run = context.dagster_run
+        if BY_COMMAND in run.tags:
+            return
+        failures = {
+            str(event.step_key): step_failure(event) for event in context.get_step_failure_events()
+        }
+        # It failed before its first step, or its process was killed.
+        reason = context.failure_event.message or "no reason given"
+        alert = alert_of(
+            run.job_name, run.run_id, failures or {run.job_name: StepFailure(reason, "")}
+        )
+        if alert is not None:
+            send_alert(settings, alert)
+
+    return alert_on_failure
 
 
 def _is_new(

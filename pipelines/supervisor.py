@@ -1,46 +1,70 @@
 """Runs several servers as child processes: started together, stopped together.
 
-If one exits, the others are stopped: half an installation is harder to notice than none.
+If one exits, the others are stopped: half an installation is harder to notice than none. If the
+supervisor itself is killed, ``lifeline.py`` stops them. What they write goes to a log file each.
 """
 
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from pipelines.lifeline import Lifeline
+from pipelines.log_files import LogFile
 from pipelines.ports import listens
 from warehouse.errors import SankofaError
+from warehouse.server_log import LineWriter, stderr_descriptor
 
 _POLL_SECONDS = 0.2
 _STOP_SECONDS = 15.0
-# A traceback's last line says most; a few more for errors that end with a hint.
-_LINES_KEPT = 5
+# What is shown of a server that ends by itself: about a traceback.
+_LINES_KEPT = 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
 class Child:
-    """A server to run: what it is called, how it is started, where it will listen."""
+    """A server to run: what it is called, how it is started, where it will listen, if anywhere."""
 
     name: str
     command: Sequence[str]
     host: str
-    port: int
+    port: int | None
     environment: Mapping[str, str]
+    log: str = "server.log"
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Where the output of children goes: to a file each in ``folder``, and, if wanted, to stderr.
+
+    All files of one child together take at most ``most_bytes``.
+    """
+
+    folder: Path
+    most_bytes: int
+    on_stderr: bool = False
 
 
 class _Running:
-    """A started child and the last lines of its output."""
+    """A started child and the last lines of its output, which is passed on to its log."""
 
-    def __init__(self, child: Child) -> None:
+    def __init__(
+        self, child: Child, lifeline: Lifeline, stderr: LineWriter, logs: Logs | None
+    ) -> None:
+        self._file = None if logs is None else LogFile(logs.folder / child.log, logs.most_bytes)
+        self._writers = [LineWriter(self._file.write)] if self._file is not None else []
+        self._is_shown = logs is None or logs.on_stderr
+        if self._is_shown:
+            self._writers.append(stderr)
         self.child, self.listening = child, False
         self.last_lines: deque[str] = deque(maxlen=_LINES_KEPT)
         self.process = subprocess.Popen(  # noqa: S603
@@ -52,6 +76,8 @@ class _Running:
             # A session, and so a process group, of its own: Ctrl-C in the terminal reaches only the
             # supervisor, and ``finish`` can kill the child together with its own children.
             start_new_session=True,
+            # Before exec, by the child itself: there is no moment at which it runs untied.
+            preexec_fn=lifeline.tie,
         )
         # Somebody must read the pipe, or a child blocks once the pipe is full.
         self._pump = threading.Thread(target=self._forward_output, args=(self.process.stdout,))
@@ -60,20 +86,24 @@ class _Running:
 
     def _forward_output(self, output: IO[bytes]) -> None:
         for line in output:
-            # Our own stderr may be closed by now; the last lines are still wanted.
-            with suppress(ValueError, OSError):
-                sys.stderr.buffer.write(line)
-                sys.stderr.buffer.flush()
-            if text := line.decode("utf-8", "replace").strip():
-                self.last_lines.append(text)
+            text = line.rstrip(b"\r\n")
+            for writer in self._writers:
+                writer.add(text)
+            if text.strip():
+                self.last_lines.append(text.decode("utf-8", "replace"))
 
     def exit_reason(self) -> str:
-        """Return how the process ended, with its last line of output."""
+        """Return how the process ended, with the end of its output if that was not shown."""
         self._pump.join(1)
         code = self.process.returncode
         how = f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-        last = self.last_lines[-1] if self.last_lines else "no output"
-        return f"{self.child.name} exited by itself ({how}): {last}"
+        lines = list(self.last_lines)
+        last = lines[-1].strip() if lines else "no output"
+        reason = f"{self.child.name} exited by itself ({how}): {last}. The others were stopped"
+        if self._file is None:
+            return reason
+        end = [] if self._is_shown else lines
+        return "\n".join((f"{reason}. Its log is {self._file.path}", *end))
 
     def finish(self, until: float) -> None:
         """Wait until ``until``, then kill the process and its own children, if any are left."""
@@ -86,12 +116,23 @@ class _Running:
         self._pump.join(1)
         assert self.process.stdout is not None
         self.process.stdout.close()
+        for writer in self._writers:
+            writer.flush()
+        if self._file is not None:
+            self._file.close()
 
 
-def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], None]) -> None:
+def supervise(
+    children: Sequence[Child],
+    when_listening: Callable[[set[str]], None],
+    logs: Logs | None = None,
+    when_stopping: Callable[[], None] = lambda: None,
+) -> None:
     """Run children until a signal arrives; if one exits by itself, stop the others and raise.
 
-    ``when_listening`` is called with the names of all that listen whenever one more does.
+    ``when_listening`` is called with the names of all that listen whenever one more does. Without
+    ``logs`` what the children write goes to stderr; with it, to files, and the error has the last
+    lines of the child that exited. ``when_stopping`` is called once a signal arrived.
     """
     stop = threading.Event()
 
@@ -100,10 +141,12 @@ def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], No
 
     before = {number: signal.signal(number, stopped) for number in _SIGNALS}
     running: list[_Running] = []
+    lifeline, stderr = Lifeline(), LineWriter(stderr_descriptor())
     try:
         for child in children:
-            running.append(_Running(child))
+            running.append(_Running(child, lifeline, stderr, logs))
         _watch(running, stop, when_listening)
+        when_stopping()
     finally:
         # Signal all first: they shut down at the same time and share one deadline.
         until = time.monotonic() + _STOP_SECONDS
@@ -111,6 +154,8 @@ def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], No
             server.process.terminate()
         for server in running:
             server.finish(until)
+        lifeline.close()
+        stderr.flush()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -123,11 +168,13 @@ def _watch(
     while not stop.wait(_POLL_SECONDS):
         for server in running:
             if server.process.poll() is not None:
-                raise SankofaError(f"{server.exit_reason()}. The others were stopped")
+                raise SankofaError(server.exit_reason())
         new = [
             server
             for server in running
-            if not server.listening and listens(server.child.host, server.child.port)
+            if not server.listening
+            and server.child.port is not None
+            and listens(server.child.host, server.child.port)
         ]
         for server in new:
             server.listening = True

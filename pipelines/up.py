@@ -1,18 +1,23 @@
 """``sankofa up``: from nothing to a published build, and the greeting once it is served."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from warehouse.errors import DatastoreUnavailable
 from warehouse.read.conditions import Condition
 from warehouse.read.mart import Mart
 from warehouse.read.rows import fetch_rows
 from warehouse.record.landing import open_landing
 from warehouse.settings import Settings
 
-Say = Callable[[str], object]
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from pipelines.progress_display import Step, Steps
 
 
 @dataclass(frozen=True)
@@ -22,12 +27,14 @@ class ServerUrls:
     rest: str
     mcp: str | None
     dagster: str | None
+    metrics: str | None = None
 
 
 def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
     from assets.tenders.portal_files import portals_of
     from pipelines.derivations import checks, derivations
+    from pipelines.verify.examine import missing_files
     from warehouse.mart.builds import builds_at
     from warehouse.mart.candidate import versions_of_rules
     from warehouse.mart.tables import MART_SCHEMA_VERSION
@@ -35,7 +42,7 @@ def is_ready(settings: Settings) -> bool:
 
     builds = builds_at(settings.marts)
     current = builds.current()
-    if current is None:
+    if current is None or any(missing_files(settings.marts, settings.exports, settings.pages)):
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
     derived = derivations(portals_of(settings.portal_files))
@@ -44,49 +51,91 @@ def is_ready(settings: Settings) -> bool:
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
 
-def prepare(settings: Settings, say: Say) -> None:
+def prepare(settings: Settings, steps: "Steps") -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
-    from assets.ingest.metadata import COUNT_NAMES, counts_in_words
-    from assets.sample.world import GENERATOR, SampleWorld, world_in, write_world
-    from pipelines.jobs import PUBLISH, run_job
-    from warehouse.mart.builds import builds_at
+    from assets.sample.world import (
+        GENERATOR,
+        SampleWorld,
+        last_day_read,
+        world_in,
+        write_world,
+    )
 
     # An object store may be reached by others who are about to land something.
-    if "://" not in settings.landing and open_landing(settings).world() is None:
-        written = world_in(settings.sample)
-        if written is None or written.generator != GENERATOR:
-            say("Writing sample data: fictional issuers, portals, series and registers")
-            write_world(settings.sample, SampleWorld(datetime.now(UTC).date()))
-    say("Running the pipeline through Dagster")
-    for asset, metadata in _ingested(settings, say).items():
-        counts = counts_in_words({name: metadata[name] for name in COUNT_NAMES})
-        say(f"  {asset:34} {metadata['documents']:>4} documents; {counts}")
-    metadata_by_asset = run_job(settings, PUBLISH)
-    data_version = builds_at(settings.marts).current()
-    if parties := metadata_by_asset.get("party_matches"):
-        say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
-    say(f"Published as data_version {data_version}")
+    needs_sample = "://" not in settings.landing and open_landing(settings).world() is None
+    written = world_in(settings.sample) if needs_sample else None
+    writes_sample = needs_sample and (written is None or written.generator != GENERATOR)
+    steps.total += 2 + writes_sample
+    if writes_sample:
+        with steps.step("Writing the sample world, which is fictional"):
+            write_world(settings.sample, SampleWorld(last_day_read(datetime.now(UTC))))
+    with steps.step("Loading documents") as step:
+        _ingest(settings, step)
+    with steps.step("Deriving, auditing and publishing") as step:
+        _publish(settings, step)
 
 
-def _ingested(settings: Settings, say: Say) -> dict[str, dict[str, Any]]:
-    """Ingest, and return the metadata of each asset; a document that failed stops nothing."""
+def _ingest(settings: Settings, step: "Step") -> None:
+    """Load what there is; a document that failed stops nothing."""
     from assets.ingest.assets import table_key
     from assets.ingest.failures import ParserFailed
+    from assets.ingest.metadata import COUNT_NAMES, counts_in_words
     from assets.ingest.sources import sources_of
+    from assets.ingest.workers import start_ahead
     from pipelines.ingest import has_documents
-    from pipelines.jobs import INGEST, run_job
+    from pipelines.jobs import INGEST
 
-    assets = [
-        table_key(source, table)
+    # It imports what it needs while Dagster does.
+    start_ahead()
+    sources = [
+        source
         for source in sources_of(settings)
         if source.permitted and has_documents(settings, source)
-        for table in source.tables
     ]
+    assets = [table_key(source, table) for source in sources for table in source.tables]
     try:
-        return run_job(settings, INGEST, assets=assets)
+        metadata = _run(settings, INGEST, step, len(sources), assets)
     except ParserFailed as failed:
-        say(str(failed))
-        return {}
+        step.note(str(failed))
+        return
+    tables = list(metadata.values())
+    counts = {name: sum(table[name] for table in tables) for name in COUNT_NAMES}
+    # The tables of a source are loaded from the same documents.
+    documents = sum(
+        metadata[table_key(source, source.tables[0]).to_user_string()]["documents"]
+        for source in sources
+    )
+    step.note(f"{len(sources)} sources, {documents:,} documents")
+    step.note(counts_in_words(counts))
+
+
+def _publish(settings: Settings, step: "Step") -> None:
+    from pipelines.jobs import PUBLISH
+    from pipelines.stages import STAGES
+    from warehouse.mart.builds import builds_at
+
+    _run(settings, PUBLISH, step, len(STAGES))
+    step.note(f"published as data_version {builds_at(settings.marts).current()}")
+
+
+def _run(
+    settings: Settings,
+    job: str,
+    step: "Step",
+    total: int,
+    assets: "Collection[dg.AssetKey]" = (),
+) -> dict[str, dict[str, Any]]:
+    """Run a job, show how many of its steps are done, and return the metadata of each asset."""
+    from pipelines.jobs import open_runner
+
+    with open_runner(settings) as runner:
+        run, done = runner.start(job, assets=assets), 0
+        for event in run:
+            if event.is_step_success or event.is_step_failure:
+                done += 1
+                step.show(done, max(total, done))
+        run.finish()
+    return run.metadata
 
 
 def greeting(settings: Settings, urls: ServerUrls) -> str:
@@ -98,11 +147,18 @@ def greeting(settings: Settings, urls: ServerUrls) -> str:
         "Pages": f"{urls.rest}/",
         "REST": f"{urls.rest}/docs",
         "MCP": urls.mcp and f"{urls.mcp}/mcp",
-        "Runs": urls.dagster and f"{urls.dagster} (Dagster, a few seconds after the others)",
+        # Dagster's first page is a timeline, empty after a quiet night: its lineage never is.
+        "Pipeline": urls.dagster and f"{urls.dagster}/asset-groups (Dagster, still starting)",
+        "Runs": urls.dagster and f"{urls.dagster}/runs",
+        "Metrics": urls.metrics and f"{urls.metrics}/metrics",
+        "Logs": str(settings.logs),
         "Sandbox key": key,
     }
     ask = f"curl -s -H 'X-API-Key: {key}' '{urls.rest}/v1"
-    questions = first_questions(Mart(settings.marts))
+    questions = [("Status of the service", "/status")]
+    # The service starts although its build is damaged, and says so.
+    with suppress(DatastoreUnavailable):
+        questions = first_questions(Mart(settings.marts))
     return "\n".join(
         (
             *(f"{name:12}  {url}" for name, url in lines.items() if url),

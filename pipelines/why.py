@@ -25,6 +25,7 @@ from pipelines.why_documents import (
     fate_of,
     mention_of,
     quarantined_at,
+    quarantined_in_period,
     unread_documents,
 )
 from pipelines.why_subject import Subject, find_subject, suggestions
@@ -43,6 +44,7 @@ from warehouse.read.crosswalk import (
 )
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import equal, fetch_rows
+from warehouse.read.search import found_rows
 from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record, sql_text
@@ -86,6 +88,8 @@ _ABSENT = {
     "short_period": "it needs a full year, and the published period has another length",
     "denominator_not_positive": "its denominator is not above zero",
 }
+# What a name can find, and how much of it is named.
+_SEARCHED_KINDS, _MOST_FOUND = ("organisation", "series", "indicator"), 5
 _LINE_BREAKS = re.compile(r"\s+")
 _LONGEST_VALUE = 80
 
@@ -157,18 +161,29 @@ class _Inquiry:
         readings = [reading for _, reading in sorted(self._readings(), key=lambda pair: pair[0])]
         metric = tuple(self._metric())
         documents = tuple(self._documents(stored))
+        quarantined = tuple(self._quarantined(stored))
         return Explanation(
             self._subject.text,
             self._subject.meaning,
             self._as_of,
             self._build.data_version,
-            _answer(readings, metric, self._subject, self._as_of),
+            _answer(readings, metric, self._subject, self._as_of, quarantined),
             tuple(readings),
             metric,
             documents,
-            tuple(quarantined_at(self._record, self._subject.text, stored)),
+            quarantined,
             tuple(self._notes(stored)),
         )
+
+    def _quarantined(self, stored: Sequence[Mapping[str, Any]]) -> Iterator[QuarantinedRows]:
+        if self._subject.period is None:
+            yield from quarantined_at(self._record, self._subject.text, stored)
+            return
+        # Rows of other periods have nothing to do with the question.
+        for table, condition in self._subject.scopes.items():
+            yield from quarantined_in_period(
+                self._record, self._landing, table, condition, self._subject.period
+            )
 
     def _stored(self) -> list[dict[str, Any]]:
         """Return where every stored row of the subject comes from."""
@@ -293,8 +308,8 @@ class _Inquiry:
             "metrics",
             equal(metric=metric, organisation=owner),
         )
-        for row, begins, ends in values:
-            body = msgspec.json.decode(row)
+        bodies = ((msgspec.json.decode(row), begins, ends) for row, begins, ends in values)
+        for body, begins, ends in sorted(bodies, key=lambda value: value[0]["period_end"]):
             state = _interval_state(begins, ends, day, self._as_of)
             yield f"year to {body['period_end']}: {body['value']}, {state}"
         absences = fetch_rows(
@@ -369,7 +384,11 @@ def _stored_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _answer(
-    readings: Sequence[Reading], metric: Sequence[str], subject: Subject, as_of: date | None
+    readings: Sequence[Reading],
+    metric: Sequence[str],
+    subject: Subject,
+    as_of: date | None,
+    quarantined: Sequence[QuarantinedRows],
 ) -> str:
     day = "" if as_of is None else f" on {as_of}"
     if subject.metric is not None:
@@ -379,6 +398,10 @@ def _answer(
     if served:
         return f"served{day}: {len(served):,} of {len(readings):,} rows"
     reasons = list(dict.fromkeys(reading.state for reading in readings))
+    if not reasons and quarantined:
+        rows = sum(group.rows for group in quarantined)
+        reasons = list(dict.fromkeys(group.reason for group in quarantined))
+        return f"not served{day}: quarantined when it was read ({rows:,} rows): {reasons[0]}"
     if not reasons:
         return f"not served{day}: no row states it"
     more = f", and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""
@@ -398,19 +421,29 @@ def _interval_state(begins: str, ends: str, day: str, as_of: date | None) -> str
 def _explain_absent(
     record: Record, landing: Landing, build: Build, text: str, as_of: date | None
 ) -> Explanation:
-    """Explain a text that no stored row has: search the documents themselves for it."""
-    near = suggestions(record, text)
-    mentions = []
-    for document in landing.find():
+    """Explain a text that no stored row has: search the documents themselves for it.
+
+    Raise SankofaError if it is a name, or spelled like an id, and say which ids there are.
+    """
+    found = found_rows(build, text, _SEARCHED_KINDS, None, _MOST_FOUND)
+    ids = [
+        row["id"] if row["name"] in (None, row["id"]) else f"{row['id']} ({row['name']})"
+        for row in found
+    ]
+    if any(row["match"] != "near" for row in found):
+        raise SankofaError(f"{text!r} is no id; name one of those that it finds: {', '.join(ids)}")
+    near = suggestions(record, text) or ids
+    mentions, landed = [], landing.find()
+    for document in landed:
         with suppress(SankofaError):
             if body_contains(landing, document, text.encode()):
                 mentions.append(mention_of(document, fate_of(record, document)))
     quarantined = list(quarantined_at(record, text, ()))
     if not mentions and not quarantined:
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        hint = f"did you mean {', '.join(near)}?" if near else "give a part of the name to find ids"
         raise SankofaError(
-            f"{text!r} is no service_id, series, indicator or ocid of the record, and no landed "
-            f"document mentions it{hint}"
+            f"{text!r} is no service_id, series, indicator or ocid of the record, and none of "
+            f"{len(landed):,} landed documents mentions it; {hint}"
         )
     documents = ", ".join(map(sql_text, sorted({each.document for each in mentions}))) or "''"
     groups = record.query(f"""

@@ -6,12 +6,17 @@ from datetime import datetime
 from typing import Any
 
 from assets.ingest.failures import in_words
+from assets.ingest.quarantine import excerpt
 from warehouse.record.landing import Document, Landing
+from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record, sql_text
+from warehouse.record.tables import RecordTable
 from warehouse.tables import FailureEntry
 
 _UNREAD = "landed and not read yet; run `sankofa ingest`"
 _CHUNK = 1 << 20
+# The newest of the quarantined rows whose text is read: each costs a look into its document.
+_MOST_LOOKED_INTO = 500
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,37 @@ def quarantined_at(
         yield QuarantinedRows(
             group["table_name"], group["reason"], group["rows"], group["example"][:12]
         )
+
+
+def quarantined_in_period(
+    record: Record, landing: Landing, table: RecordTable, condition: str, period: str
+) -> list[QuarantinedRows]:
+    """Return what was quarantined in the documents of a series where a period stands, by reason.
+
+    A quarantined row has a location and no period: the text at its location tells.
+    """
+    places = record.query(
+        f"SELECT DISTINCT source, split_part(source_ref, '#', 1) AS address "
+        f"FROM {record.relation(table.name)} WHERE {condition}"
+    ).to_pylist()
+    addresses = {place["address"] for place in places}
+    refusals = [
+        row
+        for source in sorted({place["source"] for place in places})
+        for row in quarantined_rows(record, source)
+        if row.table_name == table.name and row.source_ref.partition("#")[0] in addresses
+    ][-_MOST_LOOKED_INTO:]
+    landed = landing.find(sha256=tuple({row.document for row in refusals})) if refusals else []
+    documents = {document.sha256: document for document in landed}
+    by_reason: dict[str, list[str]] = {}
+    for row in refusals:
+        document = documents.get(row.document)
+        if document is not None and period in (excerpt(landing, document, row) or ""):
+            by_reason.setdefault(row.reason, []).append(row.quarantine_id)
+    return [
+        QuarantinedRows(table.name, reason, len(ids), min(ids)[:12])
+        for reason, ids in by_reason.items()
+    ]
 
 
 def unread_documents(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:

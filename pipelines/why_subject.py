@@ -35,7 +35,8 @@ class Subject:
 
     ``shown`` names the column that a row of a table shows as its value; ``member`` is the member of
     the releases that is asked for; ``metric`` the metric. ``scopes`` are conditions of the rows
-    that decide about them, where those are more.
+    that decide about them, where those are more. ``period`` is the one to which a series is
+    narrowed, as it was given.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Subject:
     member: str | None = None
     metric: str | None = None
     scopes: Mapping[RecordTable, str] = field(default_factory=dict)
+    period: str | None = None
 
 
 def find_subject(
@@ -146,26 +148,31 @@ def _process(record: Record, text: str, condition: str, name: str | None) -> Sub
 
 
 def _series(record: Record, text: str, condition: str, name: str | None) -> Subject:
-    narrowed = _narrowed(condition, name, text)
-    observed = _observed("series", text, name)
-    return Subject(text, observed, {MACRO_SERIES: narrowed}, scopes={MACRO_SERIES: condition})
+    return _of_table(MACRO_SERIES, "series", text, condition, name)
 
 
 def _indicator(record: Record, text: str, condition: str, name: str | None) -> Subject:
+    return _of_table(MACRO_ANNUAL, "indicator", text, condition, name)
+
+
+def _of_table(
+    table: RecordTable, kind: str, text: str, condition: str, name: str | None
+) -> Subject:
     narrowed = _narrowed(condition, name, text)
-    observed = _observed("indicator", text, name)
-    return Subject(text, observed, {MACRO_ANNUAL: narrowed}, scopes={MACRO_ANNUAL: condition})
+    observed = f"the {kind} {text}" + (f", {name}" if name else "")
+    period = None if name is None or _is_country(name) else name
+    return Subject(text, observed, {table: narrowed}, scopes={table: condition}, period=period)
 
 
-def _observed(kind: str, text: str, name: str | None) -> str:
-    return f"the {kind} {text}" + (f", {name}" if name else "")
+def _is_country(name: str) -> bool:
+    return name.isalpha() and len(name) in (2, 3)
 
 
 def _narrowed(condition: str, name: str | None, text: str) -> str:
     """Narrow a series to a country, or to the periods that a year, month or day lies in."""
     if name is None:
         return condition
-    if name.isalpha() and len(name) in (2, 3):
+    if _is_country(name):
         code = sql_text(name.upper())
         return f"{condition} AND (country = {code} OR country_iso3 = {code})"
     first, last = _span(name, text)

@@ -47,6 +47,7 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
+from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
 from warehouse.tables import WithheldEntry, WithheldKind
 
@@ -163,8 +164,9 @@ class Finder:
 
     def __init__(self, settings: Settings) -> None:
         self.record = open_record(settings)
-        self.secret = settings.withheld_key.encode()
         self._landing = open_landing(settings)
+        require_withheld_key(settings.has_withheld_key, self._landing.world())
+        self.secret = settings.withheld_key.encode()
         self._marts = settings.marts
 
     def name(self, text: str) -> Subject:

@@ -251,6 +251,8 @@ FLOORS: tuple[Floor, ...] = (
         blocks=False,
     ),
 )
+# Datasets and metrics whose floor is the most that passes.
+MAXIMUMS = {(floor.sku, floor.metric) for floor in FLOORS if floor.is_maximum}
 
 
 def with_freshness(new_within: Mapping[str, int]) -> tuple[Floor, ...]:

@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from tests.helpers.paths import REAL
 from tests.helpers.seed import SEED, new_seed
+from tests.helpers.thoroughness import THOROUGH
 
 if TYPE_CHECKING:
     from warehouse.record.store import Record
@@ -31,6 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before hypothesis reads its option. Workers inherit the environment of the first process.
     chosen = config.option.hypothesis_seed or os.environ.get(SEED) or str(new_seed())
     config.option.hypothesis_seed = os.environ[SEED] = chosen
+    # Homes of real documents need one; the public word keeps the hashes of all tests the same.
+    os.environ.setdefault("SANKOFA_WITHHELD_KEY", "sankofa development")
 
 
 def pytest_unconfigure() -> None:
@@ -49,12 +52,15 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if REAL.is_dir():
-        return
-    skip = pytest.mark.skip(reason="left out: the real files are not beside the checkout")
-    for item in items:
-        if "shared" in item.keywords:
-            item.add_marker(skip)
+    left_out = {}
+    if not REAL.is_dir():
+        left_out["shared"] = "left out: the real files are not beside the checkout"
+    if not THOROUGH:
+        left_out["thorough"] = "left out: takes minutes; set SANKOFA_THOROUGH=1"
+    for marker, reason in left_out.items():
+        for item in items:
+            if marker in item.keywords:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture
@@ -62,6 +68,17 @@ def record(tmp_path: Path) -> "Record":
     from warehouse.record.store import Record
 
     return Record(str(tmp_path / "record"))
+
+
+@pytest.fixture(autouse=True)
+def same_environment() -> Iterator[None]:
+    """Undo what a command set for the server that it would have become."""
+    before = dict(os.environ)
+    yield
+    # Pytest itself keeps the name of the running test there.
+    for name in {name for name in before.keys() ^ os.environ.keys() if name.startswith("SANKOFA_")}:
+        os.environ.pop(name, None)
+    os.environ.update({name: text for name, text in before.items() if name.startswith("SANKOFA_")})
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -97,9 +97,12 @@ def imported_modules(
         found.add(name)
         for imported, members in _module(_path(root, name)).imports:
             # ``from package import name``: the name may be a module or something within one.
-            submodules = [f"{imported}.{member}" for member in members]
-            unseen += [submodule for submodule in submodules if _is_module(root, submodule)]
-            unseen += [imported] if _is_module(root, imported) else []
+            names = [imported, *(f"{imported}.{member}" for member in members)]
+            unseen += [
+                name
+                for name in names
+                if name not in found and _is_below(name, within) and _is_module(root, name)
+            ]
     return sorted(found)
 
 

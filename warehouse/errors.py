@@ -19,12 +19,43 @@ def in_one_line(error: Exception) -> str:
     return " ".join(_COLOUR.sub("", str(error)).split())
 
 
+# What the system or a library says of a disk, and what to do. The words of errors are all that is
+# left of some, as they come from other processes and languages.
+_DISK_FAILURES = {
+    ("no space left on device", "disk is full", "disk quota exceeded", "file too large"): (
+        "the disk is full, or a quota is used up. Nothing that was committed is lost: free some "
+        "space and run the command again"
+    ),
+    ("disk i/o error", "input/output error"): (
+        "the disk is full, or it fails: `df` says which. Free some space or replace it, run the "
+        "command again, and `sankofa verify` afterwards"
+    ),
+    ("read-only file system", "readonly database", "permission denied"): (
+        "nothing can be written there: the folder or its file system is read-only, or belongs to "
+        "another user. Give the user of this command the right to write, and run it again"
+    ),
+}
+
+
+def disk_failure(error: Exception | str) -> str | None:
+    """Return a sentence of ours for an error of a library about the disk; None for any other."""
+    said = in_one_line(error) if isinstance(error, Exception) else " ".join(error.split())
+    for words, sentence in _DISK_FAILURES.items():
+        if any(word in said.lower() for word in words):
+            return f"{sentence} ({said[:200]})"
+    return None
+
+
 class LandingError(SankofaError):
     """A landed body is missing, or is no longer the bytes that were fetched."""
 
 
 class MixedWorlds(SankofaError):
     """Documents of fictional and of real sources must not meet in one home."""
+
+
+class NoWithheldKey(SankofaError):
+    """Real documents may be neither loaded nor published without a secret to hash people under."""
 
 
 class LicenceError(SankofaError):
@@ -69,6 +100,21 @@ class NothingPublished(SankofaError):
 
 class DatastoreUnavailable(SankofaError):
     """The published build cannot be read at the moment."""
+
+
+class DamagedFile(DatastoreUnavailable):
+    """A published file is missing, or is no longer what was written."""
+
+
+class DamagedRecord(SankofaError):
+    """A file of the record is missing, or is no longer what was written; ``says`` is what and why.
+
+    The message goes on with what to do.
+    """
+
+    def __init__(self, message: str, says: str = "") -> None:
+        super().__init__(message)
+        self.says = says or message
 
 
 class BadParameters(SankofaError):

@@ -30,6 +30,8 @@ _FOLDER = ".leases"
 _SKEW = timedelta(minutes=5)
 # The holder stops when this share of the time is left.
 _MARGIN = 0.2
+# How often the holder renews it within its duration, so that a renewal or two may fail.
+_RENEWALS = 3
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -90,7 +92,7 @@ class Lease:
             self._advance(self._number + 1, released=True)
 
     def _renew(self) -> None:
-        while not self._ended.wait(self._seconds / 3):
+        while not self._ended.wait(self._seconds / _RENEWALS):
             # The store may be away for a moment; ``check`` notices when that takes too long.
             with suppress(Exception):
                 if time.monotonic() > self._deadline or not self._advance(self._number + 1):

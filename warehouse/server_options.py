@@ -10,7 +10,7 @@ from warehouse.settings import Settings
 
 
 def add_store_options(parser: argparse.ArgumentParser, settings: Settings) -> None:
-    """Add ``--marts``, ``--keys`` and ``--usage``, which default to what the environment sets."""
+    """Add ``--marts``, ``--keys``, ``--usage`` and ``--metrics``; the environment sets defaults."""
     # From the environment too: a URL can contain a password, and everyone on a machine can read
     # the arguments of its processes.
     for name, meaning in {
@@ -25,6 +25,12 @@ def add_store_options(parser: argparse.ArgumentParser, settings: Settings) -> No
         default=settings.explicit("usage"),
         help="file or Redis URL of the usage store (default: SANKOFA_USAGE); without it, requests "
         "are neither counted nor limited",
+    )
+    parser.add_argument(
+        "--metrics",
+        default=settings.explicit("metrics"),
+        help="folder for what `sankofa metrics` serves (default: SANKOFA_METRICS); without it, "
+        "no metrics are kept",
     )
 
 

@@ -21,6 +21,8 @@ from warehouse.machine import cores, usable_memory_mb
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
 # The steps of a publication run in processes of this machine.
 LOCAL = "local"
+# A person opens some, a slider loads some more; one page takes about a fiftieth of a second.
+PAGES_PER_MINUTE = 240
 _PREFIX = "SANKOFA_"
 # With the driver, as SQLAlchemy writes it: Dagster's tables do not work with the default one.
 _RUNS_SCHEME = "postgresql+psycopg2://"
@@ -178,6 +180,9 @@ _EXECUTOR = Kind(
     lambda text: _parse_beginning(text, "redis://", "rediss://", "kubernetes"),
     "nothing, redis://… or kubernetes",
 )
+_WEBHOOK = Kind(
+    lambda text: _parse_beginning(text, "http://", "https://"), "an http:// or https:// URL"
+)
 _LIST = _list_of()
 _COMPUTE = Kind(
     _parse_compute,
@@ -255,7 +260,7 @@ class Settings:
             "SANKOFA_KEYS",
             _TEXT,
             "Key store: a file or `redis://…`.",
-            **_in_home("keys.sqlite"),
+            **_in_home("keys.lmdb"),
         ),
     ]
     usage: Annotated[
@@ -264,7 +269,16 @@ class Settings:
             "SANKOFA_USAGE",
             _TEXT,
             "Usage counters: a file or `redis://…`.",
-            **_in_home("usage.counts"),
+            **_in_home("usage.lmdb"),
+        ),
+    ]
+    metrics: Annotated[
+        str,
+        Setting(
+            "SANKOFA_METRICS",
+            _TEXT,
+            "Folder of [metrics](operating.md#watching-it) of the processes of this machine.",
+            **_in_home("metrics"),
         ),
     ]
     runs: Annotated[
@@ -308,6 +322,16 @@ class Settings:
     mcp_url: Annotated[
         str, Setting("SANKOFA_MCP_URL", _TEXT, "URL of the MCP server, shown on the pages.")
     ]
+    pages_per_minute: Annotated[
+        int,
+        Setting(
+            "SANKOFA_PAGES_PER_MINUTE",
+            _whole_number(0),
+            "Pages that a process renders in a minute for one network, those that it has kept not "
+            "counted; 0 for any number.",
+            str(PAGES_PER_MINUTE),
+        ),
+    ]
     keep_builds: Annotated[
         int,
         Setting(
@@ -345,6 +369,52 @@ class Settings:
             "Processes that compute and read documents at the same time.",
             lambda _: str(cores()),
             "one for each core",
+        ),
+    ]
+    document_mb: Annotated[
+        int,
+        Setting(
+            "SANKOFA_DOCUMENT_MB",
+            _whole_number(1),
+            "[Limit](operating.md#limits-of-a-document) of one document that is read as a whole: "
+            "MB when unpacked.",
+            "128",
+        ),
+    ]
+    stream_mb: Annotated[
+        int,
+        Setting(
+            "SANKOFA_STREAM_MB",
+            _whole_number(1),
+            "Limit of one document that is read part by part: MB when unpacked.",
+            str(64 << 10),
+        ),
+    ]
+    document_memory_mb: Annotated[
+        int,
+        Setting(
+            "SANKOFA_DOCUMENT_MEMORY_MB",
+            _whole_number(64),
+            "Limit of the memory for reading one document, beside 16 MB for each MB of it.",
+            "192",
+        ),
+    ]
+    document_seconds: Annotated[
+        int,
+        Setting(
+            "SANKOFA_DOCUMENT_SECONDS",
+            _whole_number(1),
+            "Limit of CPU seconds for reading one document, beside 3 s for each MB of it.",
+            "10",
+        ),
+    ]
+    document_rejections: Annotated[
+        int,
+        Setting(
+            "SANKOFA_DOCUMENT_REJECTIONS",
+            _whole_number(1),
+            "Limit of records of one document that are rejected, beside 500 for each MB of it.",
+            "20000",
         ),
     ]
     memory_mb: Annotated[
@@ -389,6 +459,33 @@ class Settings:
             _whole_number(0),
             "Free disk space below which `doctor` reports a fault.",
             "1024",
+        ),
+    ]
+    alert_command: Annotated[
+        str,
+        Setting(
+            "SANKOFA_ALERT_COMMAND",
+            _TEXT,
+            "Command that is run when a run fails or a publication is refused; "
+            "[the alert](operating.md#alerts) is its standard input, as JSON.",
+        ),
+    ]
+    alert_webhook: Annotated[
+        str,
+        Setting(
+            "SANKOFA_ALERT_WEBHOOK",
+            _WEBHOOK,
+            "URL to which the same alert is sent by POST.",
+        ),
+    ]
+    log_mb: Annotated[
+        int,
+        Setting(
+            "SANKOFA_LOG_MB",
+            _whole_number(1),
+            "MB that the [log files](operating.md#the-log) of each server of `sankofa up` may "
+            "take; the oldest lines go first.",
+            "64",
         ),
     ]
     api_key: Annotated[
@@ -442,6 +539,15 @@ class Settings:
             _FILES,
             "Files of further exchange lists, or of licences cleared for built-in ones, as "
             "[add-an-exchange-list.md](add-an-exchange-list.md) describes.",
+        ),
+    ]
+    table_files: Annotated[
+        tuple[Path, ...],
+        Setting(
+            "SANKOFA_SERIES_TABLES",
+            _FILES,
+            "Files of further series in tables, or of licences cleared for built-in ones, as "
+            "[add-a-table.md](add-a-table.md) describes.",
         ),
     ]
     ciks: Annotated[
@@ -546,6 +652,11 @@ class Settings:
         return getattr(self, field_name) if is_set else None
 
     @property
+    def has_withheld_key(self) -> bool:
+        """True if the environment sets the secret under which withheld parties are hashed."""
+        return self.explicit("withheld_key") is not None
+
+    @property
     def sample(self) -> Path:
         """Folder of the sample world."""
         return self.home / "sample"
@@ -554,6 +665,11 @@ class Settings:
     def dagster(self) -> Path:
         """Folder of Dagster's own storage."""
         return self.home / "dagster"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the log files of the servers that ``sankofa up`` runs."""
+        return self.home / "logs"
 
     @property
     def work(self) -> Path:

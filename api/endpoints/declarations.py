@@ -3,13 +3,20 @@
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract import lists
 from warehouse.contract import parameters as p
+from warehouse.contract.listing import Listing
+from warehouse.contract.parameter_types import Parameter
 
 # Everywhere 400 is a malformed parameter or an unknown pinned data_version; 402 is a limit above
 # the cap of the sample tier.
 _KEYED_STATUSES = (400, 401, 429, 503)
 _LIMITED_STATUSES = (*_KEYED_STATUSES, 402)
 _SINGLE_STATUSES = (*_KEYED_STATUSES, 404)
-_PAGED = (p.LIMIT, p.CURSOR, p.FORMAT)
+
+
+def _paged(listing: Listing) -> tuple[Parameter, ...]:
+    limit = p.LIMIT_UNCAPPED if listing.row_rule == "uncapped" else p.LIMIT
+    return limit, p.CURSOR, p.FORMAT
+
 
 HEALTH = Endpoint(
     "getHealth",
@@ -51,7 +58,7 @@ FUNDAMENTALS = Endpoint(
     "fundamentals",
     (
         *(p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
-        *_PAGED,
+        *_paged(lists.FUNDAMENTALS),
     ),
     (*_LIMITED_STATUSES, 404),
     listing=lists.FUNDAMENTALS,
@@ -66,7 +73,7 @@ FUNDAMENTALS_OF_SEVERAL = Endpoint(
     "fundamentals",
     (
         *(p.SERVICE_IDS, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
-        *_PAGED,
+        *_paged(lists.FUNDAMENTALS_OF_SEVERAL),
     ),
     _LIMITED_STATUSES,
     listing=lists.FUNDAMENTALS_OF_SEVERAL,
@@ -76,12 +83,13 @@ TENDERS = Endpoint(
     "/v1/tenders",
     "Open Contracting releases, newest first",
     "Pass `next_cursor` back unchanged for the next page; null means the last page. All pages of "
-    "a query come from one data_version.",
+    "a query come from one data_version. What a supplier won is in `/v1/shared/facts`, with its "
+    "`entity_id` and the dataset AF-TENDER.",
     "Tenders",
     "tenders",
     (
         *(p.COUNTRY_ZA, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY, p.BUYER, p.STATUS),
-        *(p.IN_TENDER, p.AS_OF, *_PAGED),
+        *(p.IN_TENDER, p.AS_OF, *_paged(lists.TENDERS)),
     ),
     _LIMITED_STATUSES,
     listing=lists.TENDERS,
@@ -93,7 +101,7 @@ TENDER = Endpoint(
     "Newest release first.",
     "Tenders",
     "tenders",
-    (p.OCID, p.AS_OF, *_PAGED),
+    (p.OCID, p.AS_OF, *_paged(lists.TENDER)),
     (*_LIMITED_STATUSES, 404),
     invalid_id_status=404,
     listing=lists.TENDER,
@@ -106,7 +114,7 @@ SHARED_FACTS = Endpoint(
     "Annual macro figures have no documented release date and are excluded from any `as_of`.",
     "SharedFacts",
     "shared facts",
-    (p.ENTITY_ID, p.COUNTRY_OF_FACTS, p.DATASET, p.AS_OF, p.MEASURE, *_PAGED),
+    (p.ENTITY_ID, p.COUNTRY_OF_FACTS, p.DATASET, p.AS_OF, p.MEASURE, *_paged(lists.SHARED_FACTS)),
     _LIMITED_STATUSES,
     listing=lists.SHARED_FACTS,
 )
@@ -120,7 +128,7 @@ TENDER_PARTIES = Endpoint(
     "tenders",
     (
         *(p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.AS_OF, p.FROM_RELEASE, p.TO_RELEASE),
-        *_PAGED,
+        *_paged(lists.TENDER_PARTIES),
     ),
     _LIMITED_STATUSES,
     listing=lists.TENDER_PARTIES,
@@ -136,7 +144,7 @@ MACRO = Endpoint(
     "macro",
     (
         *(p.COUNTRY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
-        *(p.FROM_PERIOD, p.TO_PERIOD, *_PAGED),
+        *(p.FROM_PERIOD, p.TO_PERIOD, *_paged(lists.MACRO)),
     ),
     _LIMITED_STATUSES,
     listing=lists.MACRO,
@@ -151,7 +159,7 @@ SEARCH = Endpoint(
     "unchanged for the next page.",
     "Search",
     "search",
-    (p.SEARCHED, p.KIND, p.COUNTRY, *_PAGED),
+    (p.SEARCHED, p.KIND, p.COUNTRY, *_paged(lists.SEARCH)),
     _LIMITED_STATUSES,
     listing=lists.SEARCH,
 )
@@ -174,7 +182,7 @@ CROSSWALK = Endpoint(
     "paid key.",
     "Crosswalk",
     "entities",
-    (p.SERVICE_ID, *_PAGED),
+    (p.SERVICE_ID, *_paged(lists.CROSSWALK)),
     _SINGLE_STATUSES,
     invalid_id_status=404,
     listing=lists.CROSSWALK,
@@ -187,7 +195,7 @@ LOOKUP = Endpoint(
     "organisations match. At most 20 matches.",
     "Lookup",
     "entities",
-    (p.ID_TYPE, p.ID_VALUE, *_PAGED),
+    (p.ID_TYPE, p.ID_VALUE, *_paged(lists.LOOKUP)),
     _LIMITED_STATUSES,
     listing=lists.LOOKUP,
 )
@@ -200,7 +208,7 @@ SCREEN = Endpoint(
     "rating.",
     "Screen",
     "metrics",
-    (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY, *_PAGED),
+    (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY, *_paged(lists.SCREEN)),
     _LIMITED_STATUSES,
     listing=lists.SCREEN,
 )
@@ -211,7 +219,7 @@ METRICS = Endpoint(
     "The values that the screen ranks, without `rank`. `methodology_ref` points to the formula.",
     "Metrics",
     "metrics",
-    (p.SERVICE_ID, p.METRIC, p.AS_OF, *_PAGED),
+    (p.SERVICE_ID, p.METRIC, p.AS_OF, *_paged(lists.METRICS)),
     _LIMITED_STATUSES,
     listing=lists.METRICS,
 )
@@ -224,7 +232,7 @@ PROCUREMENT_DEMAND = Endpoint(
     "signals",
     (
         *(p.COUNTRY_ZA, p.CATEGORY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
-        *(p.FROM_MONTH, p.TO_MONTH, *_PAGED),
+        *(p.FROM_MONTH, p.TO_MONTH, *_paged(lists.DEMAND)),
     ),
     _LIMITED_STATUSES,
     listing=lists.DEMAND,
@@ -239,7 +247,7 @@ SIGNAL = Endpoint(
     "signals",
     (
         *(p.SIGNAL_KEY, p.COUNTRY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
-        *(p.FROM_MONTH, p.TO_MONTH, *_PAGED),
+        *(p.FROM_MONTH, p.TO_MONTH, *_paged(lists.SIGNAL)),
     ),
     (*_LIMITED_STATUSES, 404),
     listing=lists.SIGNAL,
@@ -251,7 +259,7 @@ QUALITY = Endpoint(
     "A floor that was not measured is `UNMEASURED`, never a pass.",
     "Quality",
     "quality",
-    (p.SKU, *_PAGED),
+    (p.SKU, *_paged(lists.QUALITY)),
     _SINGLE_STATUSES,
     invalid_id_status=404,
     listing=lists.QUALITY,
@@ -274,7 +282,7 @@ CATALOGUE = Endpoint(
     "categories and statuses of tenders: everything that other endpoints can be asked for.",
     "Catalogue",
     "catalogue",
-    (p.SECTION, p.IN_DATASET, p.COUNTRY, *_PAGED),
+    (p.SECTION, p.IN_DATASET, p.COUNTRY, *_paged(lists.CATALOGUE)),
     _KEYED_STATUSES,
     listing=lists.CATALOGUE,
 )
@@ -286,7 +294,7 @@ CHANGES = Endpoint(
     "vintages were new, restated or withdrawn. Ask again for what it names, and for nothing else.",
     "Changes",
     "catalogue",
-    (p.SINCE, p.IN_DATASET, p.CHANGED_ID, p.COUNTRY, *_PAGED),
+    (p.SINCE, p.IN_DATASET, p.CHANGED_ID, p.COUNTRY, *_paged(lists.CHANGES)),
     _LIMITED_STATUSES,
     listing=lists.CHANGES,
 )
@@ -297,7 +305,7 @@ VERSIONS = Endpoint(
     "Newest first. Send one as `X-Data-Version`, and the answers stay the same.",
     "Versions",
     "catalogue",
-    _PAGED,
+    _paged(lists.VERSIONS),
     _KEYED_STATUSES,
     listing=lists.VERSIONS,
 )

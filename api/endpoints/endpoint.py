@@ -72,6 +72,11 @@ class Endpoint:
         """Return the path parameters by name."""
         return self._located("path")
 
+    @property
+    def required(self) -> list[str]:
+        """The names of the parameters that a request must have."""
+        return [parameter.name for parameter in self.parameters if parameter.required]
+
     def _located(self, location: str) -> dict[str, Parameter]:
         return {
             parameter.name: parameter

@@ -15,7 +15,7 @@ from warehouse.contract.body_schemas import (
     body_example,
 )
 from warehouse.contract.json_schema import member_schema, object_schema, type_schema
-from warehouse.contract.parameter_types import Parameter, RowCount
+from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import PROBLEMS
 from warehouse.read.examples import Example
 
@@ -68,6 +68,8 @@ _STATUS_HEADERS = {
     429: ("Retry-After", "X-Upgrade-URL"),
     503: ("Retry-After",),
 }
+# Parameters whose examples do not depend on the build.
+_OF_ANY_BUILD = ("limit", "format", "order")
 _COMMON_STATUSES = (405, 414, 431)
 _STATUS_DESCRIPTIONS = {
     400: "A parameter is malformed, missing, unknown, repeated or conflicting; the body names it.",
@@ -155,8 +157,7 @@ def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
         # Separated by commas: a parameter that is repeated is refused.
         described["explode"] = False
     shown: object = parameter.example
-    # How many rows to ask for does not depend on the build.
-    if example is not None and not isinstance(parameter.kind, RowCount):
+    if example is not None and parameter.name not in _OF_ANY_BUILD:
         shown = example.get(parameter.name)
     if isinstance(shown, str) and schema.get("type") == "array":
         shown = shown.split(",")

@@ -1,5 +1,6 @@
 """Reading of a request by the declaration of its endpoint."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import falcon
@@ -29,11 +30,18 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
     if endpoint.listing is None and not req.client_accepts(falcon.MEDIA_JSON):
         raise Problem("not_acceptable", "The response is application/json; let Accept allow it.")
     if endpoint.needs_key:
-        check_data_version(req.get_header("X-Data-Version"))
+        check_data_version(req.env.get("HTTP_X_DATA_VERSION"))
+    return read_values(endpoint, req.params, path)
+
+
+def read_values(
+    endpoint: Endpoint, sent: Mapping[str, str | list[str]], path: Mapping[str, str]
+) -> Parameters:
+    """Return every declared parameter from what was sent in the query and in the path."""
     parameters: Parameters = {
         name: _path_value(endpoint, name, text) for name, text in path.items()
     }
-    declared, sent = endpoint.query, req.params
+    declared = endpoint.query
     # Ignoring a misspelt filter would return rows that were not asked for.
     for name in sent:
         if name not in declared:
@@ -51,7 +59,7 @@ def tier_of(req: falcon.Request) -> Tier:
 
 def pinned_mart(req: falcon.Request, mart: Mart) -> Mart:
     """Return the mart at the data_version that the request pins, or the current one."""
-    return mart_at_version(mart, req.get_header("X-Data-Version"))
+    return mart_at_version(mart, req.env.get("HTTP_X_DATA_VERSION"))
 
 
 def etag_matches(if_none_match: str | None, etag: str) -> bool:

@@ -1,13 +1,14 @@
 """Response bodies: rows in their envelope, rows as lines, and JSON that holds no rows.
 
-The tier cap is applied here, in ``send_list`` and ``send_row``: see
+The tier cap is applied here, in ``capped`` and ``row_body``: see
 ``warehouse/contract/tier_cap.py``.
 """
 
-from dataclasses import replace
+from functools import lru_cache
 from urllib.parse import urlencode
 
 import falcon
+from msgspec.structs import replace
 
 from api.endpoints.request import tier_of
 from api.endpoints.row_formats import MEDIA_TYPES, Format, encoded
@@ -15,53 +16,73 @@ from warehouse.contract.listing import Answer, pieces
 from warehouse.contract.tier_cap import cap_rows
 from warehouse.json_encoding import encode
 from warehouse.read.rows import RowPage
+from warehouse.tiers import Tier
 
 
 def send_list(
     req: falcon.Request, resp: falcon.Response, page: Answer, form: Format = "json"
 ) -> None:
     """Send a page of a list, as many rows as the tier of the key may get."""
-    rows, limit = cap_rows(page.rows, tier_of(req), page.limit, page.listing.row_rule)
-    page = replace(page, listed=replace(page.listed, rows=rows), limit=limit)
+    page = capped(page, tier_of(req))
     resp.append_header("Vary", "Accept")
     if form != "json":
         _send_lines(req, resp, page, form)
         return
-    after = page.envelope(len(rows.rows), rows.truncated, page.next_cursor)
-    _send_rows(resp, rows, dict(page.listed.before), page.listing.member, after)
+    send_without_rows(resp, list_body(page), page.rows.data_version)
 
 
 def send_row(req: falcon.Request, resp: falcon.Response, rows: RowPage) -> None:
     """Send the one row of a record in the common envelope."""
-    rows, limit = cap_rows(rows, tier_of(req), 1)
-    after = {
-        "count": len(rows.rows),
-        "_license": rows.notice,
-        "truncated": rows.truncated,
-        "limit": limit,
-        "as_of": None,
-        "data_version": rows.data_version,
-        "next_cursor": None,
-        "empty": None,
-    }
-    _send_rows(resp, rows, {}, "data", after)
+    send_without_rows(resp, row_body(rows, tier_of(req)), rows.data_version)
 
 
-def _send_rows(
-    resp: falcon.Response,
-    rows: RowPage,
-    before: dict[str, object],
-    member: str,
-    after: dict[str, object],
-) -> None:
-    """Send rows with members before and after them.
+def capped(page: Answer, tier: Tier) -> Answer:
+    """Return a page of a list with as many rows as a tier may get."""
+    rows, limit = cap_rows(page.rows, tier, page.limit, page.listing.row_rule)
+    return replace(page, listed=replace(page.listed, rows=rows), limit=limit)
+
+
+def list_body(page: Answer) -> bytes:
+    """Return a page of a list in its envelope, as JSON."""
+    after = encode(page.envelope(len(page.rows.rows), page.rows.truncated, page.next_cursor))
+    before = page.listed.before
+    # Both objects are cut open and joined around the rows.
+    start = encode(dict(before))[:-1] + b"," if before else b"{"
+    return _around_rows(page.rows, start, page.listing.member, after)
+
+
+def row_body(rows: RowPage, tier: Tier) -> bytes:
+    """Return the one row of a record in the common envelope, as JSON."""
+    rows, limit = cap_rows(rows, tier, 1)
+    after = _row_envelope(len(rows.rows), rows.notice, rows.truncated, limit, rows.data_version)
+    return _around_rows(rows, b"{", "data", after)
+
+
+@lru_cache(16)
+def _row_envelope(
+    count: int, notice: str, truncated: bool, limit: int | None, data_version: str
+) -> bytes:
+    """Return what stands after the row of a record, the same for every record of a build."""
+    return encode(
+        {
+            "count": count,
+            "_license": notice,
+            "truncated": truncated,
+            "limit": limit,
+            "as_of": None,
+            "data_version": data_version,
+            "next_cursor": None,
+            "empty": None,
+        }
+    )
+
+
+def _around_rows(rows: RowPage, start: bytes, member: str, after: bytes) -> bytes:
+    """Return rows between the beginning of an object and the members of another.
 
     Rows are JSON already, encoded at publication: their bytes are joined, never parsed.
     """
-    # Both objects are cut open and joined around the rows.
-    start = encode(before)[:-1] + b"," if before else b"{"
-    chunks = [start, encode(member), b":[", *rows.json_chunks(), b"],", encode(after)[1:]]
-    send_without_rows(resp, b"".join(chunks), rows.data_version)
+    return b"".join((start, b'"%s":[' % member.encode(), *rows.json_chunks(), b"],", after[1:]))
 
 
 def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: Format) -> None:

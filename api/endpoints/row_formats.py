@@ -7,6 +7,7 @@ cell are JSON.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import falcon
@@ -31,15 +32,24 @@ _TEXT = msgspec.json.Decoder(str)
 
 def requested_format(req: falcon.Request, sent: str | None) -> Format:
     """Return the form that ``format`` names, or else the one that Accept prefers."""
-    by_type: dict[str, Format] = {media_type: name for name, media_type in MEDIA_TYPES.items()}
     if sent is not None:
         return next(name for name in MEDIA_TYPES if name == sent)
-    preferred = req.client_prefers(list(by_type))
+    preferred = _preferred(req.accept)
     if preferred is None:
         raise Problem(
-            "not_acceptable", f"Rows are {', '.join(by_type)}; let Accept allow one of them."
+            "not_acceptable",
+            f"Rows are {', '.join(MEDIA_TYPES.values())}; let Accept allow one of them.",
         )
-    return by_type[preferred]
+    return preferred
+
+
+@lru_cache(256)
+def _preferred(accept: str) -> Format | None:
+    try:
+        found = falcon.mediatypes.best_match(MEDIA_TYPES.values(), accept)
+    except ValueError:
+        return None
+    return next((name for name, media_type in MEDIA_TYPES.items() if media_type == found), None)
 
 
 def columns_of(listing: Listing) -> list[str]:

@@ -9,10 +9,16 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import etag_matches, pinned_mart, read_parameters
 from api.endpoints.response import send_without_rows
-from warehouse.contract.problems import Problem
+from warehouse.contract.problems import Problem, unknown_word
 from warehouse.contract.tier_cap import check_file_tier
 from warehouse.errors import UnknownVersion
-from warehouse.exports.published import LATEST, PUBLIC_KEY, PublishedExports, PublishedFile
+from warehouse.exports.published import (
+    LATEST,
+    MANIFEST_FILE,
+    PUBLIC_KEY,
+    PublishedExports,
+    PublishedFile,
+)
 from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
 
@@ -25,8 +31,10 @@ _SINGLE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 def file_routes(published: PublishedExports) -> dict[str, object]:
     """Return the routes of the files and of the key that signs their manifests."""
+    version = ExportVersionResource(published)
     return {
         "/exports/{version}/{name}": ExportFileResource(published),
+        **dict.fromkeys(("/exports/{version}", "/exports/{version}/"), version),
         f"/exports/{PUBLIC_KEY}": SigningKeyResource(published),
     }
 
@@ -66,6 +74,24 @@ class ExportFileResource:
         """Send the file or a part of it."""
         file = _find(self._published, version, name)
         _send_file(req, resp, file, latest=version == LATEST)
+
+    on_head = on_get
+
+
+class ExportVersionResource:
+    """A version without the name of a file: leads to its manifest, which lists them."""
+
+    open = True
+
+    def __init__(self, published: PublishedExports) -> None:
+        self._published = published
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, version: str) -> None:
+        """Redirect, relative: the service may be reached below another path."""
+        file = _find(self._published, version, MANIFEST_FILE)
+        up = "../" if req.path.endswith("/") else ""
+        # Not for ever: ``latest`` moves with the next build.
+        raise falcon.HTTPFound(f"{up}{file.data_version}/{file.name}")
 
     on_head = on_get
 
@@ -114,15 +140,12 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
 def _find(published: PublishedExports, version: str, name: str) -> PublishedFile:
     try:
         file = published.file(version, name)
-    except (UnknownVersion, FileNotFoundError):
-        file = None
+    except (UnknownVersion, FileNotFoundError) as error:
+        detail = f"The exports have no version {version[:32]!r}; see /v1/versions, or use {LATEST}."
+        raise Problem("not_found", detail, nearest=[LATEST]) from error
     if file is None:
-        raise _no_such_file(version, name)
+        raise unknown_word("file", name, published.names(version))
     return file
-
-
-def _no_such_file(version: str, name: str) -> Problem:
-    return Problem("not_found", f"The exports have no file {version[:32]}/{name[:100]}.")
 
 
 def _send_file(
@@ -136,10 +159,7 @@ def _send_file(
     # This header also tells RepresentationMiddleware that a file needs nothing from it.
     resp.set_header("Accept-Ranges", "bytes")
     byte_range = _byte_range(req, resp, file.size_bytes, etag)
-    try:
-        stream = file.open()
-    except FileNotFoundError as error:
-        raise _no_such_file(file.data_version, file.name) from error
+    stream = file.open()
     resp.set_header("ETag", etag)
     resp.set_header("X-Data-Version", file.data_version)
     scope = "public" if file.required_tier is None else "private"

@@ -20,8 +20,7 @@ class EntityResource:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Send one row, or 404."""
-        # Only to refuse what is not declared: there is nothing to read but the id.
-        read_parameters(req, self.endpoint, service_id=service_id)
+        service_id = read_parameters(req, self.endpoint, service_id=service_id)["service_id"]
         rows = entity(pinned_mart(req, self._mart), service_id)
         if rows is None:
             raise unknown_id(service_id)

@@ -1,24 +1,23 @@
-"""Pages that need no key: reference, methodology, problems, llms.txt, the site of a build."""
+"""What needs no key and is not rendered: llms.txt, the site of a build."""
 
 import html
 import re
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from api.resources.agents import MCP_PAGE, agent_routes, mcp_url_for
-from api.resources.html import navigation_html, send_markdown, send_page, set_security_headers
+from api.resources.agents import MCP_PAGE, mcp_url_for
+from api.resources.html import set_security_headers
 from api.resources.site_files import SiteFiles
 from warehouse.contract.agent_discovery import WELL_KNOWN_CARD
-from warehouse.contract.problems import PROBLEMS, Problem
+from warehouse.contract.problems import Problem
 from warehouse.json_encoding import encode
-from warehouse.methodology.pages import REFS, SLUGS, methodology_page
+from warehouse.methodology.pages import SLUGS
 from warehouse.read.mart import Mart
 
-_STATIC = Path(__file__).parents[1] / "static"
 _HTML = "text/html; charset=utf-8"
 _PLAIN = "text/plain; charset=utf-8"
 _LLMS_HEAD = """\
@@ -35,12 +34,13 @@ _LLMS_HEAD = """\
 - Lists have pages: send `next_cursor` back as `cursor`. A list without rows says why in `empty`.
 """
 # Folders of a build's site; every other path is the API's.
-_SITE_FOLDERS = ("static", "data", "datasets", "issuers", "screen", "signals", "quality")
+_SITE_FOLDERS = ("static", "data", "datasets", "signals", "quality")
 # No part begins with a dot: neither .. nor a hidden file.
 _SAFE_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-_ISSUER_PATH = re.compile(r"issuers/([A-Za-z0-9]+)")
 # What the pages of a build leave open: see ``PageWriter`` of ``assets/pages/site.py``.
 _URL_SPAN = re.compile(rb'(<span class="fill (api|mcp)">)([^<]*)(</span>)')
+# In the navigation; a build does not know whether its files are served.
+_LINK_TO_FILES = re.compile(rb'<li><a [^>]*href="[./]*exports/"[^>]*>[^<]*</a></li>\n?')
 _SITE_TYPES = {
     ".html": _HTML,
     ".css": "text/css; charset=utf-8",
@@ -51,123 +51,20 @@ _SITE_TYPES = {
 }
 
 
-def page_routes(
-    sandbox_key: Callable[[], str], site: bool = False, mcp_url: str = ""
-) -> dict[str, object]:
-    """Return the routes of the API's own pages; ``site`` links to the pages of the build."""
-    navigation = navigation_html(site)
-    return {
-        "/docs": ReferencePageResource(sandbox_key, navigation, mcp_url),
-        "/docs/docs.js": StaticFileResource("docs.js", "text/javascript; charset=utf-8"),
-        "/docs/docs.css": StaticFileResource("docs.css", "text/css; charset=utf-8"),
-        "/docs/icon.svg": StaticFileResource("icon.svg", "image/svg+xml"),
-        "/methodology": MethodologyIndexResource(navigation),
-        "/methodology/{set_name}/{slug}": MethodologyResource(navigation),
-        "/problems/{code}": ProblemPageResource(),
-        "/llms.txt": LlmsTxtResource(mcp_url),
-        **agent_routes(sandbox_key, mcp_url, navigation),
-    }
-
-
 def site_routes(
-    files: SiteFiles, mart: Mart, sandbox_key: Callable[[], str], mcp_url: str
+    files: SiteFiles, mart: Mart, sandbox_key: Callable[[], str], mcp_url: str, has_files: bool
 ) -> dict[str, object]:
-    """Return the routes of the site."""
+    """Return the routes of the site; ``has_files`` if the files of builds are served too."""
+
+    def page(prefix: str) -> SitePageResource:
+        return SitePageResource(files, mart, prefix, mcp_url, has_files)
+
     return {
-        "/": SitePageResource(files, mart, "", mcp_url),
+        "/": page(""),
         "/config.json": SiteConfigResource(sandbox_key, mcp_url),
-        **{f"/{name}": SitePageResource(files, mart, name, mcp_url) for name in _SITE_FOLDERS},
-        **{
-            f"/{name}/{{path:path}}": SitePageResource(files, mart, f"{name}/", mcp_url)
-            for name in _SITE_FOLDERS
-        },
+        **{f"/{name}": page(name) for name in _SITE_FOLDERS},
+        **{f"/{name}/{{path:path}}": page(f"{name}/") for name in _SITE_FOLDERS},
     }
-
-
-class ReferencePageResource:
-    """The interactive reference; it loads nothing from other hosts."""
-
-    open = True
-
-    def __init__(self, sandbox_key: Callable[[], str], navigation: str, mcp_url: str) -> None:
-        template = (_STATIC / "docs.html").read_text("utf-8")
-        mcp = f' · <a href="{MCP_PAGE}">Connect an agent (MCP)</a>' if mcp_url else ""
-        self._page = template.replace("{navigation}", navigation).replace("{mcp}", mcp)
-        self._sandbox_key = sandbox_key
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page with the sandbox key, if there is one, filled in."""
-        send_page(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox_key())))
-
-    on_head = on_get
-
-
-class StaticFileResource:
-    """One file that a page loads."""
-
-    open = True
-
-    def __init__(self, name: str, content_type: str) -> None:
-        self._body = (_STATIC / name).read_bytes()
-        self._content_type = content_type
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the file."""
-        resp.data, resp.content_type = self._body, self._content_type
-        resp.set_header("X-Content-Type-Options", "nosniff")
-
-    on_head = on_get
-
-
-class MethodologyIndexResource:
-    """The list of methodology pages, by ``methodology_ref``."""
-
-    open = True
-
-    def __init__(self, navigation: str) -> None:
-        self._navigation = navigation
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the list."""
-        lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in REFS)
-        send_markdown(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._navigation)
-
-    on_head = on_get
-
-
-class MethodologyResource:
-    """How one derived value is computed."""
-
-    open = True
-
-    def __init__(self, navigation: str) -> None:
-        self._navigation = navigation
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, set_name: str, slug: str) -> None:
-        """Send the page: HTML to a browser, else Markdown."""
-        page = methodology_page(set_name, slug)
-        if page is None:
-            name = f"{set_name[:64]}/{slug[:64]}"
-            raise Problem("not_found", f"No methodology page {name}; see /methodology.")
-        send_markdown(req, resp, page, f"{set_name}/{slug}", self._navigation)
-
-    on_head = on_get
-
-
-class ProblemPageResource:
-    """The page behind the ``type`` of a problem: what the code means and what to do."""
-
-    open = True
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, code: str) -> None:
-        """Send a few lines of text."""
-        problem_type = PROBLEMS.get(code)
-        if problem_type is None:
-            raise falcon.HTTPNotFound
-        resp.content_type = _PLAIN
-        resp.text = f"{code}\n{problem_type.status} {problem_type.title}.\n{problem_type.advice}\n"
-
-    on_head = on_get
 
 
 class LlmsTxtResource:
@@ -191,8 +88,11 @@ class SitePageResource:
 
     open = True
 
-    def __init__(self, files: SiteFiles, mart: Mart, prefix: str, mcp_url: str) -> None:
-        self._files, self._mart, self._prefix, self._mcp_url = files, mart, prefix, mcp_url
+    def __init__(
+        self, files: SiteFiles, mart: Mart, prefix: str, mcp_url: str, has_files: bool
+    ) -> None:
+        self._files, self._mart, self._prefix = files, mart, prefix
+        self._mcp_url, self._has_files = mcp_url, has_files
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, path: str = "") -> None:
         """Send the file; redirect a folder without its trailing slash."""
@@ -219,6 +119,8 @@ class SitePageResource:
             url = urls[span[2]]
             return span[1] + html.escape(url).encode() + span[4] if url else span[0]
 
+        if not self._has_files:
+            page = _LINK_TO_FILES.sub(b"", page)
         return _URL_SPAN.sub(fill, page)
 
     def _find(self, site_path: str) -> tuple[bytes, str] | None:
@@ -238,8 +140,6 @@ class SitePageResource:
         # Redirects are relative: the site may be served below another path.
         if self._find(f"{site_path}/"):
             return falcon.HTTPFound(f"{site_path.rsplit('/', 1)[-1]}/")
-        if issuer := _ISSUER_PATH.fullmatch(site_path):
-            return falcon.HTTPFound(f"view/?id={issuer[1]}")
         return Problem("not_found", f"The site has no page /{site_path[:100]}.")
 
 

@@ -59,13 +59,21 @@ def client_address(peer: str, chain: str, trusted: Sequence[Network]) -> str:
     Anyone can write the entries before it.
     """
     client = peer
-    for address in reversed([entry.strip() for entry in chain.split(",")]):
+    for address in reversed([_without_port(entry.strip()) for entry in chain.split(",")]):
         if not _is_address(address):
             break
         client = address
         if not _is_trusted(address, trusted):
             break
     return client
+
+
+def _without_port(entry: str) -> str:
+    """Return the address of an entry such as 192.0.2.1:5555 or [2001:db8::1]:443."""
+    if entry.startswith("["):
+        return entry[1:].partition("]")[0]
+    # An IPv6 address without brackets has several colons, and no port.
+    return entry.partition(":")[0] if entry.count(":") == 1 else entry
 
 
 def _is_address(text: str) -> bool:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from warehouse.server_log import flush_log
 from warehouse.server_options import available_cores
 
 _LOG = logging.getLogger("sankofa.serve")
@@ -77,6 +78,7 @@ def _start(work: Callable[[threading.Event], None], core: int, stop: threading.E
     except Exception:
         _LOG.exception("a worker process failed")
     finally:
+        flush_log()
         # Not sys.exit: the copy of the parent's stack must not be unwound in the child.
         os._exit(status)
 

@@ -17,7 +17,14 @@ from collections.abc import Callable, Mapping
 import duckdb
 import pyarrow as pa
 
-from assets.entities.identifiers import LEI_SCHEMES, has_digits, normalise_number, register_of
+from assets.entities.identifiers import (
+    CNPJ_FORM,
+    CNPJ_REGISTER,
+    LEI_SCHEMES,
+    has_digits,
+    normalise_number,
+    register_of,
+)
 from assets.entities.markets import comparable_listing
 from warehouse.legal_names import normalise_name
 
@@ -52,7 +59,11 @@ _NUMBER = normalised_number_sql("id_value", "odd")
 # tables of ``create_key_tables``; ``joined_ids`` applies the same rules to single rows.
 IDENTIFIER_KEYS = f"""
 SELECT service_id, identifiers.id_type,
-    CASE WHEN identifiers.id_type = 'registry' THEN registers.register END AS register,
+    CASE WHEN identifiers.id_type = 'registry' THEN
+        -- as register_of_number does
+        CASE WHEN regexp_full_match({_NUMBER}, '{CNPJ_FORM}') THEN '{CNPJ_REGISTER}'
+            ELSE registers.register END
+    END AS register,
     -- the zeros before a CIK are written or not
     CASE WHEN identifiers.id_type = 'cik' THEN ltrim({_NUMBER}, '0') ELSE {_NUMBER} END AS number,
     source, is_current

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
-from assets.entities.list_files import ListEntry
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
@@ -69,13 +68,6 @@ def isin_lei(task: FetchTask) -> Iterator[FetchedResponse]:
 def oc_lei(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and OpenCorporates ids."""
     return _mapping(task)
-
-
-def exchange_list(entry: ListEntry, task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the documents of an exchange list; nothing of those that have not changed."""
-    return fetchers.fetch_all(
-        task.source, entry.addresses, lambda address: task.download(task.url(address[1:]), "any")
-    )
 
 
 def openfigi(task: FetchTask) -> Iterator[FetchedResponse]:

@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.entities.evidence import Claim, Evidence, Number, collect_evidence
-from assets.entities.identifiers import has_digits, mint, normalise_number, register_of
+from assets.entities.identifiers import has_digits, mint, normalise_number, register_of_number
 from warehouse.tables.derived import JoinMethod
 
 # From strongest to weakest: the id minted from the strongest identifier is canonical.
@@ -311,7 +311,7 @@ def _key_of(number: Number) -> tuple[str, str | None, str] | None:
         value = value.lstrip("0") or None
     if number.id_type != "registry" or value is None:
         return None if value is None else (number.id_type, None, value)
-    register = register_of(number.issuer)
+    register = register_of_number(number.issuer, value)
     return (number.id_type, register, value) if register and has_digits(value) else None
 
 

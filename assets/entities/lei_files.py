@@ -13,9 +13,12 @@ from xml.parsers import expat
 import ijson
 
 from assets.parsing.csv_lines import has_undecoded_bytes, read_lines
+from assets.parsing.records import BoundedRecords, RecordTooLong
 from assets.parsing.zips import LocatedRecords, located_records
 
 _BOM = b"\xef\xbb\xbf"
+# Bytes of a record: the longest of the golden copy are some kilobytes.
+_LONGEST_RECORD = 4 << 20
 _SINGLE_RECORD = re.compile(rb'"data"\s*:\s*\{')
 
 
@@ -39,11 +42,14 @@ def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
 
 def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
     location, prefix = _records_member(head)
-    count = 0
+    count, bounded = 0, BoundedRecords(body, _LONGEST_RECORD)
     try:
-        for record in ijson.items(body, prefix):
+        for record in ijson.items(bounded, prefix):
+            bounded.next_record()
             yield (f"{location}/{count}" if prefix.endswith("item") else location), record
             count += 1
+    except RecordTooLong as error:
+        yield f"{location}/{count}", str(error)
     except (ijson.JSONError, ValueError, RecursionError) as error:
         yield f"{location}/{count}", f"not JSON from here on: {str(error).splitlines()[0]:.120}"
 
@@ -135,11 +141,19 @@ def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
 
     A document type is refused before it is read: expanding entities would need one.
     """
-    reader = _XmlReader()
+    reader, bounded = _XmlReader(), BoundedRecords(body, _LONGEST_RECORD)
     count, reason = 0, None
-    while reason is None and (chunk := body.read(_CHUNK)):
+    while reason is None:
+        try:
+            chunk = bounded.read(_CHUNK)
+        except RecordTooLong as error:
+            yield f"/LEIRecords/{count}", str(error)
+            return
+        if not chunk:
+            break
         reason = reader.feed(chunk)
         for record in reader.take_records():
+            bounded.next_record()
             yield f"/LEIRecords/{count}", record
             count += 1
     reason = reason or reader.feed(b"", last=True)
@@ -207,8 +221,10 @@ class _XmlReader:
             value, self._type = {"$": value, "@type": self._type}, None
         # An element that occurs again becomes a list.
         earlier = parent.setdefault(name, value)
-        if earlier is not value:
-            parent[name] = [*earlier, value] if isinstance(earlier, list) else [earlier, value]
+        if isinstance(earlier, list):
+            earlier.append(value)
+        elif earlier is not value:
+            parent[name] = [earlier, value]
 
     def _refuse(self, *_: object) -> None:
         raise _XmlRefused("a document type is declared: refused")

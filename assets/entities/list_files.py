@@ -8,23 +8,26 @@ so a licence that somebody has cleared is entered in a few lines.
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from assets.declared_files import (
+    LICENCE_CHOICES,
     DeclarationError,
+    DeclaredLicence,
+    DeclaredSource,
     DeclaredTable,
     DeclaredText,
     check_address,
+    check_addresses,
     checked_key,
     convert,
     declared_tables,
     merged,
+    own_entries,
 )
 from assets.parsing.tables import Names, Wanted, fold
-from warehouse.tables import LicenseClass
 
 BUILT_IN = Path(__file__).with_name("exchange_lists.toml")
 PAGE = "docs/add-an-exchange-list.md"
@@ -32,15 +35,6 @@ PAGE = "docs/add-an-exchange-list.md"
 # The name of a column, or the names that it has in different files.
 Column = DeclaredText | tuple[DeclaredText, ...]
 _MIC = re.compile("[A-Z0-9]{4}")
-_CHOICES = {"class": get_args(LicenseClass)}
-
-
-class Licence(DeclaredTable, frozen=True, kw_only=True):
-    """Under which licence a list is published, and the page where that is said."""
-
-    license_class: LicenseClass = msgspec.field(name="class")
-    name: DeclaredText
-    stated_at: DeclaredText | None = None
 
 
 class Columns(DeclaredTable, frozen=True, kw_only=True):
@@ -68,14 +62,14 @@ class Everywhere(DeclaredTable, frozen=True, kw_only=True):
 
     mic: Annotated[str, Meta(pattern="^[A-Z0-9]{4}$")] | None = None
     currency: Annotated[str, Meta(pattern="^[A-Z]{3}$")] | None = None
+    country: Annotated[str, Meta(pattern="^[A-Z]{2}$")] | None = None
 
 
-class ListEntry(DeclaredTable, frozen=True, kw_only=True):
+class ListEntry(DeclaredSource, frozen=True, kw_only=True):
     """One list of a file."""
 
-    key: str = ""
     title: DeclaredText
-    licence: Licence
+    licence: DeclaredLicence
     base_url: DeclaredText | None = None
     hosts: tuple[DeclaredText, ...] = ()
     addresses: tuple[DeclaredText, ...] = ()
@@ -129,28 +123,21 @@ def read_lists(
     for key, table in declared_tables(file, PAGE).items():
         checked_key(file, key, table, frozenset(taken), PAGE)
         whole = merged((built_in or {}).get(key, {}), table)
-        entries.append(convert(file, key, whole, ListEntry, _check, _CHOICES, PAGE))
+        entries.append(convert(file, key, whole, ListEntry, _check, LICENCE_CHOICES, PAGE))
     return entries
 
 
 def own_lists(files: Iterable[Path], taken: Iterable[str]) -> list[ListEntry]:
     """Return the lists of a user's own files; ``taken`` are the keys of all other sources."""
-    keys, entries = set(taken), dict[str, ListEntry]()
-    for file in files:
-        entries |= {entry.key: entry for entry in read_lists(file, TABLES, keys | set(entries))}
-    return list(entries.values())
+    return own_entries(files, read_lists, TABLES, taken)
 
 
 def _check(entry: ListEntry) -> None:
     """Raise DeclarationError if members do not fit each other."""
-    check_address("base_url", entry.base_url)
     check_address("licence.stated_at", entry.licence.stated_at)
-    if entry.base_url is not None and entry.base_url.endswith("/"):
-        raise DeclarationError("base_url", "leave out the slash at the end")
     if entry.addresses and entry.base_url is None:
         raise DeclarationError("addresses", "needs base_url")
-    if any(not address.startswith("/") for address in entry.addresses):
-        raise DeclarationError("addresses", "begin each with a slash; it follows base_url")
+    check_addresses(entry.base_url, entry.addresses)
     columns = entry.columns
     if not (columns.ticker or columns.isin or columns.lei or columns.register_number):
         raise DeclarationError(

@@ -89,7 +89,7 @@ def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
     read.currency = _currency(read, _value(entry, row, "currency") or entry.everywhere.currency)
     status = _value(entry, row, "status")
     read.status = entry.statuses.get(status, status) if status else None
-    read.country = _country(read, _value(entry, row, "country"))
+    read.country = _country(read, _value(entry, row, "country") or entry.everywhere.country)
     read.day = _day(entry, read, row, "date")
     read.listed_from = _day(entry, read, row, "listed_from")
     read.listed_to = _day(entry, read, row, "listed_to")

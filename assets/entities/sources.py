@@ -2,17 +2,15 @@
 
 from functools import partial
 
-import msgspec
-
+from assets.declared_files import variant_of
 from assets.entities import exchange_lists, fetch, gleif, mappings, openfigi
 from assets.entities.list_files import ENTRIES, ListEntry
+from assets.fetching.fetchers import fetch_addresses
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 _CC0 = "Creative Commons Zero 1.0"
 
-# What a declaration says that does not decide about rows.
-_NOT_READING = frozenset({"title", "licence", "base_url", "hosts", "addresses", "notes"})
 # Raise it whenever the same document of any list gives other rows or rejections than before.
 LIST_PARSER_VERSION = 3
 
@@ -28,25 +26,18 @@ def list_source(entry: ListEntry) -> Source:
         parser=Parser(
             LIST_PARSER_VERSION,
             partial(exchange_lists.parse, entry=entry),
-            variant=_variant(entry),
+            variant=variant_of(entry),
         ),
         tables=(ENTITIES, IDENTIFIERS),
         complete=entry.complete,
         base_url=entry.base_url,
-        fetch=partial(fetch.exchange_list, entry) if entry.addresses else None,
+        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
         requests=entry.addresses,
         license_url=entry.licence.stated_at,
         # The reader opens a list that is itself a zip: a workbook is one.
         archives=frozenset({"zip"}),
         other_hosts=entry.hosts,
     )
-
-
-def _variant(entry: ListEntry) -> str:
-    """Return all that decides how the documents of a list are read, as a text."""
-    members = msgspec.to_builtins(entry)
-    plain = {name: value for name, value in members.items() if name not in _NOT_READING}
-    return msgspec.json.encode(plain, order="deterministic").decode()
 
 
 SOURCES = (
@@ -59,6 +50,7 @@ SOURCES = (
         Parser(3, gleif.parse, gleif.stream),
         (ENTITIES, IDENTIFIERS),
         base_url="https://goldencopy.gleif.org",
+        other_hosts=("leidata-preview.gleif.org", "leidata.gleif.org"),
         fetch=fetch.gleif,
         requests=("/api/v2/golden-copies/publishes/lei2/latest.{format}?delta={delta}",),
         license_url="https://www.gleif.org/en/about/open-data",
@@ -90,6 +82,7 @@ SOURCES = (
         Parser(1, mappings.isin_mapping, mappings.isin_stream),
         (IDENTIFIERS,),
         base_url="https://mapping.gleif.org",
+        other_hosts=("isinmapping.gleif.org",),
         fetch=fetch.isin_lei,
         requests=("/api/v2/isin-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
@@ -104,6 +97,7 @@ SOURCES = (
         Parser(1, mappings.opencorporates_mapping, mappings.opencorporates_stream),
         (IDENTIFIERS,),
         base_url="https://mapping.gleif.org",
+        other_hosts=("isinmapping.gleif.org",),
         fetch=fetch.oc_lei,
         requests=("/api/v2/oc-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",

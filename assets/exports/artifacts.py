@@ -33,7 +33,7 @@ TIERS: dict[ArtifactKind, TierName | None] = {"open-panel": None, "licensed": "s
 class ExportFile:
     """One file: ``relation`` is a SELECT over the snapshot tables it ``needs``.
 
-    The first column is the primary key; ``sort`` ends with it. ``period`` are the date columns
+    The last column is the primary key; ``sort`` ends with it. ``period`` are the date columns
     whose least and greatest day the manifest states.
 
     ``sorted_table`` names a snapshot table if the relation selects rows of it without changing
@@ -59,7 +59,7 @@ class ExportFile:
     @property
     def id(self) -> str:
         """The name of the primary key column."""
-        return self.columns[0].name
+        return self.columns[-1].name
 
     @property
     def statement(self) -> str:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 import duckdb
 import msgspec
@@ -20,7 +21,7 @@ from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
 from warehouse.code_version import code_version
 from warehouse.data_version import DATA_VERSION
-from warehouse.errors import SankofaError, UnknownVersion
+from warehouse.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.exports.published import (
     CROISSANT,
     DATAPACKAGE,
@@ -32,8 +33,10 @@ from warehouse.exports.published import (
     Manifest,
     PublishedExports,
     encode_manifest,
+    file_name,
     schema_name,
 )
+from warehouse.file_checks import CHECKS, check_of, checks_of_folder, encode_checks
 from warehouse.file_store import FileStore
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import register_store
@@ -125,6 +128,10 @@ def export(
     # Signed as the very bytes that are stored: another encoding of the same manifest would not
     # verify.
     store.put(signing_key.sign(body), version, SIGNATURE)
+    if store.is_local:
+        # An object store checks its own objects.
+        checks = checks_of_folder(Path(store.path(version)))
+        store.put(encode_checks({**checks, MANIFEST_FILE: check_of(body)}), version, CHECKS)
     store.put(body, version, MANIFEST_FILE)
     return manifest
 
@@ -151,14 +158,19 @@ def _prepare(store: FileStore, version: str) -> None:
 
 
 def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
-    """Return the files of the version before; none if it was not exported."""
+    """Return the files of the version before that are intact; none if it was not exported."""
     if previous is None:
         return {}
+    published = PublishedExports(destination)
     try:
-        artifacts = PublishedExports(destination).manifest(previous).artifacts
-    except UnknownVersion:
+        artifacts = published.manifest(previous).artifacts
+    except (UnknownVersion, DamagedFile):
         return {}
-    return {artifact.key: artifact for artifact in artifacts}
+    return {
+        artifact.key: artifact
+        for artifact in artifacts
+        if published.is_intact(previous, file_name(artifact.key))
+    }
 
 
 def file_keys(snapshot: Snapshot, notice: str) -> dict[str, str]:

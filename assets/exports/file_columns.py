@@ -1,7 +1,8 @@
 """The columns of each bulk file: name, type, meaning, and the SQL that computes it.
 
 Types and meanings are those of the row class a column comes from; the few columns that only bulk
-files have are described here. Names are those of the records that the API serves.
+files have are described here. Names are those of the records that the API serves. Columns of hashes
+come last: they are for joins and deltas, and nobody wants to look at them first.
 """
 
 from collections.abc import Iterable, Mapping
@@ -139,6 +140,18 @@ def record_id(sql: str = "row_id", name: str = "record_id") -> Columns:
     return columns(ExportOnlyColumns, (name,), {name: sql})
 
 
+# Ids that are hashes, in the order in which they end a row, before its primary key.
+_HASHES = ("party_id", "fact_id", "provenance_id")
+
+
+def keyed(key: Columns, *others: Columns) -> Columns:
+    """Return the columns of a file: those to read, the hashes, and as the last the primary key."""
+    rest = sum(others, ())
+    by_name = {column.name: column for column in rest}
+    hashes = tuple(by_name[name] for name in _HASHES if name in by_name)
+    return (*(column for column in rest if column not in hashes), *hashes, *key)
+
+
 def _dated(row: type[SQLModel], own: Columns | None = None) -> Columns:
     """Return the columns of a row with vintages; ``own`` if they are not those of its class."""
     own = parts(row, "own") if own is None else own
@@ -159,37 +172,42 @@ AWARD_ORIGIN = columns(TenderRelease, ("parties_withheld",)) + parts(TenderRelea
 _NAMED_IN = ("ocid", "release_id", "country")
 _NAMED = tuple(name for name in shown_columns(TenderParty, "file", "own") if name not in _NAMED_IN)
 
-FACT = record_id(name="fact_id") + _dated(FundamentalVintage)
-RELEASE = record_id() + _dated(TenderRelease)
-AWARD = (
-    record_id("award_row_id") + AWARDED_IN + parts(Award) + AWARD_ORIGIN + vintages() + provenance()
+FACT = keyed(record_id(name="fact_id"), _dated(FundamentalVintage))
+RELEASE = keyed(record_id(), _dated(TenderRelease))
+AWARD = keyed(
+    record_id("award_row_id"), AWARDED_IN, parts(Award), AWARD_ORIGIN, vintages(), provenance()
 )
-PARTY = record_id() + _dated(
-    TenderParty,
-    columns(TenderParty, _NAMED_IN)
-    + columns(ExportOnlyColumns, ("party_id",))
-    + columns(PartyMatch, ("service_id", "match_method"))
-    + columns(TenderParty, _NAMED),
+PARTY = keyed(
+    record_id(),
+    _dated(
+        TenderParty,
+        columns(TenderParty, _NAMED_IN)
+        + columns(ExportOnlyColumns, ("party_id",))
+        + columns(PartyMatch, ("service_id", "match_method"))
+        + columns(TenderParty, _NAMED),
+    ),
 )
 # The same for all facts of the file, or null; the country is given by its alpha-2 code.
 _SAME_FOR_TENDERS = ("country_iso3", "dataset", "period_type", "base_period")
 _FACT = tuple(name for name in SharedFact.model_fields if name not in _SAME_FOR_TENDERS)
-TENDER_FACT = (
-    record_id(_HASHED_ID.format("fact_id, measure, vintage"))
-    + columns(TenderRelease, ("country",))
-    + columns(SharedFact, _FACT)
-    + vintages()
-    + provenance()
+TENDER_FACT = keyed(
+    record_id(_HASHED_ID.format("fact_id, measure, vintage")),
+    columns(TenderRelease, ("country",)),
+    columns(SharedFact, _FACT),
+    vintages(),
+    provenance(),
 )
-SERIES = record_id() + _dated(MacroSeries)
-SERIES_NOW = (
-    record_id()
-    + parts(MacroSeries, "own")
-    + parts(MacroSeries, "origin")
-    + columns(MacroSeries, ("available_at",))
-    + columns(ExportOnlyColumns, ("vintage",))
-    + provenance()
+SERIES = keyed(record_id(), _dated(MacroSeries))
+SERIES_NOW = keyed(
+    record_id(),
+    parts(MacroSeries, "own"),
+    parts(MacroSeries, "origin"),
+    columns(MacroSeries, ("available_at",)),
+    columns(ExportOnlyColumns, ("vintage",)),
+    provenance(),
 )
-ANNUAL = record_id() + _dated(MacroAnnual)
-SIGNAL = record_id(_HASHED_ID.format(_SIGNAL_ID)) + parts(Signal)
-QUALITY = record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))) + parts(QualityMetric)
+ANNUAL = keyed(record_id(), _dated(MacroAnnual))
+SIGNAL = keyed(record_id(_HASHED_ID.format(_SIGNAL_ID)), parts(Signal))
+QUALITY = keyed(
+    record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))), parts(QualityMetric)
+)

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 import tenacity
 
+from assets.fetching.addresses import is_on_this_machine, refuse_other_host, refuse_private
 from assets.fetching.http_bodies import (
     LATER,
     RETRYABLE_STATUSES,
@@ -131,7 +132,8 @@ class Client:
     """Fetches complete responses, or raises a FetchError that says why not.
 
     ``stored_headers`` looks up the headers landed for a URL, for conditional requests. All
-    clients on this machine that share ``rate_folder`` share the rate limits.
+    clients on this machine that share ``rate_folder`` share the rate limits. ``hosts`` are those
+    to which redirects may lead, beside the one that is asked.
     """
 
     def __init__(
@@ -146,6 +148,7 @@ class Client:
         longest_wait: float = 120.0,
         stored_headers: StoredHeaders | None = None,
         progress: Progress | None = None,
+        hosts: Iterable[str] = (),
         verify: ssl.SSLContext | bool = True,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -155,6 +158,7 @@ class Client:
         self._attempts, self._longest = attempts, longest_wait
         self._backoff = tenacity.wait_exponential_jitter(initial=1, max=longest_wait, jitter=2)
         self._stored_headers, self._progress = stored_headers, progress
+        self._hosts = tuple(hosts)
         self._mirror: Mirror | None = None
         self._clock, self._sleep = clock, sleep
         self._rate_limiter = RateLimiter(rates or {}, clock, sleep, rate_folder)
@@ -322,13 +326,25 @@ class Client:
         for _ in range(REDIRECTS + 1):
             # Per host, as a redirect may lead to another one.
             self._rate_limiter.wait(request.url.host)
+            self._refuse_private(spec, str(request.url))
             response = self._http.send(request, stream=True)
             if response.next_request is None:
                 return response
             # The body of a redirect is not read; closing frees the connection.
             response.close()
-            request = self._through_mirror(_redirected(request, response.next_request, spec))
+            following = response.next_request
+            hosts = (*self._hosts, *(() if self._mirror is None else (self._mirror.published,)))
+            if following.url.scheme in ("http", "https"):
+                refuse_other_host(str(following.url), self._request_url(spec.url), hosts)
+            request = self._through_mirror(_redirected(request, following, spec))
         raise AttemptFailed(f"it redirects more than {REDIRECTS} times", "check the address")
+
+    def _refuse_private(self, spec: _RequestSpec, url: str) -> None:
+        """Refuse an address in a private network, unless whoever runs this chose its host."""
+        asked = self._request_url(spec.url)
+        is_chosen = asked != spec.url or is_on_this_machine(asked)
+        if not is_chosen or urlsplit(url).hostname != urlsplit(asked).hostname:
+            refuse_private(url)
 
     def _through_mirror(self, request: httpx2.Request) -> httpx2.Request:
         """Send to the mirror what redirects to the publisher."""

@@ -99,6 +99,13 @@ class FetchTask:
 Fetch = Callable[[FetchTask], Iterator[FetchedResponse]]
 
 
+def fetch_addresses(addresses: Sequence[str], task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch the documents of a declared source; nothing of those that have not changed."""
+    return fetch_all(
+        task.source, addresses, lambda address: task.download(task.url(address[1:]), "any")
+    )
+
+
 def build_url(base: str, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
     """Join base, path and query string."""
     query = urlencode(parameters or {}, safe=":")
@@ -109,7 +116,7 @@ def response_json(response: SourceResponse) -> Any:
     """Decode a JSON response, for example to find the next page."""
     try:
         return json.loads(response.body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FetchError(f"{response.url}: the response is not JSON ({error}); report it") from None
 
 

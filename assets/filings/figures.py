@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from assets.filings.line_items import Element
 from assets.macro.iso_codes import is_currency
@@ -12,6 +12,7 @@ from warehouse.methodology.line_items import LineItem, Measure
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
+Consolidation = Literal["consolidated", "individual"]
 # A figure of an issuer in a filing.
 FIGURE = (*(name for name in FUNDAMENTALS.identity if name != "service_id"), "publication")
 
@@ -35,7 +36,13 @@ class Reading:
         return value
 
 
-def of_line(item: LineItem, element: Element, standard: str, unit: str) -> dict[str, Any]:
+def of_line(
+    item: LineItem,
+    element: Element,
+    standard: str,
+    unit: str,
+    consolidation: Consolidation = "consolidated",
+) -> dict[str, Any]:
     """Return the columns that follow from the element of a line, the standard and the unit."""
     money = unit.split("/")[0]
     return {
@@ -45,7 +52,7 @@ def of_line(item: LineItem, element: Element, standard: str, unit: str) -> dict[
         "currency_reported": money if is_currency(money) else None,
         "unit": unit,
         # The standard is part of the basis: figures under two standards are not comparable.
-        "basis": f"consolidated/{standard}",
+        "basis": f"{consolidation}/{standard}",
         "accounting_standard": standard,
     }
 

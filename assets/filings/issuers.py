@@ -97,7 +97,7 @@ def follows_rule(body: bytes) -> bool:
     """
     try:
         filer = msgspec.json.decode(body, type=_Filer)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"not a list of submissions: {error}") from None
     business = (filer.addresses and filer.addresses.business) or _Address()
     countries = {

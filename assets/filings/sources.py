@@ -1,6 +1,6 @@
 """The sources of company filings."""
 
-from assets.filings import companyfacts, fetch, fetch_xbrl, submissions, xbrl_json
+from assets.filings import companyfacts, cvm, fetch, fetch_cvm, fetch_xbrl, submissions, xbrl_json
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
@@ -63,5 +63,22 @@ SOURCES = (
         requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),
         lookups=("/api/filings?filter[country]={country}&page[number]={page}",),
         rates={"filings.xbrl.org": 1.0},
+    ),
+    Source(
+        "cvm",
+        "filings",
+        "CVM (Brazil), annual and quarterly statements",
+        "open-share-alike",
+        "Open Database License 1.0",
+        Parser(1, cvm.parse, cvm.stream),
+        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
+        base_url="https://dados.cvm.gov.br",
+        fetch=fetch_cvm.statements,
+        requests=("/dados/CIA_ABERTA/DOC/{form}/DADOS/{file}.zip",),
+        rates={"cvm.gov.br": 1.0},
+        license_url="https://dados.cvm.gov.br/dataset/cia_aberta-doc-dfp",
+        # The files are made anew each week; companies report each quarter.
+        new_within=100,
+        archives=frozenset({"zip"}),
     ),
 )

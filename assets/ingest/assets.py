@@ -14,15 +14,19 @@ import dagster as dg
 
 from assets.fetching.fetchers import Window
 from assets.filings.fetch import BATCHES
+from assets.ingest.counted import counted_fetch, counted_load
 from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import column_metadata, load_metadata
 from assets.ingest.progress import reporter
 from assets.ingest.resources import IngestResource
+from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
 from warehouse.errors import SankofaError, WriteConflict
+from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.tables import RecordTable
+from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
 
 _FIRST_DAY = "2015-01-01"
@@ -39,6 +43,8 @@ _FETCH_RETRIES = dg.RetryPolicy(
 _LOAD_RETRIES = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
 # Metadata of a load that failed: the documents on which the parser failed.
 FAILED_DOCUMENTS = "failed documents"
+# What a load writes beside the rows of its tables.
+_TABLES_OF_LOADS = ("loads", "quarantine", "failures", "retries")
 _MOST_FAILED_LISTED = 100
 FRESHNESS_POLICY = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
@@ -101,7 +107,8 @@ def landed_asset(
     @dg.asset(
         key=landed_key(source),
         group_name=source.subject,
-        description=f"Documents of {source.title}, unchanged.",
+        description=f"Documents of {source.title}, unchanged, as they were fetched. The sample "
+        "world and recordings come in with the load.",
         partitions_def=partitions_of(source),
         retry_policy=retry_policy,
         freshness_policy=FRESHNESS_POLICY,
@@ -116,7 +123,8 @@ def landed_asset(
     def landed(
         context: dg.AssetExecutionContext, config: FetchConfig, storage: IngestResource
     ) -> dg.MaterializeResult[None]:
-        with _dagster_failures():
+        with _dagster_failures(), counted_fetch(settings.metrics, source.key):
+            require_withheld_key(settings.has_withheld_key, source.world)
             documents, documents_new = land_live(
                 storage.landing(),
                 source,
@@ -164,15 +172,27 @@ def loaded_assets(
     ) -> Iterator[dg.MaterializeResult[None]]:
         landing, record = storage.landing(), storage.record()
         failed: ParserFailed | None = None
-        with _dagster_failures():
+        with _dagster_failures(), counted_load(settings.metrics, source.key) as loaded_rows:
             documents, documents_new = land_sample(landing, Path(storage.documents), source)
+            require_withheld_key(settings.has_withheld_key, landing.world())
             progress = reporter(f"{source.key}: loading")
+            tables = [*(table.name for table in source.tables), *_TABLES_OF_LOADS]
+            require_intact(record, tables)
             try:
                 entries = load_source(
-                    record, landing, source, progress, processes=settings.processes
+                    record,
+                    landing,
+                    source,
+                    progress,
+                    processes=settings.processes,
+                    limits=DocumentLimits.of(settings),
                 )
             except ParserFailed as failure:
                 failed, entries = failure, list(failure.entries)
+            if entries:
+                with record.shared():
+                    note_files(record, tables)
+            loaded_rows.note(entries, 0 if failed is None else len(failed.failures))
         for table in source.tables:
             counts = {"documents": documents, "documents_new": documents_new}
             counts |= load_metadata(record, source, table, entries)

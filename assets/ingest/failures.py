@@ -18,8 +18,6 @@ from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
 from warehouse.tables import FailureEntry, LoadEntry, RetryEntry
 
 _LONGEST_MESSAGE = 300
-# The name of a failure that was no exception: the process ended, for lack of memory or by a signal.
-KILLED = "ProcessKilled"
 _MOST_NAMED = 5
 
 _log = logging.getLogger(__name__)
@@ -56,12 +54,6 @@ class Raised:
         trace = "".join(traceback.format_exception(error))
         return cls(type(error).__name__, str(error), _location(error), trace)
 
-    @classmethod
-    def killed(cls, exit_code: int | None) -> "Raised":
-        """Describe the end of a process that was reading a document."""
-        how = f"signal {-exit_code}" if exit_code and exit_code < 0 else f"exit code {exit_code}"
-        return cls(KILLED, f"the process that read it ended ({how})", "in a process of its own")
-
 
 def may_name_people(source: Source | None) -> bool:
     """Return whether documents of a source can contain personal data; True if unknown."""
@@ -73,7 +65,7 @@ def failure_of(
 ) -> FailureEntry:
     """Describe an exception that a parser raised, without values that may be personal data."""
     message = " ".join(raised.message.split())[:_LONGEST_MESSAGE]
-    is_hidden = may_name_people(source) and raised.error != KILLED
+    is_hidden = may_name_people(source)
     return FailureEntry(
         document=document.key,
         source=source.key,
@@ -122,16 +114,7 @@ def describe_failures(source: str, failures: Sequence[FailureEntry]) -> str:
     lines = [f"  {failure.url}: {in_words(failure)}" for failure in failures[:_MOST_NAMED]]
     if len(failures) > _MOST_NAMED:
         lines.append(f"  … and {len(failures) - _MOST_NAMED} more")
-    killed = [failure for failure in failures if failure.error == KILLED]
-    advice = []
-    if len(killed) < len(failures):
-        advice.append(
-            "This is a bug in Sankofa, not in the documents: report it, or correct the parser."
-        )
-    if killed:
-        advice.append(
-            "A process that was killed may have run out of memory: set SANKOFA_PROCESSES to less."
-        )
+    advice = ["This is a bug in Sankofa, not in the documents: report it, or correct the parser."]
     advice.append(f"They stay unread, and the next `sankofa ingest {source}` reads them by itself.")
     return "\n".join(
         (

@@ -36,6 +36,7 @@ def land_live(
         rates=source.rates,
         stored_headers=stored_headers(landing, source.key),
         progress=progress,
+        hosts=source.published_at,
     ) as client:
         task = fetch_task(client, source, window, settings, landing)
         landed = land_all(landing, source.fetch(task))

@@ -1,7 +1,10 @@
 """From landed documents to the record: read, append, and report the counts.
 
-Documents are parsed, checked and hashed in ``reading.py``, in this process or in several
-(``workers.py``); only this one compares with the record and appends.
+Documents are parsed, checked and hashed in ``reading.py``, in other processes (``workers.py``);
+only this one compares with the record and appends.
+
+A document that exceeds a limit, or ends its reader twice, is quarantined as a whole and counts as
+read: another version of its parser, or ``sankofa quarantine retry``, reads it again.
 
 Documents are read in the order in which they were observed. When one turns up late, everything
 observed after it is read again, which appends nothing unless the late one made a difference.
@@ -13,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from assets.ingest.failures import (
-    KILLED,
     ParserFailed,
     Raised,
     describe_failures,
@@ -22,13 +24,15 @@ from assets.ingest.failures import (
     settle_old_failures,
 )
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
+from assets.ingest.unpacked import unpacks_to_more
 from assets.ingest.unread import ReadState, documents_to_read, read_state
-from assets.ingest.workers import readers
+from assets.ingest.workers import InThisProcess, WorkerPool, readers
+from assets.parsing.limits import DocumentLimits
 from assets.parsing.pieces import InPieces
 from assets.source import Source
-from warehouse.errors import LandingError
 from warehouse.record.append import Load, append_prepared
 from warehouse.record.failures import add_failures
+from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.merge import CompleteScope
 from warehouse.record.retractions import Rereading
@@ -38,9 +42,9 @@ from warehouse.tables import FailureEntry, LoadEntry
 # Documents per append: each append is one Delta commit, which costs more than parsing a page.
 BATCH = 64
 # Bytes per append: the rows of a batch are in memory together. A longer document is one by itself.
-BATCH_BYTES = 32 << 20
-# Larger bodies are streamed, if their source can.
-LARGE = 16 << 20
+BATCH_BYTES = 16 << 20
+# Bodies that are larger, or unpack to more, are streamed, if their source can.
+LARGE = 8 << 20
 # Trying a failed document again must stay cheap while its bug is not fixed: each load tries until
 # this many have failed, those first that were tried longest ago, and large ones once a day.
 MOST_FAILED_AGAIN = 64
@@ -64,11 +68,12 @@ def load_source(
     progress: Progress | None = None,
     reread: Reread | None = None,
     processes: int = 1,
+    limits: DocumentLimits | None = None,
 ) -> list[LoadEntry]:
     """Load the documents of a source that this version of its parser has not read yet.
 
     With several ``processes`` documents are read in so many, if they are long enough to be worth
-    it, and appended in this one: the record is the same.
+    it: the record is the same. Each document is read within ``limits``.
 
     A document at which the parser raises is recorded as failed and the others go on; at the end,
     ParserFailed names all that are unread because of that.
@@ -78,14 +83,16 @@ def load_source(
         return []
     reread = reread or Reread()
     state = read_state(record, source).with_reread(reread.documents)
-    loading = _Loading(record, landing, source, state, landed, reread.refused)
+    loading = _Loading(
+        record, landing, source, state, landed, reread.refused, limits or DocumentLimits()
+    )
     readable = loading.try_failed_again()
     pending = documents_to_read(landed, state.with_reread(readable))
     entries: list[LoadEntry] = []
     done = 0
     with readers(loading.reader, pending, processes) as pool:
-        for job, outcome in pool.run(loading.jobs(pending)):
-            entries += loading.load(job, outcome)
+        for job, outcome in pool.run(loading.jobs(pending, pool)):
+            entries += loading.load(job, outcome, pool)
             if job.is_last:
                 done += len(job.documents)
                 if progress is not None:
@@ -117,15 +124,18 @@ def failed_documents(record: Record, landing: Landing, source: Source) -> list[F
 
 @dataclass
 class _Streaming:
-    """A large document on its way: its load, what is read again, and the entries so far.
+    """A large document on its way: its load, what is read again, and the counts so far.
 
-    ``is_failed``: the parser raised at a part of it, and nothing more of it is appended.
+    ``is_over``: the parser raised at a part of it, or it exceeded a limit, and nothing more of it
+    is appended.
     """
 
     load: Load
     rereading: Rereading | None
     appended: int = 0
-    is_failed: bool = False
+    size: int = 0
+    rejected: int = 0
+    is_over: bool = False
 
 
 class _Loading:
@@ -139,11 +149,13 @@ class _Loading:
         state: ReadState,
         landed: list[Document],
         refused: set[str],
+        limits: DocumentLimits,
     ) -> None:
-        self._refused = refused
+        self._refused, self._limits = refused, limits
         self._record, self._landing, self._source, self._state = record, landing, source, state
-        self.reader = Reader(landing, replace(source.parser, bind_key=None), source.tables)
+        self.reader = Reader(landing, replace(source.parser, bind_key=None), source.tables, limits)
         self._is_logged = False
+        self._large: dict[str, bool] = {}
         self._unwritten: list[FailureEntry] = []
         self._streaming: dict[str, _Streaming] = {}
         self._landed = {document.key: document for document in landed}
@@ -167,44 +179,45 @@ class _Loading:
             recent = datetime.now(UTC) - failure.failed_at < _LARGE_AGAIN_AFTER
             if failed_again == MOST_FAILED_AGAIN or (self._is_large(document) and recent):
                 continue
-            # One at which a process died may end this one, too.
-            with readers(self.reader, [document], 1, apart=failure.error == KILLED) as pool:
-                ((_, outcome),) = pool.run(
-                    iter([Job("check", (document,), self._is_large(document))])
-                )
+            with readers(self.reader, [document], 1) as pool:
+                check = Job("check", (document,), self._is_large(document))
+                ((_, outcome),) = pool.run(iter([check]))
             outcome = _require(outcome)
             for _, raised in outcome.failed:
                 self._fail(document, raised)
                 failed_again += 1
+            # One that exceeds a limit is read once more, to be quarantined.
             if not outcome.failed:
                 readable.add(document.key)
                 del self.failed[document.key]
         self._write_failures()
         return readable
 
-    def jobs(self, pending: list[Document]) -> Iterator[Job]:
+    def jobs(self, pending: list[Document], pool: InThisProcess | WorkerPool) -> Iterator[Job]:
         """Yield what is to be read, in order: batches of documents, and large ones in pieces."""
         for batch in self._batches(pending):
             if not self._is_large(batch[0]):
                 yield Job("documents", tuple(batch))
-            elif isinstance(self._source.parser.stream, InPieces):
-                yield from self._pieces(batch[0], self._source.parser.stream)
+            elif (
+                isinstance(pool, WorkerPool)
+                and pool.is_parallel
+                and isinstance(self._source.parser.stream, InPieces)
+            ):
+                yield from self._pieces(batch[0], pool)
             else:
                 yield Job("stream", (batch[0],))
 
-    def _pieces(self, document: Document, stream: InPieces) -> Iterator[Job]:
+    def _pieces(self, document: Document, pool: WorkerPool) -> Iterator[Job]:
         streaming = self._stream_of(document)
-        raised: Exception | None = None
-        try:
-            with self._landing.open(document) as body:
-                for piece in stream.cut(body):
-                    if streaming.is_failed:
-                        break
-                    yield Job("piece", (document,), piece)
-        except Exception as error:
-            raised = error
-        # Raised here it would come before what is still to be appended: it waits for its turn.
-        yield Job("end", (document,), raised)
+        for piece in pool.pieces(document):
+            if isinstance(piece, Outcome):
+                # How cutting ended waits for its turn, after what is still to be appended.
+                yield Job("end", (document,), piece)
+            elif streaming.is_over:
+                yield Job("end", (document,), Outcome())
+                return
+            else:
+                yield Job("piece", (document,), piece, piece.stat().st_size)
 
     def _batches(self, pending: list[Document]) -> Iterator[list[Document]]:
         """Group documents; one that is large or may withdraw something gets its own batch."""
@@ -224,18 +237,21 @@ class _Loading:
         if batch:
             yield batch
 
-    def load(self, job: Job, outcome: Outcome | None) -> list[LoadEntry]:
+    def load(
+        self, job: Job, outcome: Outcome | None, pool: InThisProcess | WorkerPool
+    ) -> list[LoadEntry]:
         """Append what was read; documents that failed are left out."""
         try:
             if job.kind == "documents":
-                return self._load_documents(job, _require(outcome))
+                return self._load_documents(job, _require(outcome), pool)
             (document,) = job.documents
             streaming = self._stream_of(document)
             if job.kind == "stream":
-                return self._load_stream(document, streaming)
+                return self._load_stream(document, streaming, pool)
             if job.kind == "piece":
-                return self._load_piece(document, streaming, _require(outcome))
-            return self._end_stream(document, streaming, job.piece)
+                streaming.size += job.size
+                return self._load_part(document, streaming, _require(outcome))
+            return self._end_stream(document, streaming, _require(job.piece))
         finally:
             self._write_failures()
 
@@ -247,15 +263,38 @@ class _Loading:
             parser_version=self._state.version,
         )
 
-    def _load_documents(self, job: Job, outcome: Outcome) -> list[LoadEntry]:
+    def _load_documents(
+        self, job: Job, outcome: Outcome, pool: InThisProcess | WorkerPool
+    ) -> list[LoadEntry]:
+        if outcome.is_too_much:
+            alone = [replace(job, documents=(document,)) for document in job.documents]
+            return [
+                entry
+                for one, read in pool.run(iter(alone))
+                for entry in self._load_documents(one, _require(read), pool)
+            ]
         for key, raised in outcome.failed:
             self._fail(self._landed[key], raised)
-        if not outcome.read:
+        if not outcome.read and not outcome.exceeded:
             return []
         first = job.documents[0]
         complete = self._complete_address(first) if self._may_withdraw(first) else None
-        load = self._new_load(outcome.read)
-        return self._append(outcome.tables, load, self._rereading(outcome.read), complete)
+        exceeded = [key for key, _ in outcome.exceeded]
+        load = self._new_load([*outcome.read, *exceeded])
+        tables = self._with_exceeded(outcome.tables, outcome.exceeded)
+        # What an earlier version read of a document that cannot be read now stays.
+        return self._append(tables, load, self._rereading(outcome.read), complete)
+
+    def _with_exceeded(
+        self, tables: list[ReadTable], exceeded: Iterable[tuple[str, str]]
+    ) -> list[ReadTable]:
+        """Add a rejection of each whole document that exceeded a limit to those of a load."""
+        first, *others = tables or self.reader.nothing()
+        documents = [(self._landed[key], reason) for key, reason in exceeded]
+        rejected = [
+            RejectedRow(document.sha256, document.url, reason) for document, reason in documents
+        ]
+        return [replace(first, rejected=[*first.rejected, *rejected]), *others]
 
     def _stream_of(self, document: Document) -> _Streaming:
         """Return the state of a large document that is loaded part by part.
@@ -268,57 +307,60 @@ class _Loading:
             self._streaming[document.key] = _Streaming(load, self._rereading([document.key]))
         return self._streaming[document.key]
 
-    def _load_piece(
+    def _load_stream(
+        self, document: Document, streaming: _Streaming, pool: InThisProcess | WorkerPool
+    ) -> list[LoadEntry]:
+        """Read a large document part by part, and append each."""
+        entries: list[LoadEntry] = []
+        streaming.size = document.size
+        for outcome in pool.parts(document):
+            if not outcome.tables:
+                return entries + self._end_stream(document, streaming, _require(outcome))
+            entries += self._load_part(document, streaming, outcome)
+            if streaming.is_over:
+                break
+        return entries
+
+    def _load_part(
         self, document: Document, streaming: _Streaming, outcome: Outcome
     ) -> list[LoadEntry]:
-        if streaming.is_failed:
+        if streaming.is_over:
             return []
-        for _, raised in outcome.failed:
-            return self._fail_stream(document, streaming, raised)
-        return self._append_part(streaming, outcome.tables)
-
-    def _load_stream(self, document: Document, streaming: _Streaming) -> list[LoadEntry]:
-        """Read a large document that is not cut into pieces, part by part, in this process."""
-        entries: list[LoadEntry] = []
-        parts = self.reader.parts(document)
-        while True:
-            try:
-                part = next(parts, None)
-                typed = self.reader.typed([] if part is None else [part])
-            except LandingError:
-                raise
-            except Exception as error:
-                return entries + self._fail_stream(document, streaming, Raised.of(error))
-            if part is None:
-                return entries + self._end_stream(document, streaming, None)
-            entries += self._append_part(streaming, self.reader.prepared(typed))
-
-    def _append_part(self, streaming: _Streaming, rows: list[ReadTable]) -> list[LoadEntry]:
+        if outcome.failed or outcome.exceeded:
+            return self._end_stream(document, streaming, outcome)
+        # Rows that fail a rule count as well: the budget of a parser knows only its own.
+        streaming.rejected += sum(
+            len(table.rejected) + len(table.prepared.rejected) for table in outcome.tables
+        )
+        if streaming.rejected > self._limits.most_rejections(streaming.size):
+            reason = self._limits.too_many_rejections(streaming.rejected, streaming.size)
+            exceeded = Outcome(exceeded=[(document.key, reason)])
+            return self._end_stream(document, streaming, exceeded)
         if streaming.rereading is not None:
             streaming.rereading.finished = False
-        entries = self._append(rows, replace(streaming.load, documents=()), streaming.rereading)
+        load = replace(streaming.load, documents=())
+        entries = self._append(outcome.tables, load, streaming.rereading)
         streaming.appended += sum(entry.appended for entry in entries)
         return entries
 
     def _end_stream(
-        self, document: Document, streaming: _Streaming, raised: Exception | None
+        self, document: Document, streaming: _Streaming, outcome: Outcome
     ) -> list[LoadEntry]:
-        if streaming.is_failed:
+        """Mark a large document as read, as failed, or as one that exceeded a limit.
+
+        In the last case what came before is kept, and nothing that was read earlier is retracted.
+        """
+        if streaming.is_over:
             return []
-        if isinstance(raised, LandingError):
-            raise raised
-        if raised is not None:
-            return self._fail_stream(document, streaming, Raised.of(raised))
+        streaming.is_over = True
+        for _, raised in outcome.failed:
+            self._fail(document, raised, streaming.appended)
+            return []
+        if outcome.exceeded:
+            return self._append(self._with_exceeded([], outcome.exceeded), streaming.load, None)
         if streaming.rereading is not None:
             streaming.rereading.finished = True
         return self._append(self.reader.nothing(), streaming.load, streaming.rereading)
-
-    def _fail_stream(
-        self, document: Document, streaming: _Streaming, raised: Raised
-    ) -> list[LoadEntry]:
-        streaming.is_failed = True
-        self._fail(document, raised, streaming.appended)
-        return []
 
     def _append(
         self,
@@ -363,8 +405,14 @@ class _Loading:
         add_failures(self._record, failures)
 
     def _is_large(self, document: Document) -> bool:
-        """Return whether a document is read part by part."""
-        return document.size > LARGE and self._source.parser.stream is not None
+        """Return whether a document is read part by part: by its size when unpacked."""
+        if self._source.parser.stream is None:
+            return False
+        if document.key not in self._large:
+            self._large[document.key] = document.size > LARGE or unpacks_to_more(
+                self._landing, document, LARGE
+            )
+        return self._large[document.key]
 
     def _may_withdraw(self, document: Document) -> bool:
         return self._source.complete and document.observed_at > self._first_read[document.url]

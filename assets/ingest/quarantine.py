@@ -11,6 +11,7 @@ import msgspec
 
 from assets.ingest.failures import ParserFailed
 from assets.ingest.load import Progress, Reread, load_source
+from assets.parsing.limits import DocumentLimits
 from assets.source import Source, refuse_restricted
 from warehouse.code_version import release
 from warehouse.record.landing import Document, Landing
@@ -54,6 +55,7 @@ def retry(
     chosen: Sequence[QuarantinedRow],
     progress: Progress | None = None,
     processes: int = 1,
+    limits: DocumentLimits | None = None,
 ) -> list[RetryEntry]:
     """Read the documents of refusals again with the current code; return each outcome.
 
@@ -67,7 +69,7 @@ def retry(
     failed: set[str] = set()
     if landed:
         try:
-            load_source(record, landing, source, progress, reread, processes)
+            load_source(record, landing, source, progress, reread, processes, limits)
         except ParserFailed as failure:
             failed = {entry.document.partition("-")[0] for entry in failure.failures}
     refused_now = [

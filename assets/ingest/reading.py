@@ -4,14 +4,18 @@ Nothing here looks at the record, so it can be done in any process and in any or
 is decided by the one process that appends (``load.py``).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import duckdb
 import pyarrow as pa
 
 from assets.ingest.failures import Raised
+from assets.parsing.limits import Budget, DocumentLimits, LimitExceeded, spending
 from assets.parsing.parsed import Parsed, to_table
+from assets.parsing.pieces import InPieces
 from assets.source import Parser
 from warehouse.errors import LandingError
 from warehouse.record.append import PreparedRows, prepare
@@ -23,20 +27,24 @@ Typed = list[tuple[RecordTable, pa.Table, list[RejectedRow]]]
 # Is told the number of each document of a job when it is begun; None once all have been parsed.
 Begin = Callable[[int | None], None]
 
+_OUT_OF_MEMORY = (MemoryError, duckdb.OutOfMemoryException)
+
 
 @dataclass(frozen=True)
 class Job:
     """What is read at once.
 
     ``documents``: all that one load appends. ``piece``: a part of one large document. ``end``: a
-    document of which every piece has been read. ``stream``: a large document that is not cut.
+    document of which every piece has been read; ``piece`` then says how cutting it ended.
+    ``stream``: a large document that is read part by part, ``cut``: one that is cut into pieces.
     ``check``: a document that is only parsed, to see whether that fails; ``piece`` then says
-    whether it is a large one.
+    whether it is a large one. ``size`` is that of a piece.
     """
 
-    kind: Literal["documents", "piece", "end", "stream", "check"]
+    kind: Literal["documents", "piece", "end", "stream", "cut", "check"]
     documents: tuple[Document, ...]
     piece: Any = None
+    size: int = 0
 
     @property
     def is_reading(self) -> bool:
@@ -61,16 +69,21 @@ class ReadTable:
 class Outcome:
     """How a job ended: documents that were read, their rows, and documents that failed.
 
-    ``error``: what ends the whole load, such as a damaged body.
+    ``exceeded``: documents that exceeded a limit, with the reason. ``is_too_much``: together they
+    did, and each is to be read by itself. ``error``: what ends the whole load, such as a damaged
+    body.
     """
 
     read: tuple[str, ...] = ()
     tables: list[ReadTable] = field(default_factory=list)
     failed: list[tuple[str, Raised]] = field(default_factory=list)
+    exceeded: list[tuple[str, str]] = field(default_factory=list)
+    is_too_much: bool = False
     error: Exception | None = None
 
 
-def _ignore(_: int | None) -> None:
+def ignore(_: int | None) -> None:
+    """Take no notice of what is begun."""
     return
 
 
@@ -81,8 +94,9 @@ class Reader:
     landing: Landing
     parser: Parser
     tables: tuple[RecordTable, ...]
+    limits: DocumentLimits
 
-    def run(self, job: Job, begin: Begin = _ignore) -> Outcome:
+    def run(self, job: Job, begin: Begin = ignore) -> Outcome:
         """Do a job. What a parser raises is a failure of its document, not of the job."""
         try:
             if job.kind == "piece":
@@ -95,69 +109,153 @@ class Reader:
 
     def nothing(self) -> list[ReadTable]:
         """Return no rows for each table."""
-        return self.prepared(self.typed([]))
+        return self._prepared(self._typed([]))
 
-    def parts(self, document: Document) -> Iterator[Parsed]:
-        """Yield a large document as it is read, part by part."""
+    def parts(self, document: Document) -> Iterator[Outcome]:
+        """Yield a large document part by part; the last outcome says how it ended."""
+        try:
+            for part in self._stream(document):
+                yield Outcome(tables=self._prepared(self._typed([part])))
+        except Exception as error:
+            yield self._ended(document, error)
+        else:
+            yield Outcome((document.key,))
+
+    def pieces(self, document: Document) -> Iterator[Any]:
+        """Yield the pieces of a large document; an Outcome as the last says how it ended."""
+        assert isinstance(self.parser.stream, InPieces)
+        try:
+            with (
+                spending(Budget(self.limits, document.size, is_stream=True)),
+                self.landing.open(document) as body,
+            ):
+                yield from self.parser.stream.cut(body)
+        except Exception as error:
+            yield self._ended(document, error)
+        else:
+            yield Outcome((document.key,))
+
+    def _stream(self, document: Document) -> Iterator[Parsed]:
         assert self.parser.stream is not None
-        with self.landing.open(document) as body:
+        budget = Budget(self.limits, document.size, is_stream=True)
+        with spending(budget), self.landing.open(document) as body:
             yield from self.parser.stream(document, body)
 
-    def typed(self, parsed: Sequence[Parsed]) -> Typed:
+    def _ended(self, document: Document, error: Exception) -> Outcome:
+        """Return how reading a document ended that raised an exception."""
+        if isinstance(error, LandingError):
+            return Outcome(error=error)
+        if reason := self._exceeded(error, document.size):
+            return Outcome(exceeded=[(document.key, reason)])
+        return Outcome(failed=[(document.key, Raised.of(error))])
+
+    def _exceeded(self, error: Exception, size: int) -> str | None:
+        """Return the limit that an exception stands for; None if it is a bug."""
+        if isinstance(error, LimitExceeded):
+            return str(error)
+        if isinstance(error, _OUT_OF_MEMORY):
+            return self.limits.out_of_memory(size)
+        if isinstance(error, RecursionError):
+            return "limit of depth exceeded: it is nested more deeply than can be read"
+        return None
+
+    def _typed(self, parsed: Sequence[Parsed]) -> Typed:
         """Return the rows and rejections for each table."""
         return [(table, *to_table(table, parsed)) for table in self.tables]
 
-    def prepared(self, typed: Typed) -> list[ReadTable]:
+    def _prepared(self, typed: Typed) -> list[ReadTable]:
         """Check and hash the rows for each table."""
         return [ReadTable(prepare(table, rows), rejected) for table, rows, rejected in typed]
 
     def _read_documents(self, documents: Sequence[Document], begin: Begin) -> Outcome:
         read: dict[str, Parsed] = {}
         failed: list[tuple[str, Raised]] = []
+        exceeded: list[tuple[str, str]] = []
         for number, document in enumerate(documents):
             begin(number)
-            body = self.landing.read(document)
             try:
-                read[document.key] = self.parser.parse(document, body)
+                read[document.key] = self._parse(document)
             except Exception as error:
-                failed.append((document.key, Raised.of(error)))
+                ended = self._ended(document, error)
+                if ended.error is not None:
+                    return ended
+                failed += ended.failed
+                exceeded += ended.exceeded
         begin(None)
-        typed = self._typed_documents(read, failed)
-        return Outcome(tuple(read), self.prepared(typed) if read else [], failed)
+        try:
+            typed = self._typed_documents(read, failed)
+            tables = self._prepared(typed) if read else []
+        except _OUT_OF_MEMORY as error:
+            return self._too_much(documents, error)
+        if reason := self._too_many_rejections(documents, tables):
+            return self._too_much(documents, LimitExceeded(reason))
+        return Outcome(tuple(read), tables, failed, exceeded)
+
+    def _parse(self, document: Document) -> Parsed:
+        budget = Budget(self.limits, document.size)
+        budget.require_size(document.size)
+        with spending(budget):
+            return self.parser.parse(document, self.landing.read(document))
+
+    def _too_much(self, documents: Sequence[Document], error: Exception) -> Outcome:
+        """Return what becomes of documents that together exceed a limit."""
+        return (
+            self._ended(documents[0], error) if len(documents) == 1 else Outcome(is_too_much=True)
+        )
+
+    def _too_many_rejections(
+        self, documents: Sequence[Document], tables: list[ReadTable]
+    ) -> str | None:
+        """Return the reason if too much of a document is rejected, by its parser or by rules."""
+        counts = Counter(
+            row.document
+            for table in tables
+            for rows in (table.rejected, table.prepared.rejected)
+            for row in rows
+        )
+        sizes = {document.sha256: document.size for document in documents}
+        for sha256, count in counts.items():
+            size = sizes.get(sha256, 0)
+            if count > self.limits.most_rejections(size):
+                return self.limits.too_many_rejections(count, size)
+        return None
 
     def _typed_documents(self, read: dict[str, Parsed], failed: list[tuple[str, Raised]]) -> Typed:
         """Return the rows of a batch; a document whose rows are none fails and is taken out."""
         try:
-            return self.typed(list(read.values()))
+            return self._typed(list(read.values()))
+        except _OUT_OF_MEMORY:
+            raise
         except Exception:
             for key, parsed in list(read.items()):
                 try:
-                    self.typed([parsed])
+                    self._typed([parsed])
                 except Exception as error:
                     failed.append((key, Raised.of(error)))
                     del read[key]
-            return self.typed(list(read.values()))
+            return self._typed(list(read.values()))
 
     def _read_piece(self, job: Job, begin: Begin) -> Outcome:
         (document,) = job.documents
         begin(0)
         try:
-            typed = self.typed([self.parser.stream.read(document, job.piece)])  # type: ignore[union-attr]
+            with spending(Budget(self.limits, job.size, is_stream=True)):
+                parsed = self.parser.stream.read(document, job.piece)  # type: ignore[union-attr]
+            tables = self._prepared(self._typed([parsed]))
         except Exception as error:
-            return Outcome(failed=[(document.key, Raised.of(error))])
-        return Outcome((document.key,), self.prepared(typed))
+            return self._ended(document, error)
+        return Outcome((document.key,), tables)
 
     def _check(self, job: Job, begin: Begin) -> Outcome:
         (document,) = job.documents
         begin(0)
         try:
             if not job.piece:
-                self.typed([self.parser.parse(document, self.landing.read(document))])
+                self._typed([self._parse(document)])
             else:
-                for part in self.parts(document):
-                    self.typed([part])
-        except LandingError:
-            raise
+                for part in self._stream(document):
+                    begin(0)
+                    self._typed([part])
         except Exception as error:
-            return Outcome(failed=[(document.key, Raised.of(error))])
+            return self._ended(document, error)
         return Outcome((document.key,))

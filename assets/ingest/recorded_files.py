@@ -33,7 +33,7 @@ def read_headers(content: bytes | None, name: str) -> dict[str, str]:
     """Read a file of headers; None is no such file."""
     try:
         headers = {} if content is None else json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SankofaError(f"{name}: not JSON ({error}); correct it or remove it") from None
     if not isinstance(headers, dict):
         raise SankofaError(f"{name}: write one JSON object of header names and values")

@@ -70,7 +70,7 @@ def _rows(file: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if text.lstrip().startswith("["):
         try:
             rows = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SankofaError(f"{file}: the manifest is not JSON ({error})") from None
         for number, row in enumerate(rows, 1):
             if not isinstance(row, dict):

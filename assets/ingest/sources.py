@@ -5,6 +5,9 @@ from assets.entities.sources import SOURCES as ENTITIES
 from assets.entities.sources import list_source
 from assets.filings.sources import SOURCES as FILINGS
 from assets.macro.sources import SOURCES as MACRO
+from assets.macro.sources import table_source
+from assets.macro.table_files import TABLES as SERIES_TABLES
+from assets.macro.table_files import own_tables
 from assets.source import Source
 from assets.tenders.portal_files import own_portals
 from assets.tenders.sources import SOURCES as TENDERS
@@ -19,15 +22,18 @@ SOURCES = (*FILINGS, *MACRO, *ENTITIES, *TENDERS)
 def sources_of(settings: Settings) -> tuple[Source, ...]:
     """Return the built-in sources, and those of an installation's own files.
 
-    These are the portals of ``SANKOFA_PORTALS`` and the lists of ``SANKOFA_EXCHANGE_LISTS``, of
-    which some replace a built-in one.
+    These are the portals of ``SANKOFA_PORTALS``, the lists of ``SANKOFA_EXCHANGE_LISTS`` and the
+    series of ``SANKOFA_SERIES_TABLES``, of which some replace a built-in one.
     """
     keys = [source.key for source in SOURCES]
     portals = [portal_source(entry) for entry in own_portals(settings.portal_files, keys)]
-    taken = {*keys, *(portal.key for portal in portals)} - TABLES.keys()
-    lists = {entry.key: list_source(entry) for entry in own_lists(settings.list_files, taken)}
-    built_in = [lists.pop(source.key, source) for source in SOURCES]
-    return (*built_in, *lists.values(), *portals)
+    taken = {*keys, *(portal.key for portal in portals)}
+    lists = own_lists(settings.list_files, taken - TABLES.keys())
+    taken |= {entry.key for entry in lists}
+    series = own_tables(settings.table_files, taken - SERIES_TABLES.keys())
+    own = {source.key: source for source in (*map(list_source, lists), *map(table_source, series))}
+    built_in = [own.pop(source.key, source) for source in SOURCES]
+    return (*built_in, *own.values(), *portals)
 
 
 def source_of(settings: Settings, key: str) -> Source:

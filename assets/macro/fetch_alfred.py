@@ -80,7 +80,7 @@ def described_headers(body: bytes) -> dict[str, str]:
     """
     try:
         versions = fetchers.json_member(json.loads(body), "seriess")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not _are_descriptions(versions):
         return {}

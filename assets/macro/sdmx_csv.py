@@ -1,9 +1,10 @@
-"""SDMX-CSV 1.0 and 2.0 of any source, and the ECB's csvdata: every line an observation.
+"""SDMX-CSV 1.0 and 2.0 of any source, the ECB's csvdata, and the bulk files of the BIS.
 
-A line is about an exchange rate or a consumer price index. A rate is stored as the source quotes
-it: the ECB gives units of ``CURRENCY`` for one ``CURRENCY_DENOM``, which is
-``FX.<denominator>.<currency>``. No cross rates are computed here. Anything else is refused: a wrong
-unit or country is worse than a line in the quarantine.
+Every line is an observation; in the wide bulk files of the BIS it is a series, with a column for
+each period. It is about an exchange rate, a consumer price index or a flow that is declared here.
+A rate is stored as the source quotes it: the ECB gives units of ``CURRENCY`` for one
+``CURRENCY_DENOM``, which is ``FX.<denominator>.<currency>``. No cross rates are computed here.
+Anything else is refused: a wrong unit or country is worse than a line in the quarantine.
 """
 
 import csv
@@ -12,13 +13,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
-from io import StringIO
+from io import BytesIO, StringIO
 from typing import Any
 
 from assets.macro.iso_codes import Area, area_of, area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, utc_time
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import number_from_text, printable_text, read_text
+from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
+from assets.parsing.unpacking import read_member
+from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
@@ -73,11 +76,21 @@ PRICE_FLOWS = frozenset(
     }
 )
 
+# Other flows: where each states its area, and its unit if no column does.
+OTHER_FLOWS = {
+    "WS_CREDIT_GAP": ("BORROWERS_CTY", "percent of GDP"),
+    "WS_TC": ("BORROWERS_CTY", None),
+    "WS_CBPOL": ("REF_AREA", "percent a year"),
+    "WS_SPP": ("REF_AREA", None),
+    "WS_EER": ("REF_AREA", "index"),
+}
+
 _FLOW = re.compile(r"(?:.*[:,/])?([A-Za-z0-9_@$-]+)(?:\(.*\))?")
 _AREAS = ("REF_AREA", "COUNTRY", "GEO", "LOCATION")
 _UNITS = ("UNIT_MEASURE", "UNIT")
 _BASES = ("UNIT_INDEX_BASE", "BASE_PER", "BASE_PERIOD")
 _POWERS = ("UNIT_MULT", "UNIT_MULTIPLIER", "SCALE")
+_PERIOD = re.compile(r"[0-9]{4}(-(Q[1-4]|[0-9]{2}(-[0-9]{2})?))?")
 _POWER = re.compile(r"-?[0-9]{1,2}")
 
 
@@ -85,7 +98,11 @@ def parse(document: Document, body: bytes) -> Parsed:
     """Parse every observation; each line is a row or a rejection with its number."""
     parsed = Parsed()
     try:
-        header, lines = _lines(body)
+        text = read_text(_unzipped(body))
+        if wide := _wide(text):
+            header, lines = _long(parsed, document, *wide)
+        else:
+            header, lines = _lines(text)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
@@ -106,8 +123,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     return parsed
 
 
-def _subject(document: Document, line: Line, key: str, span: Span) -> dict[str, Any]:
-    """Return the columns that say what a line is about; ``key`` is its dimensions."""
+def _subject(document: Document, line: Line, span: Span) -> dict[str, Any]:
+    """Return the columns that say what a line is about."""
     # Columns before flows: central banks name their flows as they like, but reuse structures.
     for columns in RATES_BY_COLUMNS:
         if columns.quote in line and columns.base in line:
@@ -116,7 +133,9 @@ def _subject(document: Document, line: Line, key: str, span: Span) -> dict[str, 
     if flow in RATES_BY_FLOW:
         return _rate(line, RATES_BY_FLOW[flow], span)
     if flow in PRICE_FLOWS:
-        return _price(line, line.get("KEY") or f"{flow}.{key}")
+        return _price(line, line.get("KEY") or f"{flow}.{_key(line)}")
+    if flow in OTHER_FLOWS:
+        return _other(line, flow, line.get("KEY") or f"{flow}.{_key(line)}")
     raise ValueError(f"flow {flow!r:.40} is neither exchange rates nor consumer prices")
 
 
@@ -129,8 +148,8 @@ def _flow_of(document: Document, line: Line) -> str:
     """Return the dataflow: from the line, the start of its key, or the URL."""
     flow = line.get("DATAFLOW") or line.get("STRUCTURE_ID") or line.get("KEY", "").split(".")[0]
     if not flow:
-        in_url = re.search(r"/data/([^/?]+)", document.url)
-        flow = in_url[1] if in_url else ""
+        in_url = re.search(r"/data/([^/?]+)|/(WS_[A-Z_]+)_csv_", document.url)
+        flow = in_url[1] or in_url[2] if in_url else ""
     # Without agency and version.
     match = _FLOW.fullmatch(flow)
     return match[1] if match else flow
@@ -168,6 +187,17 @@ def _price(line: Line, key: str) -> dict[str, Any]:
     }
 
 
+def _other(line: Line, flow: str, key: str) -> dict[str, Any]:
+    area, unit = OTHER_FLOWS[flow]
+    return {
+        **_country_columns(area_of(line.get(area, ""))),
+        "series": printable_text(key),
+        "series_type": "macro",
+        "unit": _first(line, _UNITS) or unit,
+        "base_period": _first(line, _BASES),
+    }
+
+
 def _power(line: Line) -> int:
     """Return the power of ten of the unit; raise for a word, which could mean any."""
     power = _first(line, _POWERS)
@@ -186,9 +216,9 @@ def _country_columns(area: Area | None) -> dict[str, Any]:
     return {"country": area[0] if area else None, "country_iso3": area[1] if area else None}
 
 
-def _lines(body: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _lines(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the header and the numbered lines; ``ID: name`` is reduced to its id."""
-    text, header = read_text(body), [""]
+    header = [""]
     # Servers differ in their delimiter: the right one yields the columns that every SDMX-CSV has.
     for delimiter in _DELIMITERS:
         rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -202,6 +232,61 @@ def _lines(body: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
         raise ValueError("the document is not SDMX-CSV: a column stands twice in its header")
     cells = ((rows.line_num, [cell.partition(": ")[0].strip() for cell in row]) for row in rows)
     return header, [(number, row) for number, row in cells if row]
+
+
+def _unzipped(body: bytes) -> bytes:
+    """Return the only file of a zip; any other body as it is."""
+    if not body.startswith(b"PK\x03\x04"):
+        return body
+    try:
+        with open_zip(BytesIO(body)) as archive:
+            members = zip_members(archive)
+            if len(members) != 1:
+                raise ValueError(f"the zip has {len(members)} files; one is expected")
+            with archive.open(members[0]) as member:
+                return read_member(member)
+    except UNREADABLE as error:
+        raise ValueError(f"not a zip that can be read: {type(error).__name__}") from None
+
+
+def _wide(text: str) -> tuple[list[str], list[int], Any] | None:
+    """Return header, columns of periods and lines of a file with a line for each series."""
+    rows = csv.reader(StringIO(text, newline=""), strict=True)
+    written: list[str] = []
+    with suppress(csv.Error):  # a quote that is followed by another delimiter
+        written = next(rows, [])
+    periods = [column for column, name in enumerate(written) if _PERIOD.fullmatch(name)]
+    if not periods or "TIME_PERIOD" in written or "FREQ" not in written:
+        return None
+    return written, periods, rows
+
+
+def _long(
+    parsed: Parsed, document: Document, written: list[str], periods: list[int], rows: Any
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the observations of a wide file, one for each value; the series has the key."""
+    names = _header(written[: periods[0]])
+    flow = _flow_of(document, {})
+    lines: list[tuple[int, list[str]]] = []
+    for cells in rows:
+        series = dict(zip(names, cells, strict=False))
+        key = f"{flow}.{series.get('Series', '').replace(':', '.')}"
+        values = [
+            (column, value)
+            for column in periods
+            if column < len(cells) and (value := cells[column].strip()) not in _UNKNOWN
+        ]
+        early = sum(int(written[column][:4]) < FIRST_YEAR for column, _ in values)
+        if early:
+            reason = f"{key}: {early} observations before {FIRST_YEAR} are not stored"
+            parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason, partial=True)
+        start = [series.get(name, "").strip() for name in names]
+        lines += (
+            (rows.line_num, [key, *start, written[column], value])
+            for column, value in values
+            if int(written[column][:4]) >= FIRST_YEAR
+        )
+    return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], lines
 
 
 def _header(cells: list[str]) -> list[str]:
@@ -220,7 +305,7 @@ def _row(document: Document, line: Line) -> dict[str, Any]:
     if not deleted and line["OBS_VALUE"] in _UNKNOWN:
         raise ValueError("no value given")
     return {
-        **_subject(document, line, _key(line), span),
+        **_subject(document, line, span),
         **_published(document, line, span, frequency, deleted),
         "frequency": frequency,
         "period_start": span[0],

@@ -1,8 +1,46 @@
 """The sources of macroeconomic figures."""
 
-from assets.macro import alfred, fetch, fetch_alfred, h10, sdmx_csv, worldbank
+from functools import partial
+
+from assets.declared_files import variant_of
+from assets.fetching.fetchers import fetch_addresses
+from assets.macro import alfred, fetch, fetch_alfred, h10, published_tables, sdmx_csv, worldbank
+from assets.macro.table_files import ENTRIES, TableEntry
 from assets.source import Descriptions, Parser, Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
+
+_BIS_FILES = (
+    "/static/bulk/WS_LONG_CPI_csv_col.zip",
+    "/static/bulk/WS_CREDIT_GAP_csv_col.zip",
+)
+# Raise it whenever the same document of any table gives other rows or rejections than before.
+TABLE_PARSER_VERSION = 1
+
+
+def table_source(entry: TableEntry) -> Source:
+    """Return the source of series in tables."""
+    return Source(
+        key=entry.key,
+        subject="macro",
+        title=entry.title,
+        license_class=entry.licence.license_class,
+        license_name=entry.licence.name,
+        parser=Parser(
+            TABLE_PARSER_VERSION,
+            partial(published_tables.parse, entry=entry),
+            variant=variant_of(entry),
+        ),
+        tables=(MACRO_SERIES,),
+        base_url=entry.base_url,
+        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
+        requests=entry.addresses,
+        license_url=entry.licence.stated_at,
+        new_within=entry.new_within,
+        # A workbook is a zip.
+        archives=frozenset({"zip"}),
+        other_hosts=entry.hosts,
+    )
+
 
 SOURCES = (
     Source(
@@ -11,7 +49,7 @@ SOURCES = (
         "World Bank, World Development Indicators",
         "cc-by",
         "Creative Commons Attribution 4.0",
-        Parser(2, worldbank.parse),
+        Parser(2, worldbank.parse, worldbank.stream),
         (MACRO_ANNUAL,),
         base_url="https://api.worldbank.org",
         fetch=fetch.worldbank,
@@ -43,6 +81,22 @@ SOURCES = (
             "/service/data/EXR/{series}?format=csvdata&includeHistory=true&updatedAfter={day}",
         ),
         license_url="https://www.ecb.europa.eu/services/using-our-site/disclaimer/html/index.en.html",
+    ),
+    Source(
+        "bis",
+        "macro",
+        "Bank for International Settlements, long consumer prices and credit-to-GDP gaps",
+        "open-attribution",
+        "Free use with attribution",
+        Parser(1, sdmx_csv.parse),
+        (MACRO_SERIES,),
+        base_url="https://data.bis.org",
+        fetch=partial(fetch_addresses, _BIS_FILES),
+        requests=_BIS_FILES,
+        license_url="https://www.bis.org/terms_statistics.htm",
+        new_within=45,
+        archives=frozenset({"zip"}),
+        other_hosts=("stats.bis.org",),
     ),
     Source(
         "alfred",
@@ -84,4 +138,5 @@ SOURCES = (
         # Released every Monday.
         new_within=14,
     ),
+    *map(table_source, ENTRIES),
 )

@@ -7,11 +7,11 @@ the publication, and ``available_at`` stays unknown.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import IO, Any
 
-from assets.macro import worldbank_csv
+from assets.macro import worldbank_bulk, worldbank_csv
 from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
@@ -27,6 +27,8 @@ from assets.parsing.strict import (
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
+# Bytes that show whether a document is a wide file.
+_HEAD = 1 << 16
 # How a URL asks for one page of several, live and in a folder.
 _PAGE_IN_URL = re.compile(r"[?&/]page[=-]([0-9]+)")
 
@@ -47,6 +49,16 @@ def parse(document: Document, body: bytes) -> Parsed:
             else worldbank_csv.parse_long(document, body)
         )
     return _page(document, body)
+
+
+def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Parse a long document: a wide file line by line, anything else as a whole."""
+    start = body.read(_HEAD)
+    text = start.decode("utf-8-sig", "replace")
+    if start.startswith(worldbank_csv.ZIP) or worldbank_csv.is_wide(text):
+        yield from worldbank_bulk.wide_parts(document, start, body)
+    else:
+        yield parse(document, start + body.read())
 
 
 def _page(document: Document, body: bytes) -> Parsed:

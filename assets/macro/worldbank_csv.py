@@ -22,14 +22,12 @@ from typing import Any
 from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, printable_text, read_text
-from assets.parsing.zips import UNREADABLE, zip_members
+from assets.parsing.unpacking import read_member
+from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
 ZIP = b"PK\x03\x04"
-# All indicators of all countries are some 300 MB.
-_MAX_BYTES = 1 << 30
-
 _CODES, _NAMES = ("Indicator Code", "Series Code"), ("Indicator Name", "Series Name")
 _YEAR_COLUMN = re.compile(r"([0-9]{4})(?: \[YR[0-9]{4}\])?")
 _UPDATED = re.compile(r"Last Updated:\s*([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
@@ -154,15 +152,15 @@ def parse_wide(document: Document, body: bytes) -> Parsed:
     try:
         text = read_text(_unpacked(body))
         lines = _lines(text)
-        above, header, lines = _split(lines)
-        updated = _updated(above, lines).isoformat()
+        above, header, lines = split_at_header(lines)
+        updated = update_day(above, lines).isoformat()
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
     for number, cells in lines:
         # Lines of one cell are the notes below the data.
         if len(cells) > 1:
-            _parse_line(parsed, document, f"line {number}", header, cells, updated)
+            line_rows(parsed, document, f"line {number}", header, cells, updated)
     return parsed
 
 
@@ -171,13 +169,18 @@ def _unpacked(body: bytes) -> bytes:
     if not body.startswith(ZIP):
         return body
     try:
-        with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            data = [info for info in zip_members(archive) if "Metadata" not in info.filename]
-            if len(data) != 1 or data[0].file_size > _MAX_BYTES:
-                raise ValueError("the zip does not hold one file of values")
-            return archive.read(data[0])
+        with open_zip(io.BytesIO(body)) as archive, archive.open(data_member(archive)) as member:
+            return read_member(member)
     except UNREADABLE as error:
         raise ValueError(f"the zip is damaged: {error or type(error).__name__}") from None
+
+
+def data_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """Return the one file of a zip that is not metadata; ValueError if there is none, or more."""
+    data = [info for info in zip_members(archive) if "Metadata" not in info.filename]
+    if len(data) != 1:
+        raise ValueError("the zip does not hold one file of values")
+    return data[0]
 
 
 def _lines(text: str) -> Lines:
@@ -185,14 +188,15 @@ def _lines(text: str) -> Lines:
     return [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(row)]
 
 
-def _split(lines: Lines) -> tuple[Lines, list[str], Lines]:
+def split_at_header(lines: Lines) -> tuple[Lines, list[str], Lines]:
+    """Return the lines above the header of a wide file, the header, and the lines below it."""
     for position, (_, cells) in enumerate(lines):
         if "Country Code" in cells and set(_CODES) & set(cells):
             return lines[:position], cells, lines[position + 1 :]
     raise ValueError("the document is not a wide CSV of the World Bank: it has no such header")
 
 
-def _updated(above: Lines, below: Lines) -> date:
+def update_day(above: Lines, below: Lines) -> date:
     """Return the day of the update: two cells above the header, or a sentence below the lines."""
     for _, cells in above:
         if cells[0] == "Last Updated Date" and len(cells) > 1:
@@ -205,7 +209,7 @@ def _updated(above: Lines, below: Lines) -> date:
     raise ValueError("the document does not say when it was updated")
 
 
-def _parse_line(
+def line_rows(
     parsed: Parsed,
     document: Document,
     location: str,
@@ -213,6 +217,7 @@ def _parse_line(
     cells: list[str],
     updated: str,
 ) -> None:
+    """Add the rows of one line of a wide file, or the reason why it has none."""
     try:
         # A line may stop before the last years; one that is longer than the header is damaged.
         line = dict(zip(header, cells, strict=len(cells) >= len(header)))

@@ -6,10 +6,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-import pycountry
-
 from assets.pages.cards import Card
 from warehouse.mart.snapshot import Snapshot
+from warehouse.site.formats import country_name
 
 # Older years share one column, so that a grid fits a screen.
 _MAX_YEARS = 16
@@ -40,15 +39,6 @@ class SourceFreshness:
     rows: int
     available_at: date | None
     observed_at: datetime | None
-
-
-def country_name(code: str | None) -> str:
-    """Return the name of a country; an unknown code as it is, and "no country" for none."""
-    country = pycountry.countries.get(alpha_2=code) if code else None
-    if country is None:
-        return code or "no country"
-    # ISO writes "Tanzania, United Republic of"; the common name is what readers look for.
-    return str(getattr(country, "common_name", country.name))
 
 
 def coverage_grid(snapshot: Snapshot, card: Card) -> CoverageGrid | None:

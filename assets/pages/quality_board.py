@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from assets.pages.coverage import format_cell
+from quality.floors import MAXIMUMS
 from warehouse.mart.snapshot import Snapshot
+from warehouse.site.formats import country_name
 from warehouse.tables.operations import QualityStatus
 
 # Publications in the strip next to a measurement.
@@ -27,6 +29,17 @@ class BoardRow:
     status: QualityStatus
     checked: int | None
     history: tuple[tuple[str, QualityStatus], ...]
+
+    @property
+    def title(self) -> str:
+        """The metric in plain words."""
+        return self.metric.replace("_", " ").capitalize()
+
+    @property
+    def place(self) -> str:
+        """What was measured: a country, a source or a table."""
+        is_country = len(self.scope) == 2
+        return country_name(self.scope) if is_country else self.scope.replace("_", " ")
 
     @property
     def history_text(self) -> str:
@@ -53,6 +66,35 @@ class QualityBoard:
     versions: tuple[str, ...]
     counts: dict[QualityStatus, list[int]]
     left_out: tuple[LeftOutRow, ...]
+
+    @property
+    def totals(self) -> dict[QualityStatus, int]:
+        """How many measurements of this build have which status, failures first."""
+        counts = Counter(row.status for row in self.measurements)
+        statuses: tuple[QualityStatus, ...] = ("FAIL", "UNMEASURED", "PASS")
+        return {status: counts[status] for status in statuses}
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        """The history as the script of charts draws it."""
+        return {
+            "title": "Measurements passed, failed and not made, per publication",
+            "unit": "measurements",
+            "source": "the audits of each publication",
+            "kind": "line",
+            "x": "data_version",
+            "zero": True,
+            "series": [
+                {
+                    "name": status,
+                    "points": [
+                        [version, str(count)]
+                        for version, count in zip(self.versions, counts, strict=True)
+                    ],
+                }
+                for status, counts in self.counts.items()
+            ],
+        }
 
 
 def read_quality_board(snapshot: Snapshot) -> QualityBoard:
@@ -91,11 +133,13 @@ def _board_rows(rows: Sequence[dict[str, Any]], data_version: str) -> list[Board
         histories.setdefault(key, []).append((row["data_version"], row["status"]))
         if row["data_version"] == data_version:
             current.append((key, row))
+    failures_first = ("FAIL", "UNMEASURED", "PASS")
+    current.sort(key=lambda pair: (pair[0][0], failures_first.index(pair[1]["status"]), pair[0]))
     return [
         BoardRow(
             *key,
             value=_format_amount(row["value"], row["unit"]) or "UNMEASURED",
-            floor=_format_amount(row["floor"], row["unit"]) or "–",
+            floor=_format_floor(row),
             status=row["status"],
             checked=row["n_checked"],
             history=tuple(histories[key][-_MAX_HISTORY:]),
@@ -104,9 +148,16 @@ def _board_rows(rows: Sequence[dict[str, Any]], data_version: str) -> list[Board
     ]
 
 
+def _format_floor(row: dict[str, Any]) -> str:
+    amount = _format_amount(row["floor"], row["unit"])
+    if amount is None:
+        return "–"
+    return f"at {'most' if (row['sku'], row['metric']) in MAXIMUMS else 'least'} {amount}"
+
+
 def _format_amount(value: Decimal | None, unit: str) -> str | None:
     if value is None:
         return None
     if unit == "share":
         return f"{format_cell(round(value * 100, 2))} %"
-    return f"{format_cell(value)} {unit}"
+    return f"{format_cell(value)} {unit.removesuffix('s') if value == 1 else unit}"

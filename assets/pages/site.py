@@ -1,43 +1,37 @@
-"""Write the site of a build: catalogue, datasets, issuers, screen, signals, quality.
+"""Write the site of a build: first page, datasets, signals, quality.
 
 It is plain files with relative links, and nothing in it needs a key. Of licensed datasets it has
-only coverage, column descriptions and a few first rows; pages request their figures from the API.
+only coverage, column descriptions, a few first rows and one restated line; pages of single things
+are rendered by the service.
 """
 
 import re
 import shutil
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assets.pages.cards import CARDS, DATASETS, OPEN, PANELS, Card
-from assets.pages.coverage import (
-    CoverageGrid,
-    SourceFreshness,
-    country_name,
-    coverage_grid,
-    freshness,
-)
+from assets.pages.coverage import CoverageGrid, SourceFreshness, coverage_grid, freshness
 from assets.pages.files import PageFile, files_of
+from assets.pages.first_page import read_change_totals, read_changes, read_counts, read_story
 from assets.pages.quality_board import read_quality_board
 from assets.pages.snippets import API, KEY, MCP, OWN_KEY, read_examples, write_snippets
 from warehouse.exports.published import Manifest, PublishedExports
 from warehouse.mart.served_rows import NAMED_ENTITIES
 from warehouse.mart.snapshot import Snapshot
-from warehouse.methodology.metrics import FORMULAS
+from warehouse.site.change_totals import TOTALS_FILE
+from warehouse.site.environment import STATIC, TEMPLATES, page_environment
+from warehouse.site.formats import country_name
 from warehouse.tiers import TIERS
 
-_HERE = Path(__file__).parent
-_STATIC = _HERE / "static"
-_TEMPLATES = _HERE / "templates"
+_TEMPLATES = Path(__file__).parent / "templates"
 # What pages are made of beside the code of this package.
-PAGE_FILES = (_STATIC, _TEMPLATES)
+PAGE_FILES = (STATIC, TEMPLATES, _TEMPLATES)
 # Replaced by the script of a page, which knows its own address and the sandbox key.
 _PLACEHOLDERS = re.compile("|".join(re.escape(name) for name in (API, MCP, KEY, OWN_KEY)))
 
@@ -106,25 +100,17 @@ class PageWriter:
 
     def __init__(self, folder: Path, api: str, **common: Any) -> None:
         self._folder, self._common = folder, common
-        self._templates = Environment(
-            # StrictUndefined: a misspelt variable must fail the build and not leave a gap in a
-            # page.
-            loader=FileSystemLoader(_TEMPLATES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._templates = page_environment(_TEMPLATES)
         self._defaults = {API: api, MCP: api, KEY: "SANDBOX_KEY", OWN_KEY: "YOUR_KEY"}
-        self._templates.filters.update(
-            code=self._mark_placeholders, day=_format_day, number=_format_number
-        )
+        self._templates.filters["code"] = self._mark_placeholders
 
     def write(self, path: str, template: str, **variables: Any) -> None:
         """Write the page at a path such as ``datasets/af-fund``; that of the root is empty."""
+        # Links are relative, so that they work wherever the folder is put.
+        root = "../" * (path.count("/") + 1) if path else "./"
         page = self._templates.get_template(template).render(
-            # Links are relative, so that they work wherever the folder is put.
-            root="../" * (path.count("/") + 1) if path else "./",
+            root=root,
+            static=f"{root}static/",
             path=path,
             **self._common,
             **variables,
@@ -143,14 +129,6 @@ class PageWriter:
         return f'<span class="fill {name}">{escape(self._defaults[placeholder[0]])}</span>'
 
 
-def _format_day(value: date | datetime | None) -> str:
-    return "–" if value is None else value.strftime("%Y-%m-%d")
-
-
-def _format_number(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
-
-
 def write_site(
     snapshot: Snapshot,
     manifest: Manifest,
@@ -162,9 +140,17 @@ def write_site(
     """Write the site of a build into a folder, replacing it; ``api`` is the service's address."""
     # From nothing: pages of issuers or panels that the build no longer has must not stay.
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(_STATIC, folder / "static")
+    shutil.copytree(STATIC, folder / "static")
     (folder / "data").mkdir()
-    pages = PageWriter(folder, api, manifest=manifest, notice=notice, sample=TIERS["sample"])
+    pages = PageWriter(
+        folder,
+        api,
+        manifest=manifest,
+        data_version=manifest.data_version,
+        published_on=manifest.generated_at,
+        notice=notice,
+        sample=TIERS["sample"],
+    )
     entries = {
         card.path: CatalogueEntry(
             card,
@@ -178,15 +164,26 @@ def write_site(
     panel_countries = _write_panel_data(snapshot, folder / "data" / "signals")
     datasets = [entries[card.path] for card in DATASETS]
     panels = [entries[card.path] for card in PANELS]
-    pages.write("", "catalogue.html", datasets=datasets, panels=panels)
+    titles = {Path(card.path).name.upper(): card.title for card in CARDS}
+    pages.write(
+        "",
+        "first.html",
+        titles=titles,
+        counts=read_counts(snapshot),
+        story=read_story(snapshot),
+        changes=read_changes(snapshot),
+        examples=examples,
+    )
+    pages.write("datasets", "catalogue.html", datasets=datasets, panels=panels)
     for path, entry in entries.items():
         snippets = write_snippets(entry.card, entry.files, examples)
         template = "dataset.html" if entry.card.panel is None else "panel.html"
         countries = panel_countries.get(entry.card.file_keys[0], {})
         pages.write(path, template, entry=entry, snippets=snippets, countries=countries)
     pages.write("signals", "signals.html", panels=panels)
-    _write_issuer_pages(snapshot, pages, folder, examples)
-    _write_quality_page(snapshot, pages, folder)
+    _write_issuers(snapshot, folder)
+    _write_json(folder.joinpath(*TOTALS_FILE), read_change_totals(snapshot))
+    pages.write("quality", "quality.html", board=read_quality_board(snapshot), titles=titles)
     # For any other web host: the service itself answers with its own addresses and sandbox key.
     _write_json(folder / "config.json", {"api": api, "mcp": api, "sandbox_key": ""})
 
@@ -208,32 +205,10 @@ def _write_panel_data(snapshot: Snapshot, folder: Path) -> dict[str, dict[str, s
     return countries
 
 
-def _write_issuer_pages(
-    snapshot: Snapshot, pages: PageWriter, folder: Path, examples: dict[str, str]
-) -> None:
+def _write_issuers(snapshot: Snapshot, folder: Path) -> None:
+    """Write the names of all issuers, from which the service makes its list."""
     issuers = snapshot.read(_ISSUERS).to_pylist()
     _write_json(folder / "data" / "issuers.json", [list(row.values()) for row in issuers])
-    codes = {row["country"] for row in issuers if row["country"]}
-    countries = sorted(((code, country_name(code)) for code in codes), key=lambda pair: pair[1])
-    items = snapshot.read("SELECT DISTINCT line_item FROM fundamentals ORDER BY ALL")
-    (first,) = snapshot.read("SELECT min(available_at) AS day FROM fundamentals")["day"].to_pylist()
-    pages.write("issuers", "issuers.html", count=len(issuers))
-    pages.write(
-        "issuers/view",
-        "issuer.html",
-        items=items["line_item"].to_pylist(),
-        first=first,
-        example=examples,
-    )
-    pages.write("screen", "screen.html", formulas=FORMULAS, countries=countries)
-
-
-def _write_quality_page(snapshot: Snapshot, pages: PageWriter, folder: Path) -> None:
-    board = read_quality_board(snapshot)
-    pages.write("quality", "quality.html", board=board)
-    _write_json(
-        folder / "data" / "quality.json", {"versions": board.versions, "counts": board.counts}
-    )
 
 
 def _write_json(path: Path, value: object) -> None:

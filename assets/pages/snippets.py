@@ -78,10 +78,41 @@ def _open_file(url: str, file: PageFile, as_of: str) -> Iterator[CodeSnippet]:
     yield CodeSnippet("DuckDB", "sql", "the file", f"SELECT * FROM '{url}' LIMIT 10;")
     if (statement := _as_of_statement(file, url, as_of)) is not None:
         yield CodeSnippet("DuckDB, as of a day", "sql", f"what was known on {as_of}", statement)
-    for tool, alias in (("pandas", "pd"), ("polars", "pl")):
-        code = f'import {tool} as {alias}\n\nrows = {alias}.read_parquet("{url}")\nprint(rows)'
+    decimals = [column.name for column in file.artifact.columns if "decimal" in column.type]
+    dates = [column.name for column in file.artifact.columns if "date" in column.type]
+    for tool, code in (
+        ("pandas", _pandas_file(url, decimals, dates)),
+        ("polars", _polars_file(url, decimals)),
+    ):
         yield CodeSnippet(tool, "python", "the file", code)
     yield CodeSnippet("curl, the file", "sh", "the file", f"curl -fsSO '{url}'")
+
+
+def _pandas_file(url: str, decimals: list[str], dates: list[str]) -> str:
+    """Return a program that reads a file, with a line for floats and one for dates."""
+    lines = ["import pandas as pd", "", f'rows = pd.read_parquet("{url}")']
+    if decimals:
+        lines += [
+            "# decimals are exact; floats are faster",
+            f"rows = rows.astype(dict.fromkeys({json.dumps(decimals)}, float))",
+        ]
+    if dates:
+        lines += [
+            "# as datetimes, days compare with strings",
+            f"days = {json.dumps(dates)}",
+            "rows[days] = rows[days].apply(pd.to_datetime)",
+        ]
+    return "\n".join((*lines, "print(rows)"))
+
+
+def _polars_file(url: str, decimals: list[str]) -> str:
+    lines = ["import polars as pl", "", f'rows = pl.read_parquet("{url}")']
+    if decimals:
+        lines += [
+            "# decimals are exact; floats are faster",
+            f"rows = rows.with_columns(pl.col({json.dumps(decimals)}).cast(pl.Float64))",
+        ]
+    return "\n".join((*lines, "print(rows)"))
 
 
 def _as_of_statement(file: PageFile, url: str, as_of: str) -> str | None:
@@ -113,6 +144,7 @@ def _secret(key: str) -> str:
 def _python(url: str, rows: str, program: str) -> str:
     """Return a program that reads a response; decimals stay exact, as Decimal."""
     body = (
+        "# numbers are exact decimals; for floats leave out parse_float\n"
         f'request = Request("{url}", headers={{"{_HEADER}": "{KEY}"}})\n'
         "with urlopen(request) as response:\n"
         f'    rows = json.load(response, parse_float=Decimal)["{rows}"]'

@@ -5,6 +5,13 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import IO
 
+# Characters of a line: a longer one is no line of a table, and would have to fit into memory.
+_LONGEST = 1 << 20
+
+
+class LineTooLong(ValueError):
+    """A line that is too long to be one of a table; the message is the reason."""
+
 
 def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, list[str] | str]]:
     """Yield the location and cells of every line that is not blank; a reason if it is unreadable.
@@ -14,7 +21,7 @@ def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, lis
     """
     # utf-8-sig drops the byte order mark that Excel writes.
     text = io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline="")
-    for location, line in located_cells(text, strict=strict):
+    for location, line in located_cells(bounded_lines(text), strict=strict):
         if isinstance(line, str) or any(cell.strip() for cell in line):
             yield location, line
 
@@ -31,8 +38,19 @@ def located_cells(
             return
         except csv.Error as error:
             yield f"line {reader.line_num}", f"not CSV: {error}"
+        except LineTooLong as error:
+            yield f"line {reader.line_num + 1}", f"not CSV from here on: {error}"
+            return
         else:
             yield f"line {reader.line_num}", cells
+
+
+def bounded_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """Yield the lines of a text; raise LineTooLong at one that is too long."""
+    while line := text.readline(_LONGEST + 1):
+        if len(line) > _LONGEST:
+            raise LineTooLong(f"a line of more than {_LONGEST:,} characters")
+        yield line
 
 
 def has_undecoded_bytes(value: str) -> bool:

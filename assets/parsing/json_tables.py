@@ -4,6 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 _DEEPEST = 20
+# Objects that have hardly a member in common are no rows of a table.
+_MOST_CELLS = 10_000_000
+# An object with more members has no columns beside its rows.
+_MOST_MEMBERS = 1_000
+_LONGEST_NAME = 200
 
 
 def tables(root: Any) -> Iterator[tuple[str, list[list[str]]]]:
@@ -28,7 +33,7 @@ def _tables(location: str, value: Any, depth: int) -> Iterator[tuple[str, list[l
         return
     for name, member in inner:
         if isinstance(member, list | dict):
-            part = str(name).replace("~", "~0").replace("/", "~1")
+            part = str(name)[:_LONGEST_NAME].replace("~", "~0").replace("/", "~1")
             yield from _tables(
                 f"{location}/{part}".replace("{", "(").replace("}", ")"), member, depth + 1
             )
@@ -38,6 +43,8 @@ def _list(location: str, items: list[Any]) -> Iterator[tuple[str, list[list[str]
     objects = [item for item in items if isinstance(item, dict)]
     if objects:
         header = list(dict.fromkeys(name for item in objects for name in item))
+        if len(header) * len(objects) > _MOST_CELLS:
+            return
         rows = [[_cell(item.get(name)) for name in header] for item in objects]
         # The header is row 0: the row of object 0 is at 1, as a line below its header is.
         yield f"{location}, row {{}}", [header, *rows]
@@ -50,6 +57,8 @@ def _columns_beside_rows(
     location: str, members: dict[str, Any]
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield ``{"fields": [...], "data": [[...], ...]}`` as a table."""
+    if len(members) > _MOST_MEMBERS:
+        return
     for header in members.values():
         if not isinstance(header, list) or not header or not _all_text(header):
             continue

@@ -6,9 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from assets.parsing.limits import count_rejected
 from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
+from warehouse.visible_text import with_visible_text
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Parsed:
 
         ``partial``: the record was read, and only what the reason names is left out.
         """
+        count_rejected()
         ref = source_ref(document, location)
         rejected = RejectedRow(document.sha256, ref, reason, partial=partial)
         self.rejected.setdefault(table.name, []).append(rejected)
@@ -67,14 +70,16 @@ def extend_parsed(parsed: Parsed, part: Parsed) -> None:
 def to_table(table: RecordTable, parts: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:
     """Return all rows for a table as one Arrow table, and all rejections.
 
-    Rows that do not fit the column types join the rejections.
+    Rows that do not fit the column types join the rejections. Characters that nobody sees are
+    removed from texts.
     """
     parts = list(parts)
     rows = [row for part in parts for row in part.rows.get(table.name, ())]
     fitting, misfits = to_arrow(table, rows)
     typed = [batch for part in parts for batch in part.typed.get(table.name, ())]
     rejected = [record for part in parts for record in part.rejected.get(table.name, ())]
-    return pa.concat_tables([*typed, fitting]), [*rejected, *misfits]
+    texts = with_visible_text(table, pa.concat_tables([*typed, fitting]))
+    return texts, [*rejected, *misfits]
 
 
 def source_ref(document: Document, location: str) -> str:

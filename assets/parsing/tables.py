@@ -15,6 +15,8 @@ import msgspec
 
 from assets.parsing import html_tables, json_tables, xml_tables
 from assets.parsing.csv_lines import located_cells
+from assets.parsing.limits import count_unpacked
+from assets.parsing.unpacking import read_member
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 
 # A row by the folded names of its columns; a text instead is the reason why there is none.
@@ -169,23 +171,34 @@ def _is_workbook(body: bytes) -> bool:
 
 
 def _workbook_rows(body: bytes, wanted: Wanted) -> LocatedRows:
+    for name, lines in sheets(body):
+        if isinstance(lines, str):
+            yield "", lines
+            return
+        located = ((f"{name}, row {number}", cells) for number, cells in enumerate(lines, 1))
+        yield from _table(located, wanted, ragged=True)
+
+
+def sheets(body: bytes) -> Iterator[tuple[str, list[list[str]] | str]]:
+    """Yield name and lines of the sheets of a workbook, all lines of a sheet equally long.
+
+    A text instead of the lines is the reason why there are none.
+    """
     # Imported here: few lists are workbooks, and every command imports the parsers.
     from python_calamine import CalamineError, CalamineWorkbook
 
     try:
         if body.startswith(_ZIP):
             with zipfile.ZipFile(io.BytesIO(body)) as archive:
-                if sum(info.file_size for info in archive.infolist()) > _MOST_BYTES:
-                    yield "", "the workbook unpacks to more than any list"
-                    return
+                size = sum(info.file_size for info in archive.infolist())
+            if size > _MOST_BYTES:
+                yield "", "the workbook unpacks to more than any list"
+                return
+            count_unpacked(size)
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(body))
         for name in workbook.sheet_names:
             sheet = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
-            lines = (
-                (f"{name}, row {number}", [_cell(value) for value in cells])
-                for number, cells in enumerate(sheet, 1)
-            )
-            yield from _table(lines, wanted, ragged=True)
+            yield name, [[_cell(value) for value in cells] for cells in sheet]
     except (CalamineError, *UNREADABLE, ValueError) as error:
         yield "", f"not a workbook that can be read: {str(error).splitlines()[0]:.120}"
 
@@ -208,7 +221,9 @@ def _zip_rows(body: bytes, wanted: Wanted, depth: int) -> LocatedRows:
                 yield "", "the zip unpacks to more than any list"
                 return
             for info in members:
-                for location, row in _rows(archive.read(info), wanted, depth + 1):
+                with archive.open(info) as member:
+                    content = read_member(member)
+                for location, row in _rows(content, wanted, depth + 1):
                     yield f"{info.filename}#{location}" if location else info.filename, row
     except UNREADABLE as error:
         yield "", f"not a zip that can be read: {type(error).__name__}"

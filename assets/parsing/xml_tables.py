@@ -5,6 +5,8 @@ from xml.parsers import expat
 
 _DEEPEST = 50
 _LONGEST_TEXT = 1 << 20
+# Elements that have hardly a child in common are no rows of a table.
+_MOST_CELLS = 10_000_000
 
 
 def tables(body: bytes) -> Iterator[tuple[str, list[list[str]]]]:
@@ -17,6 +19,8 @@ def tables(body: bytes) -> Iterator[tuple[str, list[list[str]]]]:
     reader.read(body)
     for path, records in reader.records.items():
         header = list(dict.fromkeys(name for record in records for name in record))
+        if len(header) * len(records) > _MOST_CELLS:
+            continue
         rows = [[record.get(name, "") for name in header] for record in records]
         yield f"{path.replace('{', '(').replace('}', ')')}, row {{}}", [header, *rows]
 

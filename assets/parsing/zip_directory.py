@@ -26,6 +26,7 @@ _ZIP64_EXTRA = 1
 _ENCRYPTED, _UTF_8 = 1 << 0, 1 << 11
 _STORED, _DEFLATED = 0, 8
 _CHUNK = 1 << 20
+_SIGNATURE = b"PK\x01\x02"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,20 @@ class ZipEntry:
     packed_size: int
     size: int
     offset: int
+
+
+def member_count(body: IO[bytes]) -> int:
+    """Return the number of members, or some more, whatever number is stated; 0 if unreadable."""
+    try:
+        _, size, offset = _directory(body)
+    except BadZipFile:
+        return 0
+    count = 0
+    for start in range(offset, offset + size, _CHUNK):
+        body.seek(start)
+        count += body.read(min(_CHUNK, offset + size - start)).count(_SIGNATURE)
+    body.seek(0)
+    return count
 
 
 def zip_entries(body: IO[bytes]) -> Iterator[ZipEntry]:
@@ -127,7 +142,7 @@ def _directory(body: IO[bytes]) -> tuple[int, int, int]:
 
 def _entry(buffered: bytes, at: int) -> tuple[ZipEntry, int]:
     """Return the entry at a position of a buffer, and the position of the next."""
-    if len(buffered) - at < _ENTRY.size or not buffered.startswith(b"PK\x01\x02", at):
+    if len(buffered) - at < _ENTRY.size or not buffered.startswith(_SIGNATURE, at):
         raise BadZipFile("its directory is damaged")
     fields = _ENTRY.unpack_from(buffered, at)
     _, _, _, flags, method, _, _, checksum, packed_size, size, *rest = fields

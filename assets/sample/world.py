@@ -13,10 +13,11 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from assets.ingest.recorded_files import start_of_reading
 from assets.sample import (
     listings,
     macro_alfred,
@@ -88,6 +89,12 @@ class SampleWorld:
             f"day {self.day}, scale {self.scale}, seed {self.seed}, size {self.size}, "
             f"generator {self.generator}"
         )
+
+
+def last_day_read(now: datetime) -> date:
+    """Return the last day whose documents had been read by ``now``: none is of the future."""
+    today = now.astimezone(UTC).date()
+    return today if start_of_reading(today) <= now else today - timedelta(days=1)
 
 
 def write_world(folder: Path, world: SampleWorld) -> dict[str, int]:

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import IO
 
+from assets.parsing.limits import count_unpacked
+
 CHUNK = 1 << 20
+# Bytes given to a decompressor at once: after each member of a gzip it copies what is left.
+_PACKED = 1 << 14
 
 
 class Chunks:
@@ -56,8 +60,21 @@ def chunks(body: IO[bytes], first: bytes = b"") -> Iterator[bytes]:
     """
     raw = iter(lambda: body.read(CHUNK), b"")
     first = first or next(raw, b"")
-    body_chunks = _decompress(first, raw) if first.startswith(b"\x1f\x8b") else _chain(first, raw)
-    return _as_utf8(body_chunks)
+    all_raw = _chain(first, raw)
+    body_chunks = _decompress(_slices(all_raw)) if first.startswith(b"\x1f\x8b") else all_raw
+    return _as_utf8(_counted(body_chunks))
+
+
+def _counted(body_chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in body_chunks:
+        count_unpacked(len(chunk))
+        yield chunk
+
+
+def _slices(raw: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in raw:
+        for start in range(0, len(chunk), _PACKED):
+            yield chunk[start : start + _PACKED]
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -66,11 +83,11 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _decompress(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _decompress(rest: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members in turn; no output exceeds a chunk, even of a bomb."""
     # 31: a gzip header, the largest window.
     decompressor = zlib.decompressobj(31)
-    compressed = first
+    compressed = next(rest, b"")
     while True:
         try:
             chunk = decompressor.decompress(compressed, CHUNK)

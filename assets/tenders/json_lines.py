@@ -4,23 +4,18 @@ Usually a line is a value. Where it is not, the lines up to the next one that co
 are read together. A value that is too long is rejected, so that memory stays flat.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from assets.tenders.json_values import (
-    DECODE_ERRORS,
-    JsonValue,
-    Unreadable,
-    decode_text,
-    read_concatenated,
-)
+import msgspec
+
+from assets.tenders.json_values import JsonValue, Unreadable, decode_text, read_concatenated
 from assets.tenders.ocds import decode_release
 from assets.tenders.releases import decode_release_or_value
 
 # A longer value is refused: it is not a release, or it is a bomb.
-LONGEST = 64 << 20
+LONGEST = 16 << 20
 
 # How a line that could begin a value begins, after the end of the line before it.
 _BEGINNINGS = (b"\n{", b"\n[")
@@ -35,9 +30,13 @@ def first_value_is_complete(start: bytes) -> bool:
     if line.startswith(b"{") and line.endswith(b"}"):
         return True
     try:
-        json.JSONDecoder().raw_decode(start.decode("utf-8", "replace").lstrip())
-    except DECODE_ERRORS:
+        # Raw: nothing is built of what is read.
+        msgspec.json.decode(start, type=msgspec.Raw)
+    except RecursionError:
         return False
+    except msgspec.DecodeError as error:
+        # Something follows a complete value.
+        return "trailing characters" in str(error)
     return True
 
 
@@ -58,7 +57,7 @@ def cut_lines(
     Where there is none for too long, the rest is read here, value by value.
     """
     # Bytes that can be added to: a body of gigabytes comes in chunks of one megabyte.
-    rest, first_line, utf8 = bytearray(), 1, False
+    rest, first_line, utf8, searched = bytearray(), 1, False, 0
     pending = iter(chunks)
     while True:
         try:
@@ -71,12 +70,15 @@ def cut_lines(
         if chunk is None:
             break
         rest += chunk
-        while len(rest) > size and (at := _boundary(rest, size)):
+        while len(rest) > size and (at := _boundary(rest, size, searched)):
             content = bytes(rest[:at])
             del rest[:at]
+            searched = 0
             yield Lines(content, first_line, utf8)
             first_line += content.count(b"\n")
             utf8 = utf8 or _proves_utf8(content)
+        # Up to here nothing begins a value; the last byte may be the first of a mark.
+        searched = len(rest) - 1 if len(rest) > size else 0
         if len(rest) > max(size, longest):
             yield from values(chain([bytes(rest)], pending), longest, first_line, utf8)
             return
@@ -84,11 +86,15 @@ def cut_lines(
         yield Lines(bytes(rest), first_line, utf8)
 
 
-def _boundary(lines: bytearray, size: int) -> int:
-    """Return where the last line within ``size`` that could begin a value begins, or the next."""
-    if before := max(lines.rfind(mark, 0, size + 2) for mark in _BEGINNINGS) + 1:
+def _boundary(lines: bytearray, size: int, searched: int) -> int:
+    """Return where the last line within ``size`` that could begin a value begins, or the next.
+
+    Before ``searched`` there is none.
+    """
+    if not searched and (before := max(lines.rfind(mark, 0, size + 2) for mark in _BEGINNINGS) + 1):
         return before
-    return min((at + 1 for mark in _BEGINNINGS if (at := lines.find(mark, size)) >= 0), default=0)
+    start = max(size, searched)
+    return min((at + 1 for mark in _BEGINNINGS if (at := lines.find(mark, start)) >= 0), default=0)
 
 
 def _proves_utf8(content: bytes) -> bool:
@@ -184,13 +190,15 @@ class _ValueReader:
 
 def _lines(chunks: Iterable[bytes], longest: int, first_line: int = 1) -> Iterator[Line]:
     """Yield numbered lines; None instead of one that is too long, which is not kept in memory."""
-    number, rest, too_long = first_line, b"", False
+    # The parts of the last line are joined once: it can be as long as many chunks.
+    number, rest, length, too_long = first_line, list[bytes](), 0, False
     for chunk in chunks:
         first, *following = chunk.split(b"\n")
-        too_long = too_long or len(rest) + len(first) > longest
-        rest = b"" if too_long else rest + first
+        length += len(first)
+        too_long = too_long or length > longest
+        rest = [] if too_long else [*rest, first]
         for line in following:
-            yield number, None if too_long else rest
-            number, rest, too_long = number + 1, line, False
-    if rest or too_long:
-        yield number, None if too_long else rest
+            yield number, None if too_long else b"".join(rest)
+            number, rest, length, too_long = number + 1, [line], len(line), False
+    if length or too_long:
+        yield number, None if too_long else b"".join(rest)

@@ -3,8 +3,6 @@
 Numbers are read exactly. Bytes that are not JSON are reported with their location, never replaced.
 """
 
-import gzip
-import io
 import json
 import re
 import zlib
@@ -15,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-# A gzip that decompresses to more is refused: it is a bomb, not a page of a portal.
-LARGEST = 1 << 30
+from assets.parsing.unpacking import gunzip
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
@@ -26,6 +23,14 @@ _ENDS = json.JSONDecoder(parse_float=Decimal)
 # After a value that cannot be read: the next line that could begin one.
 _RESTART = re.compile(r"\n(?=[\[{])")
 _SPACE = re.compile(r"\s*")
+_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
+# Characters that may be read in vain, at least and for each character of a text: a value without an
+# end is read up to the end of the text, and so is the next one.
+_IN_VAIN, _IN_VAIN_EACH = 1 << 20, 4
+# Characters in which a value is looked for first, and of the longest token but a string or number.
+_WINDOW, _LONGEST_TOKEN = 1 << 14, 16
+# What failing at values that are nested too deeply costs, as characters.
+_NESTED_COST = 20_000
 DECODE_ERRORS = (ValueError, ArithmeticError, RecursionError)
 
 
@@ -62,7 +67,7 @@ def decode_json(text: str) -> Any:
 def json_values(body: bytes, decode: Decode = decode_json) -> Iterator[JsonValue | Unreadable]:
     """Yield the values of a body: one value, JSON Lines or concatenated, gzipped or not."""
     try:
-        text = decode_text(_decompressed(body))
+        text = decode_text(gunzip(body) if body.startswith(b"\x1f\x8b") else body)
     except (OSError, EOFError, zlib.error, ValueError) as error:
         yield Unreadable("", f"the body cannot be opened: {error}")
         return
@@ -73,16 +78,6 @@ def json_values(body: bytes, decode: Decode = decode_json) -> Iterator[JsonValue
         yield JsonValue("", decode(text), line=1 + text.count("\n", 0, _space(text, 0)))
     except DECODE_ERRORS:
         yield from read_concatenated(text, decode)
-
-
-def _decompressed(body: bytes) -> bytes:
-    if not body.startswith(b"\x1f\x8b"):
-        return body
-    with gzip.GzipFile(fileobj=io.BytesIO(body)) as compressed:
-        content = compressed.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"it opens to more than {LARGEST} bytes")
-    return content
 
 
 def decode_text(body: bytes) -> str:
@@ -99,7 +94,7 @@ def decode_text(body: bytes) -> str:
     except UnicodeDecodeError:
         marked = body.decode("utf-8", "surrogateescape")
         latin = body.decode("latin-1")
-        mixed = any("\x7f" < char < "\ud800" or char > "\udfff" for char in marked)
+        mixed = _BEYOND_ASCII.search(marked)
         return marked if mixed or re.search("[\x80-\x9f]", latin) else latin
 
 
@@ -108,10 +103,22 @@ def read_concatenated(
 ) -> Iterator[JsonValue | Unreadable]:
     """Yield concatenated values, located by the line on which each begins."""
     start, line, counted = _space(text, 0), first_line, 0
+    left, line_end = max(_IN_VAIN, _IN_VAIN_EACH * len(text)), -1
     while start < len(text):
         line += text.count("\n", counted, start)
         counted = start
-        value, end = _value(text, start, decode)
+        if left < 0:
+            yield Unreadable(
+                f"line {line}", "not JSON from here on: too many values without an end"
+            )
+            return
+        # A line is tried as one value once: what follows a value on it is read value by value.
+        begins_line = start > line_end
+        if begins_line:
+            line_end = text.find("\n", start)
+            line_end = len(text) if line_end < 0 else line_end
+        value, end, in_vain = _value(text, start, line_end if begins_line else None, decode)
+        left -= in_vain
         if isinstance(value, Unreadable):
             whole = first_line == 1 and start == _space(text, 0) and end == len(text)
             yield Unreadable("" if whole else f"line {line}", value.reason)
@@ -120,25 +127,54 @@ def read_concatenated(
         start = _space(text, end)
 
 
-def _value(text: str, start: int, decode: Decode) -> tuple[JsonValue | Unreadable, int]:
+def _value(
+    text: str, start: int, line_end: int | None, decode: Decode
+) -> tuple[JsonValue | Unreadable, int, int]:
     """Decode the value at ``start``: the line if it is one, else as far as the value goes.
 
-    On failure, resume at the next line that could begin a value.
+    Return it, where to go on, and how many characters were read in vain. On failure, resume at
+    the next line that could begin a value.
     """
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
+    if line_end is not None:
+        try:
+            return JsonValue("", decode(text[start:line_end])), line_end, 0
+        except DECODE_ERRORS:
+            pass
     try:
-        return JsonValue("", decode(text[start:end])), end
-    except DECODE_ERRORS:
-        pass
-    try:
-        value, end = _ENDS.raw_decode(text, start)
-        return JsonValue("", value, damaged=True), end
+        value, end = _decode_at(text, start)
+        return JsonValue("", value, damaged=True), end, 0
     except DECODE_ERRORS as error:
+        failed_at = error.pos if isinstance(error, json.JSONDecodeError) else start + _NESTED_COST
         restart = _RESTART.search(text, start + 1)
-        return Unreadable("", f"not JSON: {_reason(error)}"), restart.end() if restart else len(
-            text
+        resume = restart.end() if restart else len(text)
+        return (
+            Unreadable("", f"not JSON: {_reason(error)}"),
+            resume,
+            max(0, min(failed_at, len(text)) - resume) if restart else 0,
         )
+
+
+def _decode_at(text: str, start: int) -> tuple[Any, int]:
+    """Decode the value at ``start``; return it and where it ends.
+
+    An error counts the lines before it, so no more than needed of the text is given: each error
+    would cost the whole text.
+    """
+    size = _WINDOW
+    while True:
+        window, is_all = text[start : start + size], start + size >= len(text)
+        try:
+            value, end = _ENDS.raw_decode(window)
+        except json.JSONDecodeError as error:
+            cut_off = error.pos > len(window) - _LONGEST_TOKEN or "Unterminated" in error.msg
+            if is_all or not cut_off:
+                error.pos += start
+                raise
+        else:
+            # A number may go on where the window ends.
+            if is_all or end < len(window):
+                return value, start + end
+        size *= 8
 
 
 def _reason(error: Exception) -> str:

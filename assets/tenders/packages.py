@@ -11,15 +11,13 @@ from typing import IO, Any
 import ijson
 from ijson.common import JSONError, ObjectBuilder
 
+from assets.parsing.records import BoundedRecords, Readable, RecordTooLong
 from assets.tenders.json_lines import LONGEST
 from assets.tenders.json_values import JsonValue, Unreadable
 from assets.tenders.releases import WRAPPERS
 
 LocatedMember = tuple[JsonValue, str | None]
 Event = tuple[str, Any]
-
-# Most bytes to spool to disk: no portal publishes as much in one value.
-LARGEST = 64 << 30
 
 _ARRAYS = ("releases", "records")
 _OPEN, _CLOSE = ("start_map", "start_array"), ("end_map", "end_array")
@@ -28,32 +26,27 @@ _OPEN, _CLOSE = ("start_map", "start_array"), ("end_map", "end_array")
 def members(chunks: Iterable[bytes]) -> Iterator[LocatedMember | Unreadable]:
     """Yield each release or record with its location and the licence of its package."""
     with tempfile.TemporaryFile() as spooled:
-        for chunk in chunks:
-            if spooled.tell() > LARGEST:
-                yield Unreadable("", f"it opens to more than {LARGEST} bytes")
-                return
-            spooled.write(chunk)
-        spooled.seek(0)
-        first_pass = _PackageWalk(spooled, {}, build=False)
+        # Spooled while it is read: of what breaks off nothing more is unpacked.
+        first_pass = _PackageWalk(_Spooling(chunks, spooled), {}, build=False)
         for _ in first_pass.members():
             pass
         spooled.seek(0)
         yield from _PackageWalk(spooled, first_pass.licences, build=True).members()
 
 
-class _BoundedFile:
-    """A file that raises when a single release is longer than ``LONGEST``."""
+class _Spooling:
+    """Chunks as a file that is written to another one as it is read."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.bytes_since_release = 0
+    def __init__(self, chunks: Iterable[bytes], spooled: IO[bytes]) -> None:
+        self._chunks, self._spooled = iter(chunks), spooled
+        self._rest = b""
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """Read at most ``size`` bytes."""
-        content = self._file.read(size)
-        self.bytes_since_release += len(content)
-        if self.bytes_since_release > LONGEST:
-            raise ValueError(f"a release longer than {LONGEST} bytes")
+        if not self._rest:
+            self._rest = next(self._chunks, b"")
+            self._spooled.write(self._rest)
+        content, self._rest = self._rest[:size], self._rest[size:]
         return content
 
 
@@ -63,8 +56,8 @@ class _PackageWalk:
     Without ``build`` members are skipped, not built: only the licences are collected.
     """
 
-    def __init__(self, file: IO[bytes], licences: dict[str, str], *, build: bool) -> None:
-        self._file = _BoundedFile(file)
+    def __init__(self, file: Readable, licences: dict[str, str], *, build: bool) -> None:
+        self._file = BoundedRecords(file, LONGEST)
         # ijson reads numbers as int or Decimal, so amounts keep their digits.
         self._events: Iterator[Event] = ijson.basic_parse(self._file, multiple_values=True)
         self._build = build
@@ -78,13 +71,16 @@ class _PackageWalk:
             for number, (event, _) in enumerate(self._events):
                 location = "" if number == 0 else f"value {number + 1}"
                 yield from self._value(event, location)
+        except RecordTooLong:
+            yield self._broken_off(f"not JSON: a release longer than {LONGEST} bytes")
         except (JSONError, ValueError, ArithmeticError, RecursionError) as error:
-            yield Unreadable(
-                f"after {self._last_location}" if self._last_location else "", _reason(error)
-            )
+            yield self._broken_off(_reason(error))
         else:
             if self._last_location is None:
                 yield Unreadable("", "no OCDS release, record or package")
+
+    def _broken_off(self, reason: str) -> Unreadable:
+        return Unreadable(f"after {self._last_location}" if self._last_location else "", reason)
 
     def _value(self, event: str, location: str) -> Iterator[LocatedMember | Unreadable]:
         if event == "start_map":
@@ -171,7 +167,7 @@ class _PackageWalk:
 
     def _done(self, location: str, builder: ObjectBuilder | None) -> LocatedMember:
         self._last_location = location
-        self._file.bytes_since_release = 0
+        self._file.next_record()
         value = builder.value if builder else None
         # The innermost enclosing package that states a licence wins.
         licences = (self.licences.get(package) for package in reversed(self._enclosing))

@@ -14,6 +14,7 @@ from assets.tenders.portals import Portal, license_of
 from assets.tenders.redact import Redactor
 from assets.tenders.releases import LocatedRelease, releases_in
 from assets.tenders.values import ReleaseRefused, count, fitting, ident, parse_day, text
+from warehouse.public_urls import is_fictional
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.tables import OPEN_CLASSES, LicenseClass
@@ -41,6 +42,8 @@ class ReleaseReader:
         self._document = document
         self._portal = portal
         self._observed_on = document.observed_at.date()
+        # The portal has no page of a release of the sample world.
+        self._release_page = None if is_fictional(document.url) else portal.release_url
         self._party_checker = party_checker(portal, key)
         self._redactor = Redactor(portal, self._observed_on)
         self._columns = ReleaseColumns(
@@ -48,33 +51,29 @@ class ReleaseReader:
         )
         # Many packages state the same licence.
         self._licences = lru_cache(maxsize=256)(self._license)
-        self._rejected: list[tuple[str, str]] = []
-        self._unread: list[tuple[str, str]] = []
+        self._parsed = Parsed()
         self._bodies: list[PublicRelease] = []
         self._texts: list[str] = []
 
     def read(self, item: LocatedRelease | Unreadable) -> None:
         """Add the rows of a release, or the reason why it has none."""
         if isinstance(item, Unreadable):
-            self._rejected.append((item.location, item.reason))
+            self._reject(item.location, item.reason)
             return
         try:
             self._add(item)
         except ReleaseRefused as refusal:
-            self._rejected.append((item.location, str(refusal)))
+            self._reject(item.location, str(refusal))
 
     def parsed(self) -> Parsed:
         """Return what was read since the last call."""
         self._redact_texts()
-        parsed = Parsed()
+        parsed, self._parsed = self._parsed, Parsed()
         self._columns.flush(parsed)
-        for location, reason in self._rejected:
-            parsed.reject(TENDER_RELEASES, self._document, location, reason)
-        for location, reason in self._unread:
-            parsed.reject(TENDER_RELEASES, self._document, location, reason, partial=True)
-        self._rejected.clear()
-        self._unread.clear()
         return parsed
+
+    def _reject(self, location: str, reason: str, *, partial: bool = False) -> None:
+        self._parsed.reject(TENDER_RELEASES, self._document, location, reason, partial=partial)
 
     def _add(self, item: LocatedRelease) -> None:
         release = item.release
@@ -112,8 +111,8 @@ class ReleaseReader:
             "parties_withheld": parties.withheld(),
             "source_url": self._release_url(ocid),
         }
-        unread = [*item.misplaced, *numbers.unread]
-        self._unread += [(item.location, reason) for reason in unread]
+        for reason in (*item.misplaced, *numbers.unread):
+            self._reject(item.location, reason, partial=True)
         self._columns.add(row, parties.roles)
         self._bodies.append(body)
         self._texts.append(texts)
@@ -129,7 +128,7 @@ class ReleaseReader:
         return parse_day(value, self._portal, self._observed_on)
 
     def _release_url(self, ocid: str) -> str | None:
-        template = self._portal.release_url
+        template = self._release_page
         return template.format(ocid=quote(ocid, safe="")) if template else None
 
     def _license(self, licence_text: str | None) -> LicenseClass:

@@ -22,9 +22,9 @@ from assets.tenders.packages import members
 from assets.tenders.releases import ZIP, LocatedRelease, releases_in_json, releases_in_value
 
 # Bytes of JSON in a piece: enough to be worth a commit, few enough to stay small in memory.
-SIZE = 24 << 20
+SIZE = 8 << 20
 # Bytes inspected to decide how to read a body; a shorter one is read as a whole.
-HEAD = 16 << 20
+HEAD = 8 << 20
 # Members of a huge value that are packed together.
 _PACKED = 64
 

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from assets.declared_files import (
     DeclarationError,
+    DeclaredSource,
     DeclaredTable,
     DeclaredText,
     check_address,
@@ -71,10 +72,9 @@ class Quirks(DeclaredTable, frozen=True, kw_only=True):
     complete_addresses: bool = False
 
 
-class PortalEntry(DeclaredTable, frozen=True, kw_only=True):
+class PortalEntry(DeclaredSource, frozen=True, kw_only=True):
     """One portal of a file."""
 
-    key: str = ""
     country: Annotated[str, Meta(pattern="^[A-Z]{2}$")]
     title: DeclaredText
     licence: Licence

@@ -21,6 +21,8 @@ from warehouse.settings import Settings
 
 KEY = "registry"
 URL = "https://data.open-contracting.org"
+# Where its downloads redirect to.
+_FILES_HOST = "fastly.data.open-contracting.org"
 _LIST = "/en/publications.json"
 _PAGE = "/en/publication/{}"
 _JSON_LD = re.compile(
@@ -103,7 +105,7 @@ def licence_in(page: str) -> str | None:
     for block in _JSON_LD.findall(page):
         try:
             described = json.loads(block)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         for item in described if isinstance(described, list) else [described]:
             licence = item.get("license") if isinstance(item, dict) else None
@@ -125,6 +127,7 @@ def portal_entry(publication: Publication, licence: str | None, page: str) -> st
         f"country = {_quoted(code or '')}" + ("" if code else "  # its ISO 3166 code"),
         f"title = {_quoted(publication.title)}",
         f"base_url = {_quoted(URL)}",
+        f"hosts = [{_quoted(_FILES_HOST)}]",
         f"notes = {_quoted(_note(publication))}",
         "",
         "licence.class = "
@@ -159,7 +162,7 @@ def _quoted(text: str) -> str:
 def _recorded(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SankofaError(f"{path}: not JSON ({error}); save {URL}{_LIST} again") from None
 
 

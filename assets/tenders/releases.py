@@ -12,15 +12,11 @@ from typing import IO, Any
 
 import msgspec
 
+from assets.parsing.unpacking import read_member
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
-from assets.tenders.json_values import (
-    LARGEST,
-    JsonValue,
-    Unreadable,
-    decode_json,
-    json_values,
-)
+from assets.tenders.json_values import JsonValue, Unreadable, decode_json, json_values
 from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
+from assets.tenders.versioned import states
 
 # Members under which portals hide a package.
 WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", "results", "data")
@@ -105,11 +101,7 @@ def _inside(
 
 
 def _releases_in_member(member: IO[bytes]) -> Iterator[LocatedRelease | Unreadable]:
-    content = member.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        yield Unreadable("", f"it opens to more than {LARGEST} bytes")
-    else:
-        yield from releases_in_json(content)
+    yield from releases_in_json(read_member(member))
 
 
 def decode_release_or_value(text: str) -> Any:
@@ -179,17 +171,24 @@ def _walk_list(
 def _record(
     record: dict[str, Any], location: str, licence: str | None
 ) -> Iterator[_RawRelease | Unreadable]:
-    """Yield the releases of a record; the compiled release only if there is nothing else."""
+    """Yield the releases of a record, or what its versioned release tells of them.
+
+    The compiled release only if there is nothing else.
+    """
     embedded = record.get("releases")
     embedded = embedded if isinstance(embedded, list) else []
     releases = [
         _embedded(item, f"{location}/releases/{position}", licence)
         for position, item in enumerate(embedded)
     ]
-    compiled = record.get("compiledRelease")
+    versioned, compiled = record.get("versionedRelease"), record.get("compiledRelease")
+    history = list(states(versioned)) if isinstance(versioned, dict) else []
     # The compiled release only repeats the others.
     if any(isinstance(release, _RawRelease) for release in releases):
         yield from releases
+    elif history:
+        for position, state in enumerate(history):
+            yield _RawRelease(f"{location}/versionedRelease#{position}", state, licence)
     elif isinstance(compiled, dict):
         yield _RawRelease(f"{location}/compiledRelease", compiled, licence)
     else:

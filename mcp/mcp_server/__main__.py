@@ -14,7 +14,7 @@ from uvicorn.supervisors import Multiprocess
 
 from mcp_server import http, stdio
 from mcp_server.worker import TimedConnection, configure_logging, worker_app
-from warehouse.contract.problems import UPGRADE_URL, Problem
+from warehouse.contract.problems import PRICING, Problem
 from warehouse.errors import SankofaError
 from warehouse.server_options import add_store_options, available_cores
 from warehouse.settings import Settings, read_settings
@@ -41,6 +41,7 @@ def main() -> None:
         marts=arguments.marts,
         keys=arguments.keys,
         usage=arguments.usage,
+        metrics=arguments.metrics,
         tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),
         upgrade_url=arguments.upgrade_url,
         exports_url=arguments.exports_url,
@@ -58,9 +59,8 @@ def main() -> None:
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
-        sys.exit(
-            f"cannot serve at {arguments.host}:{arguments.port}: {error}; choose another --port"
-        )
+        at = f"{arguments.host}:{arguments.port}"
+        sys.exit(f"cannot serve at {at}: {error.strerror or error}; choose another --port")
 
 
 def _serve_http(options: http.Options, host: str, port: int) -> None:
@@ -127,7 +127,11 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
         help="URL of the bulk files, for links to them; a local one is given with the host under "
         "which the server was reached (default: SANKOFA_EXPORTS_URL)",
     )
-    parser.add_argument("--upgrade-url", default=UPGRADE_URL)
+    parser.add_argument(
+        "--upgrade-url",
+        default=f"{settings.base_url}{PRICING}",
+        help="where to get a higher tier (default: /pricing below SANKOFA_BASE_URL)",
+    )
     return parser
 
 

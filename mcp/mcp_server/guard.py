@@ -15,7 +15,7 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION, PARSE_ERROR, ErrorData, JSONRP
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_server.exchange import Exchange
-from mcp_server.response import Peek, ResponseWriter, write_log
+from mcp_server.response import Peek, ResponseWriter
 from mcp_server.service import SCOPE_KEY, Call, Service
 from warehouse.contract.agent_discovery import (
     CARD_PATH,
@@ -30,7 +30,9 @@ from warehouse.contract.limits import key_from_headers
 from warehouse.contract.problems import Problem, check_data_version, no_oauth
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
+from warehouse.metrics.counts import stop_counting
 from warehouse.reached_urls import valid_host
+from warehouse.server_log import flush_log
 
 MAX_BODY_BYTES = 65_536
 _BODY_SECONDS = 20.0
@@ -149,7 +151,8 @@ class Guard:
         async with self._sessions.run():
             await send({"type": "lifespan.startup.complete"})
             await receive()
-        write_log()
+        stop_counting()
+        flush_log()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _settle(self, call: Call) -> None:

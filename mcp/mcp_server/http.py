@@ -14,9 +14,8 @@ from starlette.types import ASGIApp
 from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
 from mcp_server.guard import MAX_BODY_BYTES, Guard
-from mcp_server.service import EXPORTS_URL, Service
+from mcp_server.service import EXPORTS_URL, UPGRADE_URL, Service
 from warehouse.contract.agent_discovery import MCP_PATH
-from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
@@ -40,6 +39,7 @@ class Options(msgspec.Struct, frozen=True):
     marts: str
     keys: str
     usage: str | None = None
+    metrics: str | None = None
     tiers_file: str | None = None
     upgrade_url: str = UPGRADE_URL
     exports_url: str = EXPORTS_URL

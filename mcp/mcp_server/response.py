@@ -1,19 +1,17 @@
-"""Writes the HTTP response to one request: exact values, our headers, problems, the access log."""
+"""Writes the HTTP response to one request: exact values, our headers, problems."""
 
-import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 from starlette.types import Message, Scope, Send
 
+from mcp_server.access_log import log_request
 from mcp_server.service import REFUSED_CODE, Call, Service
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import rate_limit_headers
 from warehouse.contract.problems import CHALLENGE, Problem, is_solved_by_upgrade
 from warehouse.json_encoding import encode
-from warehouse.keys.store import redact_keys
 
 Settle = Callable[[Call], Awaitable[None]]
 
@@ -78,7 +76,7 @@ class ResponseWriter:
         if status == 405:
             headers["allow"] = "POST"
         if is_solved_by_upgrade(problem):
-            headers["x_upgrade_url"] = self._service.upgrade_url
+            headers["x_upgrade_url"] = self._service.upgrade_url(self.call)
         if "retry_after" in problem.members:
             headers["retry_after"] = str(problem.members["retry_after"])
         # A client that sent no key shows its user an error of the protocol, and no other body.
@@ -89,19 +87,8 @@ class ResponseWriter:
         return await self.write(status, payload, "application/json", **headers)
 
     def log(self, scope: Scope) -> None:
-        """Log the request in one line; never its key."""
-        key = self.call.key
-        line = {
-            "request_id": self.call.request_id,
-            "method": scope["method"],
-            "path": redact_keys(scope["path"])[:200],
-            "rpc": redact_keys(self.message.method)[:64],
-            "status": self._status,
-            "key": None if key is None else key.prefix,
-            "bytes": self._size,
-            "milliseconds": round((time.perf_counter() - self._started) * 1000, 3),
-        }
-        log_access(encode(line).decode())
+        """Log the request in one line, and count it."""
+        log_request(scope, self.call, self.message.method, self._status, self._size, self._started)
 
     async def _begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.begun, self._status = True, status
@@ -118,27 +105,3 @@ class ResponseWriter:
 
 def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-
-
-_ACCESS = logging.getLogger("sankofa.access")
-# Seconds between writes: one write for many requests is cheaper than one for each.
-_FLUSH_SECONDS = 0.1
-_pending_lines: list[str] = []
-
-
-def log_access(line: str) -> None:
-    """Queue a line for the access log; the first one of a batch schedules the write."""
-    if not _pending_lines:
-        asyncio.get_running_loop().call_later(_FLUSH_SECONDS, write_log)
-    _pending_lines.append(line)
-
-
-def write_log() -> None:
-    """Write all queued lines as one log record."""
-    # The logger puts its name before the first line only.
-    lines = "\n".join(
-        _pending_lines[:1] + [f"{_ACCESS.name} {line}" for line in _pending_lines[1:]]
-    )
-    _pending_lines.clear()
-    if lines:
-        _ACCESS.info(lines)

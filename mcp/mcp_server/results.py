@@ -7,9 +7,10 @@ is replaced by the body in what the SDK wrote: see ``ExactJson``.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
+from msgspec import structs
 
 from mcp_server.compact import compact
 from warehouse.contract.listing import Answer
@@ -47,7 +48,8 @@ def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
     """
     answer = tool_rows.answer
     page, limit = cap_rows(answer.rows, tier, answer.limit, answer.listing.row_rule)
-    answer = replace(answer, listed=replace(answer.listed, rows=page), limit=limit)
+    listed = structs.replace(answer.listed, rows=page)
+    answer = structs.replace(answer, listed=listed, limit=limit)
     rows: Sequence[bytes] = page.rows
     members = {name: encode(value) for name, value in answer.listed.before.items()}
     if not verbose:
@@ -128,6 +130,10 @@ class ExactJson:
             structured_content={placeholder: True},
             is_error=is_error,
         )
+
+    def is_in(self, written: str) -> bool:
+        """Return whether the placeholder stands in what the SDK wrote."""
+        return self._pending is not None and self._pending[0] in written
 
     def insert(self, written: bytes) -> bytes:
         """Return the SDK's JSON with the placeholder replaced by the body."""

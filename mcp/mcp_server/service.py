@@ -17,8 +17,8 @@ from mcp_server.results import ExactJson, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.problems import (
+    PRICING,
     UNCHARGED_STATUSES,
-    UPGRADE_URL,
     Problem,
     conflicting_parameters,
     internal_error,
@@ -29,6 +29,7 @@ from warehouse.exports.published import PARQUET, Artifact, absolute_url, decode_
 from warehouse.json_encoding import encode
 from warehouse.keys.store import Key, KeyStore, redact_keys, signing_secret
 from warehouse.mart.builds import is_postgres_url
+from warehouse.metrics.counts import count_problem
 from warehouse.reached_urls import as_reached
 from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
@@ -38,6 +39,7 @@ from warehouse.usage.store import QuotaStatus, Usage
 _LOG = logging.getLogger("sankofa.mcp")
 _MAX_MANIFESTS = 8
 EXPORTS_URL = "http://127.0.0.1:8321/exports"
+UPGRADE_URL = f"http://127.0.0.1:8321{PRICING}"
 
 
 @dataclass
@@ -56,6 +58,9 @@ class Call:
     ran: bool = False
     refused: Problem | None = None
     status: int = 200
+    # For the access log.
+    tool: str | None = None
+    data_version: str | None = None
 
 
 class Service:
@@ -70,7 +75,7 @@ class Service:
         exports_url: str = EXPORTS_URL,
     ) -> None:
         self.mart, self._keys, self._usage = mart, keys, usage
-        self.upgrade_url, self._exports_url = upgrade_url, exports_url.rstrip("/")
+        self._upgrade_url, self._exports_url = upgrade_url, exports_url.rstrip("/")
         # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
         self.is_local = not is_postgres_url(mart.url)
@@ -98,7 +103,7 @@ class Service:
 
     def run(self, tool: Tool, sent: dict[str, object], call: Call) -> CallToolResult:
         """Run a tool; an error becomes a result whose body is the problem."""
-        call.ran = True
+        call.ran, call.tool = True, tool.name
         try:
             if call.refused is not None:
                 raise call.refused
@@ -110,6 +115,7 @@ class Service:
             )
             result, links = tool.read(context, values), list[ContentBlock]()
             if isinstance(result, ToolRows):
+                call.data_version = result.answer.rows.data_version
                 body = bounded(result, call.key.tier, verbose)
                 links = self._links(result, call) if body.truncated else []
             else:
@@ -126,14 +132,19 @@ class Service:
         if problem is None:
             _LOG.error("unforeseen, request %s", call.request_id, exc_info=error)
             return internal_error()
+        count_problem(problem.code, problem.members.get("violated_policies", ()))
         if problem.kind.status >= 500:
             _LOG.error("%s: %s", problem.code, error)
         return problem
 
     def problem_body(self, problem: Problem, call: Call) -> bytes:
         """Return a problem as JSON; keys in it are cut to their public prefix."""
-        body = encode(problem_members(problem, call.request_id, self.upgrade_url))
+        body = encode(problem_members(problem, call.request_id, self.upgrade_url(call)))
         return redact_keys(body.decode()).encode()
+
+    def upgrade_url(self, call: Call) -> str:
+        """Return where a client gets a higher tier."""
+        return as_reached(self._upgrade_url, call.host)
 
     def exports_url(self, call: Call) -> str:
         """Return where a client finds the bulk files."""

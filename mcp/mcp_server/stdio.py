@@ -1,77 +1,83 @@
 """The stdio transport, for one local agent; its key is checked and counted as over HTTP."""
 
 import logging
+import os
 import sys
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import anyio
 import anyio.lowlevel
-from anyio import to_thread
+import msgspec
+from anyio import AsyncFile, to_thread
 from mcp.server import ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.stdio import stdio_server
-from mcp.shared._stream_protocols import ReadStream, WriteStream
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCResponse
-from pydantic import PrivateAttr
 
 from mcp_server.app import create_server
-from mcp_server.results import ExactJson
+from mcp_server.response import Peek
 from mcp_server.service import STDIO_CALL, Call, Service, refused
 
 # Requests that run or whose response is not read yet. Without a bound, a client that sends and
 # does not read would fill the memory with responses.
 MAX_PENDING = 64
 
+_PEEK = msgspec.json.Decoder(Peek)
 
-async def serve(service: Service, key: str) -> None:
-    """Serve on stdin and stdout until stdin ends."""
+
+async def serve(
+    service: Service,
+    key: str,
+    stdin: AsyncFile[str] | None = None,
+    stdout: AsyncFile[str] | None = None,
+) -> None:
+    """Serve on stdin and stdout, or on other files, until the input ends."""
     logging.basicConfig(level=logging.WARNING, format="%(name)s %(message)s", stream=sys.stderr)
     # Fail at the start if the key is unknown, rather than on every call.
     service.admit(Call(), key)
-    async with stdio_server() as (read, write):
-        await serve_streams(service, key, read, write)
-
-
-async def serve_streams(
-    service: Service,
-    key: str,
-    read: ReadStream[SessionMessage | Exception],
-    write: WriteStream[SessionMessage],
-) -> None:
-    """Answer the messages of a stream until it ends."""
+    pending = _Pending()
     server = create_server(service)
-    server.middleware.append(_AdmissionMiddleware(service, key, anyio.Semaphore(MAX_PENDING)))
-    await server.run(read, _ExactStream(write), server.create_initialization_options())
+    server.middleware.append(_AdmissionMiddleware(service, key, pending))
+    written = cast("AsyncFile[str]", _ExactLines(stdout or _claimed_stdout(), pending))
+    async with stdio_server(stdin, written) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def _claimed_stdout() -> AsyncFile[str]:
+    """Return stdout for the protocol alone: what anything else prints goes to stderr."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return anyio.wrap_file(os.fdopen(own, "w", encoding="utf-8"))
 
 
 @dataclass
-class _ReplySlot:
-    """The slot of a request; freed once, when its response is written or it is cancelled."""
+class _Pending:
+    """The requests that run or whose response is not written yet, by id; at most so many."""
 
-    call: Call
-    slots: anyio.Semaphore
-    is_free: bool = False
+    slots: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(MAX_PENDING))
+    calls: dict[int | str, list[Call]] = field(default_factory=dict)
 
-    def free(self) -> None:
-        if not self.is_free:
-            self.is_free = True
-            self.slots.release()
+    async def add(self, request_id: int | str, call: Call) -> None:
+        """Wait for a slot and take it."""
+        await self.slots.acquire()
+        self.calls.setdefault(request_id, []).append(call)
 
-
-# The SDK runs a request and sends its response in one task, so a context variable connects them.
-_SLOT: ContextVar[_ReplySlot] = ContextVar("slot")
+    def remove(self, request_id: int | str, call: Call) -> None:
+        """Free the slot of a request."""
+        calls = self.calls[request_id]
+        calls.remove(call)
+        if not calls:
+            del self.calls[request_id]
+        self.slots.release()
 
 
 @dataclass(frozen=True)
 class _AdmissionMiddleware:
-    """Admits and counts every request; at most ``slots`` are pending at once."""
+    """Admits and counts every request."""
 
     service: Service
     key: str
-    slots: anyio.Semaphore
+    pending: _Pending
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -79,18 +85,16 @@ class _AdmissionMiddleware:
         if ctx.request_id is None:
             return await call_next(ctx)
         call = Call(is_tool=ctx.method == "tools/call")
-        await self.slots.acquire()
-        slot = _ReplySlot(call, self.slots)
+        await self.pending.add(ctx.request_id, call)
         STDIO_CALL.set(call)
-        _SLOT.set(slot)
         try:
             try:
                 return await self._run(ctx, call, call_next)
             finally:
-                # No response is sent for a cancelled request, so ``send`` will not free its slot.
+                # No response is written for a cancelled request, so nobody else frees its slot.
                 await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
-            slot.free()
+            self.pending.remove(ctx.request_id, call)
             raise
 
     async def _run(
@@ -116,43 +120,27 @@ class _AdmissionMiddleware:
         self.service.count(call, None)
 
 
-class _ExactResponse(JSONRPCResponse):
-    """A response that is written with exact values; see ``results.py``."""
+@dataclass(frozen=True)
+class _ExactLines:
+    """The file that the SDK writes messages to: responses get exact values, see ``results.py``."""
 
-    _exact: ExactJson = PrivateAttr()
+    out: AsyncFile[str]
+    pending: _Pending
 
-    def model_dump_json(self, **options: Any) -> str:
-        """Return the JSON with the placeholder replaced by the exact body."""
-        return self._exact.insert(super().model_dump_json(**options).encode()).decode()
-
-
-class _ExactStream:
-    """The stream of outgoing messages; it writes responses with exact values."""
-
-    def __init__(self, out: WriteStream[SessionMessage]) -> None:
-        self._out = out
-
-    async def send(self, item: SessionMessage) -> None:
-        """Send a message; a response frees the slot of its request."""
-        slot = _SLOT.get(None)
-        if slot is None or not isinstance(item.message, JSONRPCResponse | JSONRPCError):
-            await self._out.send(item)
+    async def write(self, line: str) -> None:
+        """Write a message; a response frees the slot of its request."""
+        message = _PEEK.decode(line)
+        calls = [] if message.method or message.id is None else self.pending.calls.get(message.id)
+        if message.id is None or not calls:
+            await self.out.write(line)
             return
+        # A client that uses an id twice at once gets the values of each call in its own response.
+        call = next((each for each in calls if each.exact.is_in(line)), calls[0])
         try:
-            if isinstance(item.message, JSONRPCResponse):
-                response = _ExactResponse.model_construct(**dict(item.message))
-                response._exact = slot.call.exact
-                item = SessionMessage(response, item.metadata)
-            await self._out.send(item)
+            await self.out.write(call.exact.insert(line.encode()).decode())
         finally:
-            slot.free()
+            self.pending.remove(message.id, call)
 
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._out.aclose()
-
-    async def __aenter__(self) -> "_ExactStream":
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.aclose()
+    async def flush(self) -> None:
+        """Flush the file."""
+        await self.out.flush()

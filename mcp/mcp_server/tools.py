@@ -164,7 +164,7 @@ _PAGE = (replace(p.LIMIT, default="25", description="Rows at most."), _CURSOR)
 _VERSION = replace(p.VERSION, description="Answer from this version of the data.")
 _COMMON = (_VERSION, replace(p.VERBOSE, description="Every member of every row."))
 _AS_OF = replace(p.AS_OF, description="Only what was knowable at the end of this day.")
-_ALL = (replace(p.LIMIT, description="Rows at most; without it, all."), _CURSOR)
+_ALL = (replace(p.LIMIT_UNCAPPED, description="Rows at most; without it, all."), _CURSOR)
 _SKU = replace(p.SKU, location="query", kind=Choice(("AF-FUND", "AF-TENDER", "AF-MACRO")))
 _SERVICE_ID = replace(p.SERVICE_ID, location="query")
 _IN_TENDER = replace(

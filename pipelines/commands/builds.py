@@ -1,7 +1,8 @@
 """``sankofa publish``, ``builds`` and ``rollback``: what readers see."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from pipelines.commands.quality import print_left_out
 from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
 from warehouse.errors import AlreadyPublished, SankofaError
 from warehouse.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from warehouse.site.change_totals import ChangedDataset
 
 
 @click.command()
@@ -28,7 +32,7 @@ from warehouse.settings import Settings, read_settings
 @json_option
 def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
     """Publish the loaded data as one build, unless its audit fails."""
-    from pipelines.builds import refuse_empty
+    from pipelines.builds import changes_since, refuse_empty
     from pipelines.jobs import PUBLISH, run_job
     from pipelines.quality_report import current_left_out
     from warehouse.mart.builds import builds_at
@@ -40,26 +44,56 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
     if only:
         _run_only(settings, only, config if "quality" in only else {}, as_json)
         return
+    before = builds_at(settings.marts).current()
     with progress_console().status("Deriving, auditing, exporting"):
         try:
             metadata = run_job(settings, PUBLISH, config=config)
         except AlreadyPublished:
             # By another run, meanwhile.
             metadata = {}
-    data_version = builds_at(settings.marts).current()
+    data_version = str(builds_at(settings.marts).current())
     left_out = current_left_out(settings)
+    changes = changes_since(settings, data_version, before) if data_version != before else []
     if as_json:
-        counts = [row.model_dump() for row in left_out]
-        print_json({"data_version": data_version, "left_out": counts, "assets": metadata})
+        print_json(
+            {
+                "data_version": data_version,
+                "changes": changes,
+                "left_out": [row.model_dump() for row in left_out],
+                "assets": metadata,
+            }
+        )
         return
     if "exports" in metadata:
         click.echo(f"published as data_version {data_version}")
+        _print_changes(changes, before)
+        click.echo(f"what changed: {settings.base_url}/changes")
+        click.echo(f"its files:    {settings.exports_url}/{data_version}/manifest.json")
+        click.echo("running servers answer with it now; `sankofa serve` starts one")
     else:
         click.echo(f"nothing has changed since data_version {data_version}, which stays published")
     if left_out:
         number = sum(row.rows_left_out for row in left_out)
         click.echo(f"left out because they fail a rule or are withheld: {number:,} rows")
         print_left_out(left_out)
+
+
+def _print_changes(changes: "Sequence[ChangedDataset] | None", before: str | None) -> None:
+    """Print how many vintages of each dataset are new, restated and withdrawn since a build."""
+    if changes is None:
+        click.echo(f"what changed since {before} is not known: its pages are gone")
+    elif not changes:
+        click.echo(f"no vintage is new, restated or withdrawn since {before}")
+    else:
+        titles = ("new", "restated", "withdrawn")
+        columns = [Column("dataset"), *(Column(title, right=True) for title in titles)]
+        print_table(
+            columns,
+            (
+                (row.dataset, f"{row.added:,}", f"{row.restated:,}", f"{row.withdrawn:,}")
+                for row in changes
+            ),
+        )
 
 
 def _run_only(
@@ -89,7 +123,10 @@ def _run_only(
 @json_option
 @click.pass_context
 def builds(context: click.Context, as_json: bool) -> None:
-    """List the builds, newest first; * marks the one being served."""
+    """List the builds, newest first.
+
+    * marks the one being served, < one that only servers of an older version still follow.
+    """
     from pipelines.builds import begin_with, list_builds
 
     if context.invoked_subcommand is not None:
@@ -111,7 +148,7 @@ def builds(context: click.Context, as_json: bool) -> None:
             columns,
             (
                 (
-                    "*" if build.current else "",
+                    "*" if build.current else "<" if build.for_older else "",
                     Styled(build.data_version, "bold green" if build.current else ""),
                     f"{build.published_at:%Y-%m-%d %H:%M}" if build.published_at else "",
                     f"{build.rows:,}" if build.rows is not None else "",
@@ -162,3 +199,7 @@ def rollback(data_version: str | None, drop: bool, even_with_withheld: bool, as_
         print_json({"data_version": name})
     else:
         click.echo(f"serving data_version {name}")
+        click.echo(
+            "the next publication replaces it: `sankofa schedules off` until the cause is fixed",
+            err=True,
+        )

@@ -33,8 +33,8 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option(
     "--day",
     type=_DAY,
-    help="Day on which the world was last read. Default: today, or the day of the world in the "
-    "folder.",
+    help="Day on which the world was last read. Default: the day of the world in the folder, else "
+    "today (before 06:00 UTC, when it is read: yesterday).",
 )
 @click.option("--folder", type=click.Path(path_type=Path), help="Default: sample/ in the home.")
 @json_option
@@ -47,14 +47,14 @@ def sample(
     as_json: bool,
 ) -> None:
     """Write sample data: fictional documents in the formats of the real sources."""
-    from assets.sample.world import SampleWorld, world_in, write_world
+    from assets.sample.world import SampleWorld, last_day_read, world_in, write_world
 
     settings = read_settings(os.environ)
     target = folder or settings.sample
     before = world_in(target)
     kept = None if before is None else before.day
     chosen = None if day is None else day.date()
-    world = SampleWorld(chosen or kept or datetime.now(UTC).date(), scale, seed, size)
+    world = SampleWorld(chosen or kept or last_day_read(datetime.now(UTC)), scale, seed, size)
     if folder is None:
         # Whoever writes it into the home is going to ingest it there.
         _refuse_sample_in_real_home(settings)
@@ -66,6 +66,8 @@ def sample(
     columns = [Column("what"), Column("number", right=True, whole=True)]
     print_table(columns, ((name, f"{number:,}") for name, number in counts.items()))
     click.echo(f"written to {target}")
+    if folder is None:
+        click.echo("next: `sankofa ingest`, then `sankofa publish`")
 
 
 @click.command()
@@ -133,6 +135,16 @@ def ingest(
         print_json(outcomes)
     _keep_up(settings)
     _fail(outcomes)
+    _hint_if_empty(settings)
+
+
+def _hint_if_empty(settings: Settings) -> None:
+    """Say how to begin in a home that has no document."""
+    from pipelines.builds import BEGIN
+    from warehouse.record.landing import open_landing
+
+    if open_landing(settings).world() is None:
+        click.echo(f"nothing is here to ingest: {BEGIN}", err=True)
 
 
 def _keep_up(settings: Settings) -> None:

@@ -5,7 +5,12 @@ from typing import IO, Any
 
 import click
 
-from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError
+from warehouse.errors import (
+    DatastoreUnavailable,
+    NothingPublished,
+    SankofaError,
+    disk_failure,
+)
 
 
 class Exit(IntEnum):
@@ -21,7 +26,7 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.OK: "success",
-    Exit.FAILED: "failure, or `doctor` found a fault; the message says why",
+    Exit.FAILED: "failure, or `doctor` or `verify` found a fault; the message says why",
     Exit.USAGE: "wrong command line",
     Exit.NOTHING_PUBLISHED: "nothing has been loaded or published yet",
     Exit.AUDIT_REFUSED: "the audit refused the build; the previous one is still served",
@@ -61,4 +66,6 @@ def _sentence(error: SankofaError | OSError) -> str:
     if isinstance(error, SankofaError):
         return str(error)
     file = f"{error.filename}: " if error.filename else ""
+    if (words := disk_failure(error)) is not None:
+        return f"{file}{words}"
     return f"{file}{error.strerror or error}; run `sankofa doctor` to find the cause"

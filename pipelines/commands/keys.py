@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from pipelines.commands.listing_group import ListingGroup
 from pipelines.output import Column, Styled, json_option, print_json, print_table
 from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 _NAME = click.argument("name", metavar="PREFIX_OR_ID")
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def keys() -> None:
-    """Create, list and revoke API keys, and show their usage."""
+    """Create, list and revoke API keys, and show their usage.
+
+    Without a command: list.
+    """
 
 
 @keys.command("create")
@@ -73,7 +77,8 @@ def list_keys(as_json: bool) -> None:
         )
         return
     columns = [
-        *(Column(title, whole=True) for title in ("prefix", "id", "tier", "made")),
+        *(Column("prefix", whole=True), Column("id", whole=True, wide=True)),
+        *(Column("tier", whole=True), Column("made", whole=True)),
         *(Column("state"), Column("label")),
     ]
     print_table(

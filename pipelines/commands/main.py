@@ -12,20 +12,24 @@ from pipelines.commands.data import ingest, sample
 from pipelines.commands.doctor import doctor
 from pipelines.commands.exit_status import MEANINGS, CommandError
 from pipelines.commands.keys import keys
+from pipelines.commands.new import new
 from pipelines.commands.quality import quality
 from pipelines.commands.quarantine import quarantine
-from pipelines.commands.serving import demo, mcp, serve, up
+from pipelines.commands.schedules import schedules
+from pipelines.commands.serving import demo, mcp, metrics, serve, up
 from pipelines.commands.sources import sources
+from pipelines.commands.verify import verify
 from pipelines.commands.why import why
 from pipelines.commands.withhold import erase, release, withheld, withhold
-from warehouse.errors import SankofaError
+from warehouse.errors import SankofaError, disk_failure
 
 SECTIONS = {
-    "Start": ("up", "doctor", "completion"),
-    "Ingest": ("sample", "sources", "ingest", "quarantine", "compact"),
+    "Start": ("up", "doctor", "verify", "completion"),
+    "Ingest": ("sample", "sources", "ingest", "quarantine", "compact", "schedules"),
     "Publish": ("publish", "builds", "rollback", "quality", "why"),
     "Withhold": ("withhold", "release", "withheld", "erase"),
-    "Serve": ("serve", "mcp", "keys"),
+    "Serve": ("serve", "mcp", "metrics", "keys"),
+    "Extend": ("new",),
 }
 _OTHER = "Other"
 _SHELLS = {
@@ -51,6 +55,14 @@ class SectionedGroup(click.Group):
             raise
         except (SankofaError, OSError) as error:
             raise CommandError(error) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            # Databases have errors of their own for a disk that is full or cannot be written.
+            words = disk_failure(error)
+            if words is None:
+                raise
+            raise CommandError(SankofaError(words)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names in the order of the sections, then the others."""
@@ -113,12 +125,14 @@ def completion(context: click.Context, shell: str) -> None:
 for command in (
     up,
     doctor,
+    verify,
     completion,
     sample,
     sources,
     ingest,
     quarantine,
     compact,
+    schedules,
     publish,
     builds,
     rollback,
@@ -130,7 +144,9 @@ for command in (
     erase,
     serve,
     mcp,
+    metrics,
     keys,
+    new,
     demo,
 ):
     sankofa.add_command(command)

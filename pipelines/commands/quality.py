@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING
 
 import click
@@ -14,11 +14,17 @@ from warehouse.settings import read_settings
 if TYPE_CHECKING:
     from warehouse.tables import LeftOut, QualityMetric
 
+# How many builds of the history fit 80 columns.
+_BUILDS_IN_80 = 2
+_FOUR_DECIMALS = Decimal("0.0001")
+_DATASETS = ("AF-FUND", "AF-TENDER", "AF-MACRO")
 _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 
 
 @click.command()
-@click.option("--sku", help="Of one dataset only: AF-FUND, AF-TENDER or AF-MACRO.")
+@click.option(
+    "--sku", type=click.Choice(_DATASETS, case_sensitive=False), help="Of one dataset only."
+)
 @click.option("--status", type=click.Choice(tuple(_COLOURS), case_sensitive=False))
 @click.option("--history", is_flag=True, help="How each measurement went, build by build.")
 @click.option("--builds", default=5, show_default=True, help="How many builds of the history.")
@@ -38,17 +44,19 @@ def quality(
         else:
             print_left_out(left_out_rows)
         return
-    rows = [
+    measured = [
         row
         for row in (quality_history(settings, builds) if history else current_quality(settings))
-        if (sku is None or row.sku == sku.upper()) and (status is None or row.status == status)
+        if sku is None or row.sku == sku
     ]
+    rows = [row for row in measured if status is None or row.status == status]
     if as_json:
         print_json([row.model_dump() for row in rows])
     elif history:
         _print_history(rows)
     else:
         _print_board(rows)
+        _print_counts(measured)
         if number := sum(row.rows_left_out for row in current_left_out(settings)):
             click.echo(f"{number:,} rows left out; see `sankofa quality --left-out`")
 
@@ -56,24 +64,29 @@ def quality(
 def _print_board(rows: "Sequence[QualityMetric]") -> None:
     columns = [
         Column("dataset", whole=True),
-        *(Column("what is measured"), Column("of")),
-        *(Column("value", right=True), Column("floor", right=True), Column("unit")),
-        *(Column("passed", right=True), Column("status", whole=True)),
+        *(Column("what is measured", whole=True), Column("of")),
+        *(Column("value", right=True, whole=True), Column("limit", right=True, whole=True)),
+        *(Column("unit", whole=True), Column("passed", right=True, wide=True)),
+        Column("status", whole=True),
     ]
     print_table(
         columns,
         (
             (
                 *(row.sku, row.metric, row.scope),
-                *(_number(row.value), _number(row.floor), row.unit, _share(row)),
+                *(_number(row.value), _limit(row), row.unit, _share(row)),
                 Styled(row.status, _COLOURS[row.status]),
             )
             for row in rows
         ),
     )
-    counts = Counter(str(row.status) for row in rows)
+
+
+def _print_counts(measured: "Sequence[QualityMetric]") -> None:
+    """Print how all measurements went, whichever are shown."""
+    counts = Counter(str(row.status) for row in measured)
     summary = ", ".join(f"{counts[status]} {status}" for status in _COLOURS)
-    versions = sorted({row.data_version for row in rows})
+    versions = sorted({row.data_version for row in measured})
     click.echo(f"\n{summary}; data_version {', '.join(versions) or 'without measurements'}")
 
 
@@ -84,7 +97,7 @@ def print_left_out(rows: "Sequence[LeftOut]") -> None:
         return
     columns = [
         *(Column("rows left out", right=True), Column("table", whole=True), Column("source")),
-        *(Column("rule"), Column("first at")),
+        *(Column("rule"), Column("first at", wide=True)),
     ]
     print_table(
         columns,
@@ -106,17 +119,29 @@ def _print_history(rows: "Sequence[QualityMetric]") -> None:
         return "" if row is None else Styled(_number(row.value), _COLOURS[row.status])
 
     columns = [Column("dataset", whole=True), Column("what is measured"), Column("of")]
-    columns += [Column(version, right=True) for version in versions]
+    columns += [
+        Column(version, right=True, whole=True, wide=number >= _BUILDS_IN_80)
+        for number, version in enumerate(versions)
+    ]
     print_table(
         columns, ((*line, *(cell(line, version) for version in versions)) for line in lines)
     )
 
 
 def _number(value: Decimal | None) -> str:
-    """Write a number as it was measured, without digits that say nothing."""
+    """Write a number with four decimals, cut and never rounded up to what it does not reach."""
     if value is None:
         return "–"
-    return f"{value.normalize():,f}" if value else "0"
+    cut = value.quantize(_FOUR_DECIMALS, ROUND_FLOOR).normalize()
+    return f"{cut:,f}" if cut else "0"
+
+
+def _limit(row: "QualityMetric") -> str:
+    from quality.floors import MAXIMUMS
+
+    if row.floor is None:
+        return _number(None)
+    return f"{'≤' if (row.sku, row.metric) in MAXIMUMS else '≥'} {_number(row.floor)}"
 
 
 def _share(row: "QualityMetric") -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.commands.listing_group import ListingGroup
 from pipelines.output import Column, json_option, print_json, print_table
 from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
@@ -16,9 +17,12 @@ _SOURCE = click.option("--source", help="Only this source.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that contain this text.")
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def quarantine() -> None:
-    """List rows that were read but not accepted, and retry them; nothing is deleted."""
+    """List rows that were read but not accepted, and retry them; nothing is deleted.
+
+    Without a command: list.
+    """
 
 
 @quarantine.command("list")
@@ -37,7 +41,7 @@ def list_refusals(source: str | None, reason: str | None, limit: int, as_json: b
         print_json(listed)
         return
     columns = [
-        *(Column("source"), Column("table")),
+        *(Column("source", whole=True), Column("table", wide=True)),
         *(Column("records", right=True), Column("open", right=True)),
         *(Column("why"), Column("one of them", whole=True)),
     ]
@@ -53,6 +57,8 @@ def list_refusals(source: str | None, reason: str | None, limit: int, as_json: b
     )
     rest = f"; {len(groups) - limit} more with a larger --limit" if len(groups) > limit else ""
     click.echo(f"\n{sum(group.records for group in groups):,} records, {len(groups)} reasons{rest}")
+    if groups:
+        click.echo("open: not accepted since; see `sankofa quarantine retry`")
 
 
 @quarantine.command("show")

@@ -62,8 +62,9 @@ def sources(context: click.Context, as_json: bool) -> None:
         return
     columns = [
         *(Column("source", whole=True), Column("state", whole=True), Column("licence")),
-        *(Column("documents", right=True), Column("rows", right=True)),
-        *(Column("last success, UTC", whole=True), Column("what is requested")),
+        *(Column("documents", right=True, whole=True), Column("rows", right=True, whole=True)),
+        *(Column("fetched, UTC", whole=True), Column("licence name", wide=True)),
+        Column("requests", wide=True),
     ]
     print_table(
         columns,
@@ -71,10 +72,11 @@ def sources(context: click.Context, as_json: bool) -> None:
             (
                 row.source,
                 Styled(row.state, _COLOURS[row.state]),
-                row.licence,
+                row.license_class,
                 f"{row.documents:,}" if row.documents else "",
                 f"{row.rows:,}" if row.rows else "",
                 _moment(row.last_success),
+                row.licence,
                 "\n".join(row.requests) or row.fetched_by,
             )
             for row in rows
@@ -178,9 +180,13 @@ def registry(
     elif not found:
         click.echo(f"none of {len(publications)} publications matches")
     else:
-        columns = ("id", "country", "title", "source_id", "from", "to", "last retrieved")
+        columns = [
+            *(Column("id", right=True, whole=True), Column("country"), Column("title")),
+            *(Column("source_id", wide=True), Column("from", whole=True), Column("to", whole=True)),
+            Column("last retrieved", wide=True),
+        ]
         print_table(
-            [Column(title, right=title == "id") for title in columns],
+            columns,
             (
                 (
                     publication.id,

@@ -33,8 +33,9 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     """Say why a value is or is not served.
 
     Give the service_id of an organisation, a series or indicator, or the ocid of a contracting
-    process. FIELD narrows it: a line item, a metric, an identifier type or a member of the entity;
-    a country or a period of a series; a release or a member of releases such as tender.value.
+    process; of a name, ticker or LEI it says which ids there are. FIELD narrows it: a line item, a
+    metric, an identifier type or a member of the entity; a country or a period of a series; a
+    release or a member of releases such as tender.value.
 
     It lists the vintages with their days and what became of each (served, superseded, withdrawn,
     not known on that day, withheld, left out by a rule), the documents that mention it, and what
@@ -49,8 +50,9 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
         return
     click.secho(f"{explanation.meaning}: {explanation.answer}", bold=True)
     click.echo(f"data_version {explanation.data_version}")
-    for line in explanation.metric[:limit]:
+    for line in explanation.metric[-limit:]:
         click.echo(f"  {line}")
+    _print_rest(len(explanation.metric), limit, "lines")
     _print_readings(explanation, limit)
     _print_documents(explanation, limit)
     _print_quarantined(explanation, limit)
@@ -63,8 +65,8 @@ def _print_readings(explanation: "Explanation", limit: int) -> None:
         return
     click.echo()
     columns = [
-        *(Column("table"), Column("figure"), Column("value", right=True)),
-        *(Column("published", whole=True), Column("state"), Column("source_ref")),
+        *(Column("table", wide=True), Column("figure"), Column("value", right=True)),
+        *(Column("published", whole=True), Column("state"), Column("source_ref", wide=True)),
     ]
     # The newest figures come last, and are mostly what is asked about.
     print_table(
@@ -79,7 +81,7 @@ def _print_readings(explanation: "Explanation", limit: int) -> None:
             for reading in explanation.readings[-limit:]
         ),
     )
-    _print_rest(len(explanation.readings), limit)
+    _print_rest(len(explanation.readings), limit, "rows")
 
 
 def _print_documents(explanation: "Explanation", limit: int) -> None:
@@ -87,8 +89,9 @@ def _print_documents(explanation: "Explanation", limit: int) -> None:
         return
     click.echo()
     columns = [
-        *(Column("document", whole=True), Column("source"), Column("rows", right=True)),
-        *(Column("read, UTC", whole=True), Column("state"), Column("address")),
+        *(Column("document", whole=True), Column("source", whole=True)),
+        *(Column("rows", right=True), Column("read, UTC", whole=True)),
+        *(Column("state"), Column("address", wide=True)),
     ]
     print_table(
         columns,
@@ -101,7 +104,7 @@ def _print_documents(explanation: "Explanation", limit: int) -> None:
             for mention in explanation.documents[:limit]
         ),
     )
-    _print_rest(len(explanation.documents), limit)
+    _print_rest(len(explanation.documents), limit, "documents")
 
 
 def _print_quarantined(explanation: "Explanation", limit: int) -> None:
@@ -119,9 +122,9 @@ def _print_quarantined(explanation: "Explanation", limit: int) -> None:
             for group in explanation.quarantined[:limit]
         ),
     )
-    _print_rest(len(explanation.quarantined), limit)
+    _print_rest(len(explanation.quarantined), limit, "reasons")
 
 
-def _print_rest(count: int, limit: int) -> None:
+def _print_rest(count: int, limit: int, what: str) -> None:
     if count > limit:
-        click.echo(f"{count - limit:,} more; print them with --limit, or with --json")
+        click.echo(f"{limit:,} of {count:,} {what}; all of them with --limit {count} or --json")

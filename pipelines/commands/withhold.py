@@ -81,8 +81,8 @@ def withheld(everything: bool, as_json: bool) -> None:
         click.echo("nothing is withheld")
         return
     columns = [
-        *(Column("id", whole=True), Column("kind"), Column("by"), Column("state")),
-        *(Column("when, UTC", whole=True), Column("who"), Column("why")),
+        *(Column("id", whole=True), Column("kind"), Column("by", wide=True), Column("state")),
+        *(Column("when, UTC", whole=True), Column("who", wide=True), Column("why")),
     ]
     print_table(
         columns,

@@ -9,13 +9,20 @@ from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from pipelines.quality_report import current_quality
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
+from warehouse.mart.pointers import KEPT_FOR_OLDER
+from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import open_record
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
     """Check that a build is served, that it is the newest, and its age."""
-    builds = list_builds(context.settings)
+    builds = [
+        build_info
+        for build_info in list_builds(context.settings)
+        # Newer code may publish beside this one.
+        if build_info.schema_version in (None, *READABLE_SCHEMA_VERSIONS)
+    ]
     current = next((build_info for build_info in builds if build_info.current), None)
     if current is None:
         if is_loaded(open_record(context.settings)):
@@ -36,6 +43,23 @@ def build(context: CheckContext) -> Iterator[Finding]:
     yield from stale
     if not stale:
         yield ok("build", f"readers see {current.data_version}, the newest")
+
+
+def older_servers(context: CheckContext) -> Iterator[Finding]:
+    """Report the builds that are kept for servers of an older version of the service."""
+    builds, behind = builds_at(context.settings.marts), builds_before_withheld(context.settings)
+    for name, since in builds.for_older().items():
+        drop = f"`sankofa builds drop {name}`"
+        if name in behind:
+            says = f"servers of an older version follow {name}, made before the last change of "
+            yield fault("upgrade", f"{says}what is withheld", f"replace them, then {drop}")
+        else:
+            until = "" if since is None else f", until {since + KEPT_FOR_OLDER:%Y-%m-%d} at least"
+            yield note(
+                "upgrade",
+                f"{name} is kept for servers of an older version{until}",
+                f"nothing; once all of them are replaced, {drop} deletes it earlier",
+            )
 
 
 def refused_build(context: CheckContext) -> Iterator[Finding]:

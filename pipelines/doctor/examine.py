@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.doctor import build, machine, settings, sources, stores
+from pipelines.doctor import build, files, machine, settings, sources, stores
 from pipelines.doctor.findings import Check, CheckContext, Finding, run_check
 
 CHECKS: dict[str, tuple[Check, ...]] = {
@@ -21,9 +21,17 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         settings.signing_key,
         settings.contact,
         settings.withheld_key,
+        settings.private_folders,
         settings.setting_values,
     ),
-    "Build": (build.build, build.refused_build, build.held_back, build.freshness),
+    "Build": (
+        build.build,
+        build.refused_build,
+        build.held_back,
+        build.older_servers,
+        build.freshness,
+    ),
+    "Files": (files.files,),
     "Sources": (sources.sources, sources.failed_parsers),
 }
 

@@ -1,11 +1,16 @@
 """The keys and settings: what is missing and what has a wrong value."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
+from pipelines.doctor.stores import (
+    CREATE_KEYS,
+    RESTORE_KEYS,
+    is_key_store_absent,
+    is_key_store_lost,
+)
 from warehouse.errors import SankofaError
-from warehouse.mart.builds import builds_at
+from warehouse.private_folders import readable_by_others
 from warehouse.record.landing import open_landing
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
@@ -14,18 +19,21 @@ def api_keys(context: CheckContext) -> Iterator[Finding]:
     """Check that at least one API key works."""
     from warehouse.keys.store import KeyStore, list_keys
 
+    no_request = "no request can be authorised"
+    if is_key_store_lost(context.settings):
+        yield fault("API keys", f"{context.settings.keys} is missing: {no_request}", RESTORE_KEYS)
+        return
+    if is_key_store_absent(context.settings):
+        yield note("API keys", f"there is none yet: {no_request}", CREATE_KEYS)
+        return
     try:
         active = [row for row in list_keys(KeyStore(context.settings.keys)) if row.is_active()]
     except SankofaError:
-        # Whether the store answers is reported with the stores; that it was lost is reported here.
-        lost = "://" not in context.settings.keys and not Path(context.settings.keys).exists()
-        if lost and builds_at(context.settings.marts).current() is not None:
-            says = f"{context.settings.keys} is missing: no request can be authorised"
-            yield fault("API keys", says, "restore it from a backup, or create new keys")
+        # Whether the store answers is reported with the stores.
         return
     make = "`sankofa keys create --tier starter` creates one"
     if not active:
-        yield fault("API keys", "no key is in use: no request can be authorised", make)
+        yield fault("API keys", f"no key is in use: {no_request}", make)
     else:
         yield ok("API keys", f"{len(active)} in use")
 
@@ -45,14 +53,39 @@ def contact(context: CheckContext) -> Iterator[Finding]:
 
 def withheld_key(context: CheckContext) -> Iterator[Finding]:
     """Check that withheld parties of real sources are hashed under a secret."""
-    real = open_landing(context.settings).world() == "real"
-    if real and context.settings.withheld_key == DEVELOPMENT_WITHHELD_KEY:
+    if open_landing(context.settings).world() != "real":
+        return
+    if not context.settings.has_withheld_key:
         yield fault(
             "withheld parties",
-            "SANKOFA_WITHHELD_KEY is not set: they are hashed under a public word, so that anyone "
-            "can test whether a name is among them",
-            "set it to a secret of your own, and ingest into a new home",
+            "SANKOFA_WITHHELD_KEY is not set: real documents are neither loaded nor published",
+            "set it to a secret, such as `openssl rand -hex 32` makes; docs/operating.md says what "
+            "to do in a home that was loaded without one",
         )
+    elif context.settings.withheld_key == DEVELOPMENT_WITHHELD_KEY:
+        yield note(
+            "withheld parties",
+            "SANKOFA_WITHHELD_KEY is the public word of development: whoever gets a copy of the "
+            "record can test whether a name is among the withheld ones",
+            "load a new home under a secret of your own, as docs/operating.md describes",
+        )
+    else:
+        yield ok("withheld parties", "hashed under a secret")
+
+
+def private_folders(context: CheckContext) -> Iterator[Finding]:
+    """Check that other users of the machine cannot read documents, record, keys and counters."""
+    opened = readable_by_others(context.settings)
+    if opened:
+        # A store of keys or counters holds no documents, and may be new.
+        report = fault if any(path.is_dir() for path in opened) else note
+        yield report(
+            "private folders",
+            f"other users can read {', '.join(map(str, opened))}",
+            "the next `sankofa ingest`, `publish` or `up` of their owner closes them",
+        )
+    else:
+        yield ok("private folders", "landing, record, stage, keys and counters are the user's own")
 
 
 def setting_values(context: CheckContext) -> Iterator[Finding]:

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.data_version import version_key
-from warehouse.errors import BadStore, NothingPublished, in_one_line
+from warehouse.errors import (
+    BadStore,
+    DamagedFile,
+    DamagedRecord,
+    NothingPublished,
+    in_one_line,
+)
+from warehouse.settings import Settings
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
@@ -18,6 +25,9 @@ _DATABASES = ("postgresql://", "postgres://", "sqlite:///")
 _OBJECTS = ("s3://", "gs://", "az://", "abfs://")
 _EXTRAS = {"psycopg": "postgres", "redis": "redis", "s3fs": "s3"}
 _CONNECT_SECONDS = "3"
+# What to do without keys, and without those that there were.
+CREATE_KEYS = "`sankofa keys sandbox` or `sankofa keys create --tier starter` creates one"
+RESTORE_KEYS = "restore it from a backup, or create new keys with `sankofa keys create`"
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,14 @@ def stores(context: CheckContext) -> Iterator[Finding]:
     os.environ.setdefault("PGCONNECT_TIMEOUT", _CONNECT_SECONDS)
     for store in (
         _Store("datastore", "SANKOFA_MARTS", settings.marts, _DATABASES, "a folder", _datastore),
-        _Store("key store", "SANKOFA_KEYS", settings.keys, _REDIS, "a file", _key_store),
+        _Store(
+            "key store",
+            "SANKOFA_KEYS",
+            settings.keys,
+            _REDIS,
+            "a file",
+            partial(_key_store, settings),
+        ),
         _Store("usage store", "SANKOFA_USAGE", settings.usage, _REDIS, "a file", _usage_store),
         _Store(
             "record",
@@ -83,8 +100,12 @@ def _check(store: _Store) -> Finding:
         return fault(store.name, f"cannot be read: {error}", "`sankofa publish`")
     except NothingPublished as nothing:
         return note(store.name, f"answers, but {nothing}")
+    except _Lost as lost:
+        return fault(store.name, f"{store.shown} is missing", str(lost))
     except _Absent as absent:
         return note(store.name, f"{store.shown} does not exist yet", str(absent))
+    except (DamagedFile, DamagedRecord) as error:
+        return fault(store.name, f"is damaged: {error}", "`sankofa verify` lists what is damaged")
     except BadStore as error:
         return fault(store.name, str(error), f"correct {store.setting}")
     except ImportError as error:
@@ -107,26 +128,46 @@ class _Absent(Exception):
     """A store of files that nobody made yet."""
 
 
+class _Lost(Exception):
+    """A store of files that was there."""
+
+
 def _datastore(location: str) -> str:
     from warehouse.mart.builds import builds_at
     from warehouse.read.mart import Mart, check_readable
 
-    if builds_at(location).current() is None:
-        raise NothingPublished("nothing has been published yet")
     mart = Mart(location)
     try:
+        if builds_at(location).current() is None:
+            # Nothing is published, or the pointer is damaged.
+            mart.build()
         return f"answers with data_version {check_readable(mart)}"
     except NothingPublished as error:
+        if builds_at(location).current() is None:
+            raise
         raise _Unreadable(str(error)) from error
     finally:
         mart.close()
 
 
-def _key_store(location: str) -> str:
+def is_key_store_absent(settings: Settings) -> bool:
+    """Return whether there is no file of keys."""
+    return _is_absent(settings.keys, ".sqlite")
+
+
+def is_key_store_lost(settings: Settings) -> bool:
+    """Return whether there is no file of keys although requests were counted."""
+    counted = not settings.usage.startswith(_REDIS) and not _is_absent(settings.usage, ".counts")
+    return is_key_store_absent(settings) and counted
+
+
+def _key_store(settings: Settings, location: str) -> str:
     from warehouse.keys.store import KeyStore, check_key_store
 
-    if not location.startswith(_REDIS) and not Path(location).exists():
-        raise _Absent("`sankofa up` or `sankofa keys create` creates it")
+    if is_key_store_lost(settings):
+        raise _Lost(RESTORE_KEYS)
+    if is_key_store_absent(settings):
+        raise _Absent(CREATE_KEYS)
     check_key_store(KeyStore(location))
     return "answers"
 
@@ -134,10 +175,18 @@ def _key_store(location: str) -> str:
 def _usage_store(location: str) -> str:
     from warehouse.usage.store import Usage
 
-    if not location.startswith(_REDIS) and not Path(location).exists():
+    if _is_absent(location, ".counts"):
         raise _Absent("the first request creates it")
     Usage(location).check()
-    return "answers"
+    aside = Path(f"{location}.damaged")
+    return f"answers; {aside} was damaged and is not counted" if aside.exists() else "answers"
+
+
+def _is_absent(location: str, old_suffix: str) -> bool:
+    """Return whether a file is missing, and one of an earlier version that would be imported."""
+    path = Path(location)
+    names = (path, path.with_suffix(".lmdb"), path.with_suffix(old_suffix))
+    return not location.startswith(_REDIS) and not any(name.exists() for name in names)
 
 
 def _record(caches: Path, location: str) -> str:

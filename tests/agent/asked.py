@@ -23,7 +23,7 @@ class Asked:
 @contextmanager
 def asked_world(home: Path) -> Iterator[Asked]:
     """Serve a published home of our own."""
-    store = KeyStore(home / "keys.sqlite")
+    store = KeyStore(home / "keys.lmdb")
     world = World(home, sandbox(store), create_key(store, "professional"))
     with mcp_served(world) as server:
         keys = {"professional": world.paid, "sample": world.sample}

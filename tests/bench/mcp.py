@@ -57,7 +57,7 @@ def report() -> None:
         tiers.write_text('{"professional": {"per_minute": 100000000, "per_month": 100000000}}')
         os.environ["SANKOFA_TIERS"] = str(tiers)
         key = create_key(KeyStore(world.keys), "professional")
-        with mcp_served(world, "--usage", str(world.root / "usage.counts")) as ours:
+        with mcp_served(world, "--usage", str(world.root / "usage.lmdb")) as ours:
             for tool, arguments in ASKED.items():
                 size = len(call(ours, key, tool, arguments).body)
                 with _constant(size) as (port, pid):

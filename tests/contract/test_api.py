@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,7 +21,7 @@ from falcon import testing
 
 from api.app import create_app
 from api.serve import listen
-from api.server.loop import run
+from api.server.waitress_loop import run
 from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
@@ -69,7 +70,7 @@ class PublishedService:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublishedService]:
     root = tmp_path_factory.mktemp("service")
-    record, mart, keys = Record(str(root / "record")), root / "mart", root / "keys.sqlite"
+    record, mart, keys = Record(str(root / "record")), root / "mart", root / "keys.lmdb"
     restated(record)
     load(
         record, FUNDAMENTALS, *(fact("1", year=year, issuer="DCLONG") for year in range(1990, 2018))
@@ -165,6 +166,7 @@ def test_a_bearer_token_is_a_key_too(service: PublishedService) -> None:
 
 def test_an_unknown_parameter_is_400_and_named(service: PublishedService) -> None:
     body = problem(service.get(f"{FACTS}?asof=2019-01-01"), 400, "parameter_unknown")
+    assert body["nearest"] == ["as_of"]
     assert body["parameter"] == "asof" and "as_of" in body["allowed"]
 
 
@@ -215,6 +217,14 @@ def test_an_id_nobody_has_is_404(service: PublishedService) -> None:
 
 def test_a_route_that_is_not_there_needs_no_key_to_be_404(service: PublishedService) -> None:
     problem(service.client.simulate_get("/v1/nothing"), 404, "not_found")
+
+
+def test_a_route_that_is_not_there_names_those_that_are_spelt_alike(
+    service: PublishedService,
+) -> None:
+    body = problem(service.client.simulate_get("/v1/entity/DCA1"), 404, "not_found")
+    assert body["nearest"] == ["/v1/entities/{service_id}"]
+    assert "/v1/entities/{service_id}" in body["detail"]
     posted = service.client.simulate_post("/v1/tenders")
     problem(posted, 405, "method_not_allowed")
     assert "GET" in posted.headers["allow"]
@@ -304,7 +314,7 @@ def test_health_and_status_need_no_key(service: PublishedService) -> None:
 
 
 def test_a_store_that_fails_is_503_and_named(tmp_path: Path) -> None:
-    store = KeyStore(tmp_path / "keys.sqlite")
+    store = KeyStore(tmp_path / "keys.lmdb")
     key = create_key(store, "starter")
     client = testing.TestClient(create_app(Mart(tmp_path / "mart"), store))
     headers = {"X-API-Key": key}
@@ -313,6 +323,8 @@ def test_a_store_that_fails_is_503_and_named(tmp_path: Path) -> None:
     assert problem(unpublished, 503, "datastore_unavailable")["retryable"] is True
     assert unpublished.headers["retry-after"] == "5"
     store.path.unlink()
+    # A process looks at the file a hundred times a second.
+    time.sleep(0.02)
     problem(client.simulate_get(FACTS, headers=headers), 503, "key_store_unavailable")
 
     status = client.simulate_get("/v1/status")
@@ -422,7 +434,8 @@ def test_a_served_process_ends_cleanly_when_it_is_told_to(service: PublishedServ
         printed, logged = process.communicate(timeout=20)
     assert process.returncode == 0
     assert printed == b""
-    assert b'"path":"/health","status":200' in logged
+    lines = [json.loads(line) for line in logged.splitlines()]
+    assert ("/health", 200) in [(line.get("path"), line.get("status")) for line in lines]
 
 
 def _answers(port: int) -> int:

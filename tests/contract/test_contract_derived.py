@@ -80,6 +80,16 @@ def test_lookup_id_value_finds_the_organisation(api: Contract, id_type: str) -> 
     assert answer.rows == api.get(f"/v1/crosswalk?id_type={id_type}&id_value={value.lower()}").rows
 
 
+def test_lookup_finds_a_ticker_of_every_exchange_that_is_listed(api: Contract) -> None:
+    statement = "SELECT organisation, id_match FROM identifiers WHERE id_type = 'ticker'"
+    listed = api.mart.build().query(statement)
+    by_exchange = {value.partition(":")[0]: (owner, value) for owner, value in listed}
+    assert "OTC" in by_exchange
+    for service_id, value in by_exchange.values():
+        rows = api.get(f"/v1/crosswalk?id_type=ticker&id_value={value}").rows
+        assert service_id in {row["service_id"] for row in rows}, value
+
+
 def test_lookup_id_value_has_1_to_64_characters(api: Contract) -> None:
     assert api.problem("/v1/crosswalk?id_type=lei", 400, "parameter_missing")["parameter"]
     api.problem("/v1/crosswalk?id_type=lei&id_value=", 400, "parameter_invalid")

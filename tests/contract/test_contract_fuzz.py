@@ -30,7 +30,7 @@ EXPECTED = {200, 400, 402, 404}
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[testing.TestClient, str]]:
     root: Path = tmp_path_factory.mktemp("fuzzed")
     publish_world(root / "record", root / "marts", 1)
-    store = KeyStore(root / "keys.sqlite")
+    store = KeyStore(root / "keys.lmdb")
     client = testing.TestClient(create_app(Mart(root / "marts"), store))
     yield client, create_key(store, "sample")
 

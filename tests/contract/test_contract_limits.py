@@ -164,7 +164,7 @@ def test_4_crosswalk_loaded_is_false_until_the_table_is_loaded(
 def response_body(record: Record, root: Path, path: str) -> dict[str, Any]:
     """Publish a record and ask of it over HTTP."""
     publish(record, root / "marts")
-    keys = KeyStore(root / "keys.sqlite")
+    keys = KeyStore(root / "keys.lmdb")
     with answering(create_app(Mart(root / "marts"), keys)) as server:
         status, _, body = server.get(path, create_key(keys, "starter"))
     assert status == 200, body

@@ -52,6 +52,19 @@ def test_fundamentals_service_id_is_required_letters_and_digits(
     api.problem("/v1/fundamentals/DCNOBODY", 404, "not_found")
 
 
+def test_an_id_in_lower_case_is_the_id(api: Contract, restated: str) -> None:
+    lower = restated.lower()
+    for path in ("fundamentals", "entities", "metrics", "crosswalk"):
+        assert api.get(f"/v1/{path}/{lower}").raw == api.get(f"/v1/{path}/{restated}").raw
+    several = "/v1/fundamentals?service_ids="
+    assert api.get(several + lower).raw == api.get(several + restated).raw
+    query = "SELECT buyer_id, country FROM tender_releases WHERE buyer_id <> '' LIMIT 1"
+    buyer, country = api.mart.build().query(query)[0]
+    of_buyer = f"/v1/tenders?country={country}&buyer="
+    rows = api.get(of_buyer + buyer.lower()).rows
+    assert rows and rows == api.get(of_buyer + buyer).rows
+
+
 @pytest.mark.every_store
 def test_fundamentals_as_of_returns_what_was_knowable_on_that_date(
     api: Contract, restated: str
@@ -169,7 +182,8 @@ def test_shared_facts_entity_id_is_an_issuer_or_a_country(api: Contract, restate
     country = api.get("/v1/shared/facts?entity_id=ZAF").rows
     assert {(row["entity_id"], row["dataset"]) for row in country} == {("ZAF", "AF-MACRO")}
     for wrong in ("zaf", "XX1", "dc1"):
-        api.problem(f"/v1/shared/facts?entity_id={wrong}", 400, "parameter_invalid")
+        refused = api.problem(f"/v1/shared/facts?entity_id={wrong}", 400, "parameter_invalid")
+        assert "in upper case" in refused["detail"]
     assert api.get("/v1/shared/facts?entity_id=DCNOBODY").rows == []
 
 

@@ -107,7 +107,7 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
 
 
 def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_path: Path) -> None:
-    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
+    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.lmdb")
     publish_world(tmp_path / "record", marts, 1)
     record, key = Record(str(tmp_path / "record")), create_key(keys, "professional")
     paths = [

@@ -117,6 +117,13 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
         ),
         ("/v1/catalogue?country=BR", "value_not_held", "country", None),
         ("/v1/changes?since=2000-01-01&id=DCA2", "value_not_held", "id", "DCA1"),
+        # An issuer has figures by default, and its awards in another dataset.
+        (
+            "/v1/shared/facts?entity_id=DCA1&measure=award",
+            "value_not_held",
+            "measure",
+            "award_value",
+        ),
         # Held, but not together.
         ("/v1/macro?series=LONG&country=KEN", "not_held_together", "series", "FX.EUR.ZAR"),
         ("/v1/tenders?country=KE&category=works", "not_held_together", None, None),
@@ -126,6 +133,8 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
         ("/v1/macro?indicator=NY.GDP&from=2050", "out_of_range", "from", None),
         ("/v1/signals/single-bid-rate?from=2050-01-01", "out_of_range", "from", None),
         ("/v1/changes?since=2050-01-01", "out_of_range", "since", None),
+        # Held before and after, but not of the days between.
+        ("/v1/macro?series=LONG&from=2018-02-10&to=2018-03-10", "not_recorded", "from", None),
         # Held, but not public then.
         ("/v1/tenders?as_of=2000-01-01", "not_known_then", "as_of", None),
         ("/v1/tenders/ocds-0003?as_of=2000-01-01", "not_known_then", "as_of", None),
@@ -153,7 +162,7 @@ def test_a_question_without_an_answer_is_told_why(
     assert empty["code"] == code, empty
     assert parameter is None or empty["parameter"] == parameter
     assert named is None or named in empty["nearest"], empty
-    assert (empty["held"] is not None) >= (code == "out_of_range")
+    assert (empty["held"] is not None) >= (code in ("not_recorded", "out_of_range"))
     assert empty["detail"].endswith(".")
     if empty["held"]:
         assert empty["held"]["from"] <= empty["held"]["to"]

@@ -124,7 +124,7 @@ def test_a_used_up_month_names_the_upgrade_and_a_used_up_minute_does_not(
 
 
 def test_a_degraded_status_says_when_to_ask_again(tmp_path: Path) -> None:
-    client = testing.TestClient(create_app(Mart(tmp_path), KeyStore(tmp_path / "keys.sqlite")))
+    client = testing.TestClient(create_app(Mart(tmp_path), KeyStore(tmp_path / "keys.lmdb")))
     status = client.simulate_get("/v1/status")
     assert (status.status_code, status.json["status"]) == (503, "degraded")
     assert int(status.headers["Retry-After"]) > 0

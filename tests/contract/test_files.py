@@ -5,6 +5,7 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
+from urllib.parse import urljoin
 from urllib.request import urlopen
 
 import duckdb
@@ -33,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture(scope="module")
 def server(world: World) -> Iterator[Served]:
-    usage = str(world.root / "usage.counts")
+    usage = str(world.root / "usage.lmdb")
     with served(world, "--workers", "2", "--usage", usage) as running:
         yield running
 
@@ -194,12 +195,33 @@ def test_a_file_that_no_manifest_names_is_404_with_and_without_a_key(
     for path in (
         f"{version}/nothing.parquet",
         "20000101.1/manifest.json",
-        "..%2f..%2fkeys.sqlite/x",
-        f"{version}/..%2f..%2fkeys.sqlite",
+        "..%2f..%2fkeys.lmdb/x",
+        f"{version}/..%2f..%2fkeys.lmdb",
         "latest/latest",
     ):
         for key in (None, world.paid):
             assert server.get(f"/exports/{path}", key)[0] == 404, path
+
+
+def test_an_unknown_file_or_version_is_refused_with_the_nearest(
+    server: Served, world: World
+) -> None:
+    name = of_kind(world, "open-panel")[0].url
+    problem = json.loads(server.get(f"/exports/latest/{name.replace('t.', '.')}x")[2])
+    assert name in problem["nearest"] and name in problem["allowed"]
+    for path in ("20000101.1", "20000101.1/", f"lastest/{name}"):
+        status, _, body = server.get(f"/exports/{path}")
+        assert (status, json.loads(body)["nearest"]) == (404, ["latest"])
+
+
+def test_a_version_without_a_file_leads_to_its_manifest(server: Served, world: World) -> None:
+    version = world.published().latest()
+    for path in ("latest", "latest/", version, f"{version}/"):
+        status, headers, _ = server.get(f"/exports/{path}")
+        assert status == 302
+        assert urljoin(f"/exports/{path}", headers["Location"]) == (
+            f"/exports/{version}/manifest.json"
+        )
 
 
 def test_pandas_polars_and_pyarrow_read_open_files_by_their_address(

@@ -299,7 +299,8 @@ def test_a_tier_serves_no_more_rows_here_than_over_rest(agents: Agents) -> None:
     arguments = {"country": "ZA", "limit": 26}
     result = call(agents.server, agents.world.sample, "search_tenders", arguments).result
     problem = result["structuredContent"]
-    assert result["isError"] and problem["code"] == "row_cap_exceeded" and problem["upgrade_url"]
+    assert result["isError"] and problem["code"] == "row_cap_exceeded"
+    assert problem["upgrade_url"] == "http://127.0.0.1:8321/pricing"
     left_out = call(agents.server, agents.world.sample, "search_tenders", {"country": "ZA"})
     assert json.loads(left_out.structured)["limit"] == 25
 

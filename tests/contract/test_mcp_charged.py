@@ -44,7 +44,7 @@ def counting(agents: Agents, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     root = tmp_path_factory.mktemp("counting")
     tiers = root / "tiers.json"
     tiers.write_text(json.dumps({"starter": {"per_minute": 1000, "per_month": 3}}))
-    world, counts = World(root, "", ""), root / "usage.counts"
+    world, counts = World(root, "", ""), root / "usage.lmdb"
     shutil.copytree(agents.world.marts, world.marts)
     KeyStore(world.keys)
     with pytest.MonkeyPatch.context() as patch:

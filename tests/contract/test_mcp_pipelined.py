@@ -4,14 +4,13 @@ import json
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
-from mcp.shared.message import SessionMessage
+from anyio import AsyncFile
 from mcp_server.http import Options
-from mcp_server.stdio import MAX_PENDING, serve_streams
-from mcp_types import jsonrpc_message_adapter
+from mcp_server.stdio import MAX_PENDING, serve
 
 from tests.helpers.mcp_service import MODERN, MODES, request
 from tests.helpers.mcp_world import Agents
@@ -31,8 +30,7 @@ class Pipe:
         self.ran, self._mode, self._send, self._receive = ran, mode, send, receive
 
     async def say(self, message: dict[str, Any]) -> None:
-        validated = jsonrpc_message_adapter.validate_json(json.dumps(message), by_name=False)
-        await self._send.send(SessionMessage(validated))
+        await self._send.send(json.dumps(message))
 
     async def ask(self, number: int, name: str, arguments: dict[str, Any]) -> None:
         meta = {"_meta": META} if self._mode == MODERN else {}
@@ -41,11 +39,21 @@ class Pipe:
 
     async def read(self) -> dict[str, Any]:
         with anyio.fail_after(30):
-            item = await self._receive.receive()
-        message: dict[str, Any] = json.loads(
-            item.message.model_dump_json(by_alias=True, exclude_unset=True)
-        )
+            message: dict[str, Any] = json.loads(await self._receive.receive())
         return message
+
+
+class Lines:
+    """A file whose lines are written when the test reads them."""
+
+    def __init__(self, send: Any) -> None:
+        self._send = send
+
+    async def write(self, line: str) -> None:
+        await self._send.send(line)
+
+    async def flush(self) -> None:
+        """Nothing waits."""
 
 
 @asynccontextmanager
@@ -59,10 +67,11 @@ async def piped(agents: Agents, mode: str) -> AsyncIterator[Pipe]:
         return run(tool, *arguments)
 
     setattr(service, "run", noted)  # noqa: B010
-    send, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
-    write, receive = anyio.create_memory_object_stream[SessionMessage](0)
-    async with anyio.create_task_group() as tasks, send, receive:
-        tasks.start_soon(serve_streams, service, agents.world.paid, read, write)
+    send, read = anyio.create_memory_object_stream[str](math.inf)
+    write, receive = anyio.create_memory_object_stream[str](0)
+    async with anyio.create_task_group() as tasks, send, read, write, receive:
+        stdin, stdout = cast(AsyncFile[str], read), cast(AsyncFile[str], Lines(write))
+        tasks.start_soon(serve, service, agents.world.paid, stdin, stdout)
         pipe = Pipe(mode, send, receive, ran)
         if mode != MODERN:
             await pipe.say(request("initialize", {**BEGUN, "protocolVersion": "2025-06-18"}, "a"))

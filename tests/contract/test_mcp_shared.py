@@ -14,6 +14,7 @@ from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
+from tests.helpers.stored_builds import nothing_published
 from warehouse.keys.store import KeyStore, create_key, find_key
 from warehouse.read.mart import Mart
 from warehouse.tiers import configured_tiers
@@ -30,7 +31,7 @@ def test_a_call_here_and_a_call_there_count_together(
     monkeypatch.setenv("SANKOFA_TIERS", str(tiers))
     world = World(tmp_path, "", "")
     shutil.copytree(agents.world.marts, world.marts)
-    store, counts = KeyStore(world.keys, configured_tiers(tiers)), tmp_path / "usage.counts"
+    store, counts = KeyStore(world.keys, configured_tiers(tiers)), tmp_path / "usage.lmdb"
     first, second = create_key(store, "starter"), create_key(store, "starter")
     usage = Usage(counts)
     rest = testing.TestClient(create_app(Mart(world.marts), store, usage=usage))
@@ -55,10 +56,9 @@ def test_a_call_here_and_a_call_there_count_together(
         assert listed.status == read.status == 200 and used(first) == 3
         assert listed.headers["RateLimit"].startswith('"burst";r=5;')
         # What we cannot answer is not charged.
-        (world.marts / "current").rename(tmp_path / "away")
-        broken = call(server, first, *ENTITY)
-        assert broken.result["structuredContent"]["code"] == "datastore_unavailable"
-        (tmp_path / "away").rename(world.marts / "current")
+        with nothing_published(world.marts):
+            broken = call(server, first, *ENTITY)
+            assert broken.result["structuredContent"]["code"] == "datastore_unavailable"
         assert used(first) == 3 and call(server, first, *ENTITY).result["isError"] is False
         assert [ask_rest(first), ask_rest(first)] == [200, 200] and used(first) == 6
         # Both limits are reached now, here as there.

@@ -1,6 +1,7 @@
 """A pinned data_version: checked before the tier, named by errors, gone when its build is."""
 
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def two(published: Path, tmp_path: Path) -> Two:
-    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
+    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.lmdb")
     shutil.copytree(published / "marts", marts)
     first, second = SqliteBuilds(marts).names()
     client = testing.TestClient(create_app(Mart(marts), keys))
@@ -140,4 +141,6 @@ def test_no_visit_makes_a_key_store_that_was_lost(two: Two) -> None:
     lost = two.get("/v1/entities/DCA1", two.paid)
     assert (lost.status_code, lost.json["code"]) == (503, "key_store_unavailable")
     (two.marts / "away").rename(two.keys.path)
+    # A process looks at the file a hundred times a second.
+    time.sleep(0.02)
     assert two.get("/v1/entities/DCA1", two.paid).status_code == 200

@@ -22,7 +22,9 @@ REFUSED = ["400", "401", "402", "404", "406", "414", "431"]
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("tier", ["professional", "sample"])
+@pytest.mark.parametrize(
+    "tier", ["professional", pytest.param("sample", marks=pytest.mark.thorough)]
+)
 def test_every_check_of_schemathesis_passes(
     tier: TierName,
     tmp_path: Path,

@@ -33,7 +33,7 @@ def addresses() -> list[str]:
     """Return one URL of every described endpoint, and of the pages."""
     of = {"service_id": "DCA1", "signal_key": "procurement-demand", "sku": "AF-FUND"}
     described = [endpoint.path.format(**of, ocid="ocds-0003") for endpoint in ENDPOINTS]
-    pages = ["/docs", "/docs/docs.js", "/llms.txt", "/methodology", "/problems/not_found"]
+    pages = ["/docs", "/site/docs.js", "/llms.txt", "/methodology", "/problems/not_found"]
     return [*described, *pages, "/exports/latest/manifest.json", "/exports/signing-key.pem"]
 
 

@@ -39,6 +39,7 @@ def run_all(home: Path, inputs: FuzzInputs, options: argparse.Namespace) -> int:
             for what, request in done.wrong[: max(0, _SHOWN - wrong)]:
                 print(f"seed {begun[item]}: {what}: {request}", flush=True)
             wrong += len(done.wrong)
+            print(f"{sum(statuses.values()):,} answers, {wrong} wrong", file=sys.stderr, flush=True)
     seconds, number = time.monotonic() - began, sum(statuses.values())
     print(f"{number:,} answers in {seconds:.0f} s, {number / seconds:,.0f} a second")
     print("statuses:", dict(sorted(statuses.items())))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, unquote, urlencode, urljoin
 
 import msgspec
 
@@ -14,11 +14,13 @@ from warehouse.contract.problems import PROBLEMS
 from warehouse.read.crosswalk import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.tiers import TIERS
 
-EXPECTED = {200, 206, 304, 400, 401, 402, 404, 405, 406, 414, 416}
+EXPECTED = {200, 206, 302, 304, 400, 401, 402, 404, 405, 406, 414, 416}
 GIVEN = (200, 206)
 ROWS = ("data", "observations", "identifiers", "artifacts")
 _FAMILIES = sorted({person_name(serial).rpartition("-")[2].lower() for serial in range(400)})
 _MARKS = (b"fictional-", b"@fictional.", b"555")
+_VERSION_PATH = re.compile(r"/exports/[^/]+/?")
+_MANIFEST_PATH = re.compile(r"/exports/\d{8}\.\d+/manifest\.json")
 # Names, addresses and telephones of the people of the sample world.
 _PERSON = re.compile(
     rf"fictional-(?:{'|'.join(_FAMILIES)})|@fictional\.example|"
@@ -45,7 +47,7 @@ class Judge:
         """Return every rule that the response breaks."""
         if answer.status not in EXPECTED:
             return [f"status {answer.status}"]
-        rules = [_wrong_problem, self._wrong_rows]
+        rules = [_wrong_problem, _wrong_redirect, self._wrong_rows]
         if answer.status in GIVEN and request.method != "OPTIONS":
             rules += [self._wrong_key, self._wrong_cursor]
         return [item for rule in rules for item in rule(request, answer)]
@@ -85,7 +87,7 @@ class Judge:
             yield "a person is named"
         if rows is not None and request.key == self._sample:
             yield from _above_the_tier(request, rows)
-            full = self._service.ask(replace(request, key=self._paid))
+            full = self._service.ask(_as_paid(request, self._paid))
             if rows != _seen_by_sample(request, _rows(full) or []):
                 yield "the rows are not the first of what a paid key gets"
 
@@ -103,6 +105,15 @@ def _wrong_problem(request: Request, answer: FuzzResponse) -> Iterator[str]:
         yield "the version of the interface is missing"
 
 
+def _wrong_redirect(request: Request, answer: FuzzResponse) -> Iterator[str]:
+    """Only a version of the exports leads elsewhere, and only to its manifest."""
+    if answer.status != 302:
+        return
+    target = urljoin(request.path, answer.headers["location"])
+    if not (_VERSION_PATH.fullmatch(request.path) and _MANIFEST_PATH.fullmatch(target)):
+        yield f"a redirect to {target}"
+
+
 def _above_the_tier(request: Request, rows: list[dict[str, Any]]) -> Iterator[str]:
     kinds = {row["id_type"] for row in rows if "id_type" in row}
     parameters = dict(parse_qsl(request.query))
@@ -116,8 +127,19 @@ def _above_the_tier(request: Request, rows: list[dict[str, Any]]) -> Iterator[st
         yield "more rows than the cap were given"
 
 
+def _as_paid(request: Request, key: str) -> Request:
+    """Ask the same with a paid key; for all identifiers, since the sample tier skips some."""
+    query = request.query
+    if request.path.startswith("/v1/crosswalk/"):
+        query = urlencode([pair for pair in parse_qsl(query) if pair[0] != "limit"])
+    return replace(request, key=key, query=query)
+
+
 def _seen_by_sample(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     free = [row for row in rows if row.get("id_type", FREE_ID_TYPES[0]) in FREE_ID_TYPES]
+    if request.path.startswith("/v1/crosswalk/"):
+        limit = dict(parse_qsl(request.query)).get("limit")
+        return free if limit is None else free[: int(limit)]
     return free if _uncapped(request) else free[: TIERS["sample"].ceiling]
 
 

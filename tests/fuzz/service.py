@@ -74,9 +74,9 @@ class FuzzedService:
         lifted = {
             name: replace(tier, per_minute=10**9, per_month=10**9) for name, tier in TIERS.items()
         }
-        self._keys = KeyStore(home / "keys.sqlite", lifted)
+        self._keys = KeyStore(home / "keys.lmdb", lifted)
         self._mart, self._published = Mart(home / "marts"), PublishedExports(str(home / "exports"))
-        usage = Usage(home / "usage.counts")
+        usage = Usage(home / "usage.lmdb")
         self._app = create_app(self._mart, self._keys, exports=self._published, usage=usage)
 
     def ask(self, request: Request) -> FuzzResponse:

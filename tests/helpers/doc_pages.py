@@ -31,7 +31,9 @@ _BLOCK = re.compile(
     r"^```(?P<language>\w*)(?: file=(?P<file>\S+))?\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-_FOLDERS = ("api", "assets", "docs", "mcp", "pipelines", "quality", "tests", "warehouse")
+_FOLDERS = (
+    *("api", "assets", "clients", "docs", "mcp", "pipelines", "quality", "tests", "warehouse"),
+)
 _FILES = ("README.md", "Makefile", "setup.cfg", "pyproject.toml", "workspace.yaml")
 _NOT_COPIED = shutil.ignore_patterns("bench", "fuzz")
 # DuckDB's extension for HTTP is downloaded when first used; fsspec reads the same addresses.
@@ -63,7 +65,8 @@ class Block:
 
 def pages() -> list[Path]:
     """Return every page for readers."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    readmes = [ROOT / "README.md", ROOT / "clients" / "python" / "README.md"]
+    return [*readmes, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path) -> list[Block]:
@@ -122,18 +125,8 @@ class Checkout:
         return self._call(block, ["bash", "-c", script])
 
     def _change(self, block: Block, diff: str) -> str:
-        """Apply a diff; hunks are located by their lines, since line numbers go stale."""
-        for change in re.split(r"^--- a/", diff, flags=re.MULTILINE)[1:]:
-            name, *hunks = re.split(r"^@@\n", change, flags=re.MULTILINE)
-            path = self._folder / name.split()[0]
-            text = path.read_text("utf-8")
-            for hunk in hunks:
-                lines = hunk.splitlines(keepends=True)
-                old = "".join(line[1:] for line in lines if line[0] in " -")
-                new = "".join(line[1:] for line in lines if line[0] in " +")
-                assert text.count(old) == 1, f"{block.location}: not once in {path.name}:\n{old}"
-                text = text.replace(old, new)
-            path.write_text(text, "utf-8")
+        """Apply a diff as readers do."""
+        apply_diff(self._folder, diff, block.location)
         return ""
 
     def _live(self, text: str) -> str:
@@ -144,19 +137,41 @@ class Checkout:
     def _call(self, block: Block, command: list[str]) -> str:
         environment = {name: value for name, value in os.environ.items() if "SANKOFA" not in name}
         path = f"{Path(sys.executable).parent}:{environment['PATH']}"
-        sources = f"{self._folder}:{self._folder / 'mcp'}"
+        folders = (".", "mcp", "clients/python/src")
+        sources = ":".join(str(self._folder / name) for name in folders)
         completed = subprocess.run(
             command,
             cwd=self._folder,
-            env={**environment, "PATH": path, "PYTHONPATH": sources, "COLUMNS": "100"},
+            env={
+                **environment,
+                # Pages say that real documents need one.
+                "SANKOFA_WITHHELD_KEY": "of the tests",
+                "PATH": path,
+                "PYTHONPATH": sources,
+                "COLUMNS": "100",
+            },
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=600,
         )
         assert completed.returncode == 0, (
             f"{block.location} failed:\n{completed.stdout}\n{completed.stderr}"
         )
         return completed.stdout
+
+
+def apply_diff(folder: Path, diff: str, location: str) -> None:
+    """Apply a diff of a page to the files in a folder with ``git apply``."""
+    completed = subprocess.run(
+        ["git", "apply", "-"],
+        cwd=folder,
+        # Inside another repository git would apply it there.
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
+        input=diff,
+        capture_output=True,
+        text=True,
+    )
+    assert completed.returncode == 0, f"{location}: {completed.stderr}"
 
 
 def query(text: str) -> str:

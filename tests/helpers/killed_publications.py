@@ -1,18 +1,21 @@
-"""Publish in a child process and kill it, a little later each time.
+"""Publish in a child process that is killed, a little later each time.
 
 Run as ``python -m tests.helpers.killed_publications HOME MARTS MOMENTS``: prints the
 state after each kill and after the first publication that finished, one JSON object per line. A
-third of the kills happen before the export begins, the others during it.
+third of the kills happen before the export begins, the others after that.
+
+Moments are counted in changes to files, not in seconds: they are the same on every machine.
 """
 
 import json
 import os
 import signal
 import sys
-import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from random import Random
+from typing import Any
 
 # Imported here once: each child would otherwise spend seconds on it.
 import great_expectations.render.renderer.site_builder  # noqa: F401
@@ -22,7 +25,6 @@ from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.random_world import ISSUERS, everything
 from tests.helpers.record_rows import load
-from tests.helpers.waiting import wait_until
 from warehouse.mart.builds import builds_at
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known
@@ -33,14 +35,19 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
 _LATER = date(2021, 6, 30)
+# Changes to files as Python's audit hooks name them, besides opening one for writing.
+_CHANGES = frozenset({"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link"})
+Reaction = Callable[[bool], None]
 
 
-def begin(work: str, home: Path, marts: str) -> int:
+def begin(work: str, home: Path, marts: str, react: Reaction | None = None) -> int:
     """Start a child that publishes, loads or adds a fact; return its process id."""
     child = os.fork()
     if child:
         return child
     try:
+        if react is not None:
+            before_each_change(home, react)
         record = Record(settings_of(home).record)
         if work == "publish":
             publication(settings_of(home), BriefPublication, marts=marts).run()
@@ -63,31 +70,56 @@ def ended(child: int) -> bool:
     return os.WIFEXITED(status)
 
 
-def exporting(home: Path, child: int) -> bool:
-    """Wait until a child has begun to export; return False if it ended before."""
-    exports = Path(settings_of(home).exports)
-    before = _folders(exports)
+def before_each_change(home: Path, react: Reaction) -> None:
+    """Call ``react`` before each change to the files of a home: whether the export has begun."""
+    exports = settings_of(home).exports + "/"
+    in_export = False
 
-    def has_ended() -> bool:
-        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal in_export
+        if (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)) or event in _CHANGES:
+            path = str(arguments[0])
+            in_export = in_export or path.startswith(exports)
+            if path.startswith(str(home)):
+                react(in_export)
 
-    wait_until(lambda: not _folders(exports) <= before or has_ended(), 250, every=0.002)
-    return not _folders(exports) <= before
+    sys.addaudithook(hook)
 
 
-def _folders(exports: Path) -> set[str]:
-    return {path.name for path in exports.glob("*.*")}
+def count_changes(home: Path, marts: str) -> tuple[int, int]:
+    """Publish, and return the number of changes before the export began, and from then on."""
+    reading, writing = os.pipe()
+    child = begin("publish", home, marts, lambda in_export: _note(writing, in_export))
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        noted = pipe.read()
+    ended(child)
+    return noted.count(0), noted.count(1)
 
 
-def killed(home: Path, marts: str, seconds: float, *, in_export: bool) -> bool:
-    """Publish in a child and kill it after some seconds; return whether it was still running."""
-    child = begin("publish", home, marts)
-    if in_export:
-        exporting(home, child)
-    # The kill comes after a random delay, at whatever step the publication has reached.
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    return not ended(child)
+def _note(writing: int, in_export: bool) -> None:
+    os.write(writing, bytes([in_export]))
+
+
+def killed(home: Path, marts: str, change: int, *, in_export: bool, after: float = 0) -> bool:
+    """Publish in a child that is killed at one of its changes, or some seconds after it.
+
+    Return whether it was still running.
+    """
+    left = change
+
+    def react(export_has_begun: bool) -> None:
+        nonlocal left
+        if export_has_begun < in_export:
+            return
+        left -= 1
+        if left == 0 and after:
+            # Without a handler, the alarm ends the process wherever it is.
+            signal.setitimer(signal.ITIMER_REAL, after)
+        elif left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return not ended(begin("publish", home, marts, react))
 
 
 def answers(marts: str) -> list[str]:
@@ -125,14 +157,10 @@ def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, o
 
 def main(home: Path, marts: str, moments: int) -> None:
     ended(begin("load", home, marts))
-    started_at = time.perf_counter()
-    child = begin("publish", home, marts)
-    exporting(home, child)
-    derived_at = time.perf_counter()
-    ended(child)
-    published_at = time.perf_counter()
+    before_export, from_export_on = count_changes(home, marts)
     ended(begin("add", home, marts))
     expected = answers(marts)
+    random = Random(moments)
 
     def print_state() -> None:
         print(json.dumps(state_after_kill(home, marts, expected)), flush=True)
@@ -140,12 +168,13 @@ def main(home: Path, marts: str, moments: int) -> None:
     print_state()
     early = moments // 3
     for number in range(early):
-        killed(home, marts, (derived_at - started_at) * (number + 1) / (early + 1), in_export=False)
+        change = max(1, before_export * number // early)
+        killed(home, marts, change, in_export=False, after=random.choice([0, 0.01, 0.1]))
         print_state()
-    step, delay = (published_at - derived_at) / (moments - early), 0.0
-    while killed(home, marts, delay, in_export=True):
+    step, change, after = max(1, from_export_on // (moments - early)), 1, 0.0
+    while killed(home, marts, change, in_export=True, after=after):
         print_state()
-        delay += step
+        change, after = change + step, random.choice([0, 0.005])
     print_state()
 
 

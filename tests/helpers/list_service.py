@@ -38,7 +38,7 @@ class ListService:
 
 def list_service(root: Path) -> ListService:
     """Publish the world and return the app over it."""
-    mart, keys = publish_split(root, root / "marts", 1 / 4096), KeyStore(root / "keys.sqlite")
+    mart, keys = publish_split(root, root / "marts", 1 / 4096), KeyStore(root / "keys.lmdb")
     key = create_key(keys, "professional")
     return ListService(testing.TestClient(create_app(mart, keys)), key, mart, root)
 

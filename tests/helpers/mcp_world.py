@@ -52,8 +52,10 @@ class Agents:
     rest: testing.TestClient
 
     def get(self, path: str, key: str, **parameters: Any) -> bytes:
-        """Send a GET to the REST service."""
-        answer = self.rest.simulate_get(path, params=parameters, headers={"X-API-Key": key})
+        """Send a GET to the REST service, where the MCP server takes it to be."""
+        answer = self.rest.simulate_get(
+            path, params=parameters, headers={"X-API-Key": key}, host="127.0.0.1", port=8321
+        )
         return answer.content
 
 
@@ -68,7 +70,7 @@ def agents_at(root: Path) -> Iterator[Agents]:
         for n in range(200)
     ]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
-    store = KeyStore(root / "keys.sqlite")
+    store = KeyStore(root / "keys.lmdb")
     world = World(root, sandbox(store), create_key(store, "professional"))
     world.publish(*_large_releases())
     rest = testing.TestClient(create_app(Mart(world.marts), store, exports_url=EXPORTS_URL))

@@ -45,7 +45,7 @@ class OldRecord:
             with ZipFile(_FILE) as archive:
                 archive.extractall(folder)
         self.record, self.marts = Record(str(folder / "record")), folder / "marts"
-        keys = KeyStore(folder / "keys.sqlite")
+        keys = KeyStore(folder / "keys.lmdb")
         self._key = create_key(keys, "professional")
         self._client = testing.TestClient(create_app(Mart(self.marts), keys))
         expected = json.loads((folder / "answers.json").read_text("utf-8"))

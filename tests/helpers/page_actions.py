@@ -14,12 +14,10 @@ document.readyState === 'complete' &&
 !(document.getElementById('status')?.textContent || '').match(/Loading/) &&
 [...document.querySelectorAll('.plot')].every((plot) => plot.dataset.drawn)
 """
+# How many lines, dots and labels each chart has.
 DRAWN = """
-[...document.querySelectorAll('.plot canvas')].map((canvas) => {
-  const { width, height } = canvas;
-  const dots = canvas.getContext('2d').getImageData(0, 0, width, height).data;
-  return dots.filter((dot, index) => index % 4 === 3 && dot).length;
-})
+[...document.querySelectorAll('.plot')].map(
+  (plot) => plot.querySelectorAll('svg path[stroke], svg circle, svg text').length)
 """
 
 

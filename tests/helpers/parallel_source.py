@@ -1,14 +1,15 @@
 """A source whose parser other processes can import, and whose documents can make them fail or die.
 
 Documents are lines of ``item=value``, as those of ``monthly_portal``. At ``bug`` the parser raises;
-at ``die`` its process is killed, unless it is the first one.
+at ``die`` its process is killed, and ends itself at ``abort``, unless it is the first one. ``hog``
+takes all memory, ``spin`` all time, ``deep`` all levels of calls.
 """
 
 import io
 import os
 import signal
+import sys
 from collections.abc import Iterator
-from multiprocessing import parent_process
 from typing import IO
 
 from assets.parsing.parsed import Parsed
@@ -22,8 +23,16 @@ from warehouse.record.tables import MACRO_SERIES
 def parse(document: Document, body: bytes) -> Parsed:
     if b"bug" in body:
         raise RuntimeError("a bug")
-    if b"die" in body and parent_process() is not None:
+    if b"die" in body and "pytest" not in sys.modules:
         os.kill(os.getpid(), signal.SIGKILL)
+    if b"abort" in body and "pytest" not in sys.modules:
+        os.abort()
+    if body == b"hog":
+        bytes(1 << 40)
+    while body == b"spin":
+        pass
+    if body == b"deep":
+        return parse(document, body)
     return monthly_portal.parse(document, body)
 
 

@@ -49,7 +49,7 @@ class World:
 
     @property
     def keys(self) -> Path:
-        return self.root / "keys.sqlite"
+        return self.root / "keys.lmdb"
 
     @property
     def exports(self) -> str:
@@ -93,7 +93,7 @@ def make_world(root: Path) -> World:
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
-    store = KeyStore(root / "keys.sqlite")
+    store = KeyStore(root / "keys.lmdb")
     world = World(root, sandbox(store), create_key(store, "professional"))
     world.publish()
     return world

@@ -1,28 +1,22 @@
-"""The pages of the sample world, served; and a build whose one issuer restated very often."""
+"""The pages of the sample world, served."""
 
 import html
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
 
-from assets.exports.export import export, switch_latest
-from assets.exports.signing import SigningKey
-from assets.pages.site import write_site
-from tests.helpers.facts import fact
-from tests.helpers.publishing import publish
-from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import Served, World, served
-from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.snapshot import Snapshot
-from warehouse.read.build_info import EXPORT_MANIFEST_KEY
-from warehouse.record.store import Record
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS
 
 MCP = "http://127.0.0.1:8322"
+# A page of every kind about the service.
+SERVICE_PAGES = (
+    *("docs", "docs/mcp", "guides", "guides/concepts", "pricing", "usage", "methodology"),
+    *("methodology/metrics-v1/net_margin", "problems/rate_limited", "changes", "exports/"),
+)
 _SNIPPET = re.compile(
     r'<details class="snippet" data-tool="([^"]+)" data-language="([^"]+)".*?'
     r"<code>(.*?)</code>",
@@ -41,14 +35,14 @@ class Snippet:
 
 def world_of(home: Path) -> World:
     """Return a home as a world, with a key of each kind."""
-    keys = KeyStore(home / "keys.sqlite")
+    keys = KeyStore(home / "keys.lmdb")
     return World(home, sandbox(keys), create_key(keys, "professional"))
 
 
 @contextmanager
 def served_site(world: World, *options: str) -> Iterator[Served]:
-    """Serve a world with the pages of its builds."""
-    pages = ("--docs", str(world.root / "docs"), "--mcp-url", MCP)
+    """Serve a world with the pages of its builds, as many as tests ask for."""
+    pages = ("--docs", str(world.root / "docs"), "--mcp-url", MCP, "--pages-per-minute", "0")
     with served(world, "--workers", "1", *pages, *options) as running:
         yield running
 
@@ -58,6 +52,44 @@ def addresses(world: World) -> list[str]:
     folder = world.root / "docs" / world.published().latest()
     pages = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html"))
     return sorted("" if page == "." else f"{page}/" for page in pages)
+
+
+def issuer_that_restated(world: World) -> str:
+    """Return the issuer with most restatements."""
+    data = world.root / "docs" / world.published().latest() / "data" / "issuers.json"
+    return str(max(json.loads(data.read_text()), key=lambda issuer: issuer[4])[0])
+
+
+def rendered_pages(server: Served, world: World) -> dict[str, str]:
+    """Return a page of every kind that the service renders, by kind."""
+    issuer = issuer_that_restated(world)
+
+    def first(path: str, member: str) -> str:
+        return str(json.loads(server.get(path, world.paid)[2])["data"][0][member])
+
+    return {
+        "companies": "issuers",
+        "company": f"issuers/{issuer}",
+        "line": f"issuers/{issuer}/lines/revenue",
+        "organisation": f"organisations/{_buyer(server, world)}",
+        "screen": "screen",
+        "search": "search?q=fictional",
+        "series list": "series",
+        "series": "series/FRED.FICKENGDPQ?compare=2025-06-01",
+        "indicators": "indicators",
+        "indicator": f"indicators/{first('/v1/catalogue?section=indicator', 'name')}",
+        "tenders": "tenders",
+        "tender": f"tenders/{first('/v1/tenders?country=ZA', 'ocid')}",
+        "buyers": "buyers",
+        "suppliers": "suppliers",
+        "countries": "countries",
+        "country": "countries/ZA",
+    }
+
+
+def _buyer(server: Served, world: World) -> str:
+    body = server.get("/v1/tender-parties?country=ZA&role=buyer", world.paid)[2]
+    return next(str(row["service_id"]) for row in json.loads(body)["data"] if row["service_id"])
 
 
 def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:
@@ -72,38 +104,3 @@ def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:
         Snippet(html.unescape(tool), language, html.unescape(span.sub(filled, code)))
         for tool, language, code in _SNIPPET.findall(page)
     ]
-
-
-def often_restated(root: Path, figures: int, vintages: int) -> World:
-    """Publish an issuer whose figures were restated many times, with its pages."""
-    record = Record(str(root / "record"))
-    rows = [
-        fact(
-            f"{1000 * year + number}.5",
-            year=1900 + year,
-            available_at=date(2000, 1, 1) + timedelta(days=year + number * figures),
-            publication=f"p{number:05}",
-            document=f"d{number}",
-        )
-        for year in range(figures)
-        for number in range(vintages)
-    ]
-    load(record, FUNDAMENTALS, *rows)
-    load(record, ENTITIES, entity_row(service_id="DCTEST1", legal_name="Often Fictional Ltd"))
-
-    def exported(snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
-        destination = str(root / "exports")
-        manifest = export(
-            snapshot,
-            destination,
-            signing_key=SigningKey.at(root / "signing-key.pem"),
-            previous=before,
-            notice="FICTIONAL",
-        )
-        pages = root / "docs" / snapshot.data_version
-        write_site(snapshot, manifest, PublishedExports(destination), pages, "", "FICTIONAL")
-        return {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode()}
-
-    version = publish(record, root / "marts", work=root / "work", export=exported)
-    switch_latest(str(root / "exports"), version)
-    return world_of(root)

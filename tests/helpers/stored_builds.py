@@ -1,8 +1,8 @@
 """Builds as they lie in a folder: their metadata changed, or in the form that they had before."""
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -11,16 +11,17 @@ import numpy as np
 
 from tests.helpers.paths import ROOT
 from warehouse.mart.row_json import LATEST_DAY
-from warehouse.mart.sqlite_builds import manifest_file, read_manifest, single_file
+from warehouse.mart.sqlite_builds import manifest_file, pointer_files, read_manifest, single_file
 from warehouse.mart.tables import MART_TABLES, MartTable
 from warehouse.mart.words import words
 from warehouse.read.mart import Build, Mart
-from warehouse.steps.files import BuildManifest
+from warehouse.steps.files import BuildManifest, encode_manifest
 
 _PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
 _LATER_TABLES = ("screens", "party_history", "catalogue", "changes", "search")
 # The world of tests/helpers/random_world.py with this seed, as it was published by commit 82a7ebb
-# (version 8, one file), by commit 15e1e60 (version 9) and by commit 25aed31 (version 10).
+# (version 8, one file), by commit 15e1e60 (version 9), by commit 25aed31 (version 10) and by commit
+# 6466f9f (version 11).
 SEED_OF_STORED = 7
 
 
@@ -29,6 +30,17 @@ def stored_build(version: int, folder: Path) -> Path:
     with ZipFile(ROOT / "tests" / "data" / f"build_of_version_{version}.zip") as archive:
         archive.extractall(folder)
     return folder
+
+
+@contextmanager
+def nothing_published(folder: Path) -> Iterator[None]:
+    """Take the pointers of a folder of builds away for a while."""
+    pointers = [path for path in pointer_files(folder) if path.exists()]
+    for path in pointers:
+        path.rename(path.with_suffix(".away"))
+    yield
+    for path in pointers:
+        path.with_suffix(".away").rename(path)
 
 
 def change_metadata(folder: Path, name: str, **values: str) -> None:
@@ -42,7 +54,7 @@ def change_metadata(folder: Path, name: str, **values: str) -> None:
     manifest = read_manifest(folder, name)
     assert manifest is not None
     changed = BuildManifest(name, {**manifest.metadata, **values}, manifest.files)
-    manifest_file(folder, name).write_bytes(msgspec.json.encode(changed))
+    manifest_file(folder, name).write_bytes(encode_manifest(changed))
 
 
 def as_one_file(folder: Path, name: str) -> Path:

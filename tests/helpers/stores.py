@@ -71,7 +71,7 @@ class Embedded:
 
 def embedded(home: Path) -> Stores:
     """Return the stores of a home."""
-    names = ("marts", "keys.sqlite", "usage.counts")
+    names = ("marts", "keys.lmdb", "usage.lmdb")
     return Stores(*(Embedded(home / name) for name in names))
 
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 def wait_until(
     condition: Callable[[], T | None],
-    timeout: float = 30,
+    timeout: float = 120,
     every: float = 0.05,
     failure: Callable[[], str] = lambda: "nothing came of it",
 ) -> T:

@@ -27,7 +27,9 @@ def client(server: Replay, waits: list[float]) -> Iterator[Client]:
         yield client
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)]
+)
 def new_marts(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], str]]:

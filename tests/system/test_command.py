@@ -14,6 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from pipelines.commands import main as sankofa_main
 from pipelines.commands.exit_status import MEANINGS, Exit
 from pipelines.commands.main import SECTIONS, sankofa
 from tests.helpers.installation import copy_of, run_command, sample_home
@@ -136,7 +137,7 @@ def test_the_sandbox_key_is_made_once_and_can_be_printed_again(empty: Path) -> N
     assert first.exit_code == again.exit_code == Exit.OK
     key = first.stdout.strip()
     assert json.loads(again.stdout) == {"key": key}
-    store = KeyStore(empty / "keys.sqlite")
+    store = KeyStore(empty / "keys.lmdb")
     assert usable_sandbox_key(store) == key
     assert [(row.tier, row.sandbox) for row in list_keys(store)] == [("sample", True)]
     run("keys", "revoke", key[:12])
@@ -149,6 +150,14 @@ def test_a_disk_error_is_reported_as_a_sentence(empty: Path) -> None:
     completed = run("sample")
     assert completed.exit_code == Exit.FAILED
     assert "sankofa: " in completed.stderr and "`sankofa doctor`" in completed.stderr
+
+
+def test_each_step_names_the_next_one_in_order(empty: Path) -> None:
+    steps = "`sankofa sample`, `sankofa ingest` and `sankofa publish`"
+    assert steps in run("ingest").stderr and steps in run("publish").stderr
+    assert steps in run("builds").stdout
+    written = run("sample", "--size", "small").stdout
+    assert written.endswith("next: `sankofa ingest`, then `sankofa publish`\n")
 
 
 LISTED = (
@@ -174,6 +183,19 @@ def test_json_output_is_nothing_but_json(
     assert run(*words).stdout.strip()
 
 
+@pytest.mark.parametrize("group", ["quarantine", "schedules", "keys"])
+def test_a_group_without_a_command_lists_and_still_completes_its_commands(
+    home: Path, monkeypatch: pytest.MonkeyPatch, group: str
+) -> None:
+    words = {"_SANKOFA_COMPLETE": "bash_complete", "COMP_CWORD": "2"}
+    completed = run_command(home, **words, COMP_WORDS=f"sankofa {group} l")[1].split()
+    assert completed == ["plain,list"]
+    monkeypatch.setenv("SANKOFA_HOME", str(home))
+    assert run(group, "--json").stdout == run(group, "list", "--json").stdout != ""
+    assert run(group).stdout == run(group, "list").stdout
+    assert "Usage: " in run(group, "--help").stdout
+
+
 def test_the_quality_report_is_that_of_the_current_build(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +206,9 @@ def test_the_quality_report_is_that_of_the_current_build(
     failed = json.loads(run("quality", "--status", "FAIL", "--json").stdout)
     assert failed == [row for row in rows if row["status"] == "FAIL"]
     board = run("quality").stdout
+    # Whichever are shown, all are counted.
+    assert run("quality", "--status", "FAIL").stdout.splitlines()[-1] == board.splitlines()[-1]
+    assert " ≥ 1 " in board and " ≤ 7 " in board
     assert f"{len(failed)} FAIL" in board and f"data_version {build['data_version']}" in board
     past = json.loads(run("quality", "--history", "--json").stdout)
     assert sorted(map(json.dumps, past)) == sorted(map(json.dumps, rows))
@@ -198,6 +223,47 @@ def test_a_table_fits_the_terminal(home: Path, words: tuple[str, ...], width: in
     lines = in_terminal(home, width, *words)
     assert max(map(len, lines)) <= width
     assert len(lines) > 2
+
+
+EVERY_TABLE = (
+    ("sources",),
+    ("sources", "za-etenders"),
+    ("schedules", "list"),
+    ("quality",),
+    ("quality", "--history"),
+    ("quality", "--left-out"),
+    ("quarantine", "list"),
+    ("keys", "list"),
+    ("keys", "usage"),
+    ("builds",),
+    ("withheld",),
+    ("withhold", "ocds-9t57fa-165000", "--why", "a " * 60, "--dry-run"),
+    ("why", "ocds-9t57fa-165000"),
+    ("why", "FX.EUR.ZAR", "2026-02", "--as-of", "2026-03-31"),
+    ("doctor",),
+)
+
+
+@pytest.mark.parametrize("words", EVERY_TABLE, ids=lambda words: " ".join(words[:2]))
+def test_every_table_fits_80_columns_and_json_has_what_is_left_out(
+    home: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("SANKOFA_HOME", str(home))
+    monkeypatch.setattr("pipelines.output.terminal_width", lambda: 80)
+    lines = run(*words).stdout.splitlines()
+    tables = [line for line in lines if "  " in line.strip()] or lines
+    assert lines and max(map(len, tables)) <= 80
+    # Of a table that is squeezed too much, columns have one or two letters a line.
+    assert len(lines) < 200, "\n".join(lines[:20])
+    left_out = [line for line in lines if line.startswith("not shown: ")]
+    assert all(line.endswith("see --json, or a terminal of 120 columns") for line in left_out)
+
+
+def test_every_command_that_prints_a_table_is_looked_at() -> None:
+    folder = Path(sankofa_main.__file__).parent
+    printing = {path.stem for path in folder.glob("*.py") if "print_table(" in path.read_text()}
+    # `sankofa sample` counts what it wrote: two short columns.
+    assert printing - {"data"} <= {"withhold", *(words[0] for words in EVERY_TABLE)}
 
 
 def in_terminal(home: Path, width: int, *words: str) -> list[str]:

@@ -27,7 +27,10 @@ from assets.sample.organisations import (
 from assets.sample.world import world_in
 from pipelines.commands.main import sankofa
 from pipelines.jobs import run_job
+from pipelines.progress_display import Steps
 from pipelines.up import ServerUrls, greeting, is_ready, prepare
+from tests.helpers.metrics import exposed
+from tests.helpers.metrics import value as counted
 from warehouse.errors import SankofaError
 from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.methodology.metrics import FORMULAS, AbsentReason
@@ -49,7 +52,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SANKOFA_HOME", str(tmp_path_factory.mktemp("home")))
         home = read_settings(os.environ)
-        prepare(home, lambda _: None)
+        prepare(home, Steps(lambda _: None))
     return home
 
 
@@ -64,6 +67,22 @@ def test_every_count_of_the_ledger_adds_up(settings: Settings) -> None:
         f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
     )
     assert len(wrong) == 0
+
+
+def test_what_prometheus_reads_of_ingest_is_what_the_ledger_says(settings: Settings) -> None:
+    record, samples = open_record(settings), exposed(Path(settings.metrics))
+    rows = record.query(
+        "SELECT source, sum(read) AS read, sum(appended) AS appended, "
+        f"sum(quarantined) AS quarantined FROM {record.relation('loads')} GROUP BY source"
+    ).to_pylist()
+    assert rows
+    for row in rows:
+        source = row.pop("source")
+        for outcome, number in row.items():
+            labels = {"source": source, "outcome": outcome}
+            assert counted(samples, "sankofa_ingest_rows_total", **labels) == number
+    assert counted(samples, "sankofa_publications_total", outcome="published") == 1
+    assert counted(samples, "sankofa_publication_duration_seconds") > 0
 
 
 def test_everything_quarantined_says_why_and_where(settings: Settings) -> None:
@@ -107,7 +126,9 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(settings: Setting
 def test_the_greeting_has_a_key_and_three_commands(settings: Settings) -> None:
     text = greeting(settings, ServerUrls("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
     assert text.count("curl -s -H 'X-API-Key: sk_") == 3
-    assert "http://127.0.0.1:8322/mcp" in text and "Runs" not in text
+    assert "http://127.0.0.1:8322/mcp" in text and "Runs" not in text and "Metrics" not in text
+    dagster = greeting(settings, ServerUrls("http://127.0.0.1:8321", None, "http://127.0.0.1:8323"))
+    assert "Pipeline      http://127.0.0.1:8323/asset-groups" in dagster
 
 
 def test_a_home_is_ready_once_something_is_published(settings: Settings, tmp_path: Path) -> None:

@@ -266,6 +266,7 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
             signing_key=paths["key"],
             pages=paths["docs"],
             keep=3,
+            has_withheld_key=True,
         )
         result = dg.materialize(
             published_assets(SOURCES), resources={"storage": storage, "publishing": publishing}

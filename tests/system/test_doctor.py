@@ -28,10 +28,11 @@ from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.mart.sqlite_builds import build_names
+from warehouse.private_folders import make_private
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.settings import Settings, read_settings, variable_of
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, Settings, read_settings, variable_of
 from warehouse.tables import QualityMetric
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
@@ -82,6 +83,8 @@ def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: i
     measurements = f"[{fresh.model_dump_json()}]"
     publish(record, settings.marts, notice, export=lambda *_: {"measured": measurements})
     create_key(KeyStore(settings.keys), "starter")
+    # As every command that loads or publishes does.
+    make_private(settings)
 
 
 def free_port() -> str:
@@ -275,7 +278,18 @@ def test_a_compute_that_nobody_knows_is_refused_with_what_is_allowed(
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
     Path(settings_of(healthy).keys).unlink()
-    assert "is missing: no request can be authorised" in faults()["API keys"]
+    Path(settings_of(healthy).usage).touch()
+    found = faults()
+    assert "is missing: no request can be authorised" in found["API keys"]
+    assert "is missing -> restore it from a backup" in found["key store"]
+
+
+def test_keys_that_nobody_made_yet_are_a_note_wherever_they_are_missed(healthy: Path) -> None:
+    Path(settings_of(healthy).keys).unlink()
+    _, findings = run_doctor()
+    found = [item for item in findings if item["subject"] in ("key store", "API keys")]
+    assert [item["state"] for item in found] == ["note", "note"]
+    assert all("`sankofa keys create --tier starter`" in item["do"] for item in found)
 
 
 def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
@@ -306,9 +320,19 @@ def test_real_data_hashed_under_the_public_word_is_named(
     assert "withheld parties" not in faults()
     shutil.rmtree(read_settings(os.environ).landing)
     Landing(read_settings(os.environ).landing).enter("real")
+    monkeypatch.delenv("SANKOFA_WITHHELD_KEY", raising=False)
     assert "SANKOFA_WITHHELD_KEY is not set" in faults()["withheld parties"]
+    # The way out of a home that was loaded without one: the old word, set on purpose.
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", DEVELOPMENT_WITHHELD_KEY)
+    assert "withheld parties" not in faults()
     monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "a secret of our own")
     assert "withheld parties" not in faults()
+
+
+def test_documents_that_other_users_can_read_are_named(healthy: Path) -> None:
+    assert "private folders" not in faults()
+    Path(read_settings(os.environ).record).chmod(0o755)
+    assert "other users can read" in faults()["private folders"]
 
 
 def test_a_port_in_use_is_named_with_who_has_it(healthy: Path) -> None:

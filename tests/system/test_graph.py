@@ -42,6 +42,7 @@ class Home:
             signing_key=str(folder / "key"),
             pages=str(folder / "pages"),
             keep=3,
+            has_withheld_key=True,
         )
 
     @property

@@ -69,7 +69,7 @@ class Surfaces:
 
 @contextmanager
 def surfaces(home: Path) -> Iterator[Surfaces]:
-    store = KeyStore(home / "keys.sqlite")
+    store = KeyStore(home / "keys.lmdb")
     world = World(home, sandbox(store), create_key(store, "professional"))
     with served(world, "--docs", str(home / "docs")) as rest, mcp_served(world) as mcp:
         yield Surfaces(world, rest, mcp)
@@ -90,6 +90,7 @@ def run(home: Path, block: str, **variables: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_the_procedure_for_personal_data_ends_with_nothing_left(tmp_path: Path) -> None:
     home = tmp_path / "home"
     settings = settings_of(home)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pipelines.derivations import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
+from tests.helpers.thoroughness import times
 from warehouse.compute.pool import ProcessPool
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.canonical_ids import use_canonical_ids
@@ -244,7 +245,7 @@ def _compare(batches: list[list[Change]]) -> None:
 
 
 @settings(
-    max_examples=3,
+    max_examples=times(2),
     deadline=None,
     derandomize=True,
     # Making an example smaller would take minutes.

@@ -39,7 +39,7 @@ def test_a_key_is_shown_once_and_listed_by_its_prefix(home: Path) -> None:
 
     listed = run("list").output
 
-    assert find_key(KeyStore(home / "keys.sqlite"), key)
+    assert find_key(KeyStore(home / "keys.lmdb"), key)
     assert key[:12] in listed and key not in listed
     assert "Example Bank" in listed and "in use" in listed
 

@@ -11,6 +11,7 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
+from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
 from warehouse.keys.store import KeyStore, create_key, revoke_key, rotate_key, sandbox
@@ -52,7 +53,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
 @pytest.fixture(params=["files", "redis"])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LimitStores]:
     if request.param == "files":
-        yield LimitStores(str(tmp_path / "keys.sqlite"), str(tmp_path / "usage.counts"))
+        yield LimitStores(str(tmp_path / "keys.lmdb"), str(tmp_path / "usage.lmdb"))
         return
     servers = []
     for name in ("keys", "usage"):
@@ -259,3 +260,17 @@ def key_id(service: LimitedService, key: str) -> str:
 
 def this_month() -> str:
     return month_at(time.time()).name
+
+
+def test_a_usage_store_that_cannot_be_written_is_named_and_locks_nobody_out(
+    mart: Mart, tmp_path: Path
+) -> None:
+    service = LimitedService(mart, LimitStores(str(tmp_path / "k.lmdb"), str(tmp_path / "u.lmdb")))
+
+    with no_room_for_files():
+        full = service.client.simulate_get("/v1/status")
+        answer = service.get(ENTITY, service.starter)
+
+    assert full.json["degraded"] == ["usage_store"]
+    assert answer.status_code == 200 and "monthly" not in answer.headers["ratelimit"]
+    assert service.client.simulate_get("/v1/status").json["degraded"] == []

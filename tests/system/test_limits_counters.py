@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,11 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.full_disk import no_room_for_files
+from tests.helpers.old_stores import unpack_old_stores
 from tests.helpers.redis_server import Redis
-from warehouse.keys.store import Key
+from warehouse.keys.store import Key, KeyStore, create_key
 from warehouse.tiers import TIERS, Tier
 from warehouse.usage.counters import UsageUnavailable, month_at
-from warehouse.usage.file_counters import FileCounters
+from warehouse.usage.lmdb_counters import LmdbCounters
 from warehouse.usage.store import QuotaStatus, Usage, network_of
 
 SMALL = Tier("sample", 25, 25, 3, 5, paid=False)
@@ -55,7 +59,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 @pytest.fixture(params=["file", "redis"])
 def usage_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "file":
-        return str(tmp_path / "usage" / "usage.counts")
+        return str(tmp_path / "usage" / "usage.lmdb")
     import redis
 
     url: str = request.getfixturevalue("redis").url
@@ -300,15 +304,156 @@ def test_a_process_killed_while_counting_blocks_nobody(tmp_path: Path) -> None:
     assert usage.take(key("other"), None).violated == ["burst"]
 
 
-def test_a_full_file_forgets_the_least_active_key(tmp_path: Path) -> None:
-    counters, month = FileCounters(tmp_path / "u", buckets=1), month_at(time.time())
-    tier = TIERS["professional"]
-    for number in range(32):
-        for _ in range(2 + number):
-            counters.take(f"k{number}", tier, month, True, time.time())
-    assert counters.take("new", tier, month, True, time.time()).month_used == 1
+def test_a_file_grows_with_its_clients_in_every_process(tmp_path: Path) -> None:
+    path, month, tier = tmp_path / "u.lmdb", month_at(time.time()), TIERS["professional"]
+    small = LmdbCounters(path, map_size=1 << 16)
+    small.take("first", tier, month, True, time.time())
+    pid = os.fork()
+    if pid == 0:
+        other = LmdbCounters(path, map_size=1 << 16)
+        for number in range(3_000):
+            other.take(f"sandbox@{number}", tier, month, True, time.time())
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
 
-    assert [counters.used(f"k{number}", month.name) for number in (0, 1, 31)] == [0, 3, 33]
+    assert small.take("first", tier, month, True, time.time()).month_used == 2
+    assert small.used("sandbox", month.name) == 3_000
+
+
+def test_networks_that_nobody_reports_any_more_are_forgotten_and_keys_are_not(
+    tmp_path: Path,
+) -> None:
+    counters, tier = LmdbCounters(tmp_path / "u.lmdb"), TIERS["professional"]
+    then, now = (datetime(2026, month, 15, tzinfo=UTC).timestamp() for month in (3, 11))
+    for who in ("key", *(f"sandbox@{number}" for number in range(500))):
+        counters.take(who, tier, month_at(then), True, then)
+    for number in range(500):
+        counters.take(f"sandbox@new{number}", tier, month_at(now), True, now)
+
+    assert counters.used("key", "2026-03") == 1
+    assert counters.used("sandbox", "2026-03") < 50
+    assert counters.used("sandbox", "2026-11") == 500
+
+
+def test_a_clock_that_steps_over_the_end_of_a_month_and_back_forgets_nothing(
+    usage_url: str,
+) -> None:
+    november = datetime.fromisoformat("2026-11-30T23:59:30+00:00").timestamp()
+    clock = ManualClock()
+    usage, tier = Usage(usage_url, clock), Tier("sample", 25, 25, 100, 5, paid=False)
+    for step in (0, 60, 0, 60, 0, 60):
+        clock.now = november + step
+        usage.take(key(tier=tier), None)
+
+    assert (usage.used("a", "2026-11"), usage.used("a", "2026-12")) == (3, 3)
+    assert remaining(usage.take(key(tier=tier), None))["monthly"] == 1
+
+
+def test_a_process_counts_on_after_a_fork(tmp_path: Path) -> None:
+    usage = Usage(tmp_path / "u.lmdb")
+    month = usage.take(key(), None).month.name
+    pid = os.fork()
+    if pid == 0:
+        counted = usage.take(key(), None).counted.month_used
+        os._exit(0 if counted == 2 else 1)
+
+    assert os.waitpid(pid, 0)[1] == 0
+    usage.take(key(), None)
+    assert usage.used("a", month) == 3
+
+
+def test_threads_lose_no_request(tmp_path: Path) -> None:
+    usage, tier = Usage(tmp_path / "u.lmdb"), TIERS["professional"]
+    with ThreadPoolExecutor(8) as threads:
+        counted = list(threads.map(lambda _: usage.take(key(tier=tier), None), range(400)))
+
+    assert sorted(item.counted.minute_used for item in counted) == list(range(1, 401))
+    assert usage.used("a", counted[0].month.name) == 400
+
+
+def test_a_store_that_has_room_reserved_goes_on_counting_on_a_full_disk(tmp_path: Path) -> None:
+    usage = Usage(tmp_path / "u.lmdb")
+    usage.check()
+    with no_room_for_files():
+        for name in map(str, range(2_000)):
+            assert usage.take(key(name), None).counted.month_used == 1
+        usage.check()
+
+
+def test_a_store_that_cannot_write_fails_its_check_until_it_can(tmp_path: Path) -> None:
+    usage = Usage(tmp_path / "u.lmdb")
+    with no_room_for_files():
+        with pytest.raises(UsageUnavailable):
+            usage.check()
+        assert remaining(usage.take(key(), None)) == {"burst": 2}
+    usage.check()
+
+
+def test_a_file_that_is_cut_off_while_it_is_used_ends_no_process(tmp_path: Path) -> None:
+    path = tmp_path / "u.lmdb"
+    usage = Usage(path)
+    for name in map(str, range(200)):
+        usage.take(key(name), None)
+    for length in (path.stat().st_size // 2, 8_192, 0):
+        os.truncate(path, length)
+        assert usage.take(key(), None).violated == []
+        with suppress(UsageUnavailable):
+            usage.check()
+
+
+def test_a_damaged_file_is_set_aside_and_counting_starts_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, month = tmp_path / "u.lmdb", month_at(time.time())
+    counters = LmdbCounters(path)
+    for number in range(100):
+        counters.take(f"k{number}", SMALL, month, True, time.time())
+    counters.close()
+    with path.open("r+b") as file:
+        file.seek(2 * 4_096)
+        file.write(os.urandom(path.stat().st_size - 2 * 4_096))
+
+    assert counters.take("k1", SMALL, month, True, time.time()).month_used == 1
+    assert "damaged" in caplog.text and (tmp_path / "u.lmdb.damaged").exists()
+
+
+def test_the_counters_of_an_earlier_version_are_imported(tmp_path: Path) -> None:
+    contents = unpack_old_stores(tmp_path)
+    clock = ManualClock()
+    usage = Usage(tmp_path / "usage.lmdb", clock)
+
+    for month, counts in contents["months"].items():
+        for name, count in counts.items():
+            assert usage.used(contents["key_ids"][name], month) == count
+    public = key(contents["key_ids"]["sandbox"], sandbox=True)
+    assert usage.take(public, "192.0.2.7").counted.month_used == 5
+    for number in range(100):
+        usage.take(public, f"198.51.{number}.1")
+    assert usage.take(public, "2001:db8:1::1").counted.month_used == 3
+    assert (tmp_path / "usage.counts").exists()
+
+
+def test_a_setting_that_names_the_counters_of_an_earlier_version_means_the_file_beside(
+    tmp_path: Path,
+) -> None:
+    contents = unpack_old_stores(tmp_path)
+    before = (tmp_path / "usage.counts").read_bytes()
+    usage = Usage(tmp_path / "usage.counts")
+
+    assert usage.used(contents["key_ids"]["starter"], "2026-11") == 7
+    assert (tmp_path / "usage.counts").read_bytes() == before
+    assert (tmp_path / "usage.lmdb").exists()
+
+
+def test_a_store_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.lmdb")
+    create_key(store, "starter")
+    before = (tmp_path / "keys.lmdb").read_bytes()
+
+    with pytest.raises(UsageUnavailable, match="not a usage store"):
+        Usage(tmp_path / "keys.lmdb").check()
+
+    assert (tmp_path / "keys.lmdb").read_bytes() == before
 
 
 def test_without_its_store_every_process_enforces_the_minute_by_itself(tmp_path: Path) -> None:
@@ -336,7 +481,7 @@ def test_without_its_store_every_process_enforces_the_minute_by_itself(tmp_path:
 
 
 def test_a_file_that_cannot_be_used_is_unavailable_until_it_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "usage.counts"
+    path = tmp_path / "usage.lmdb"
     usage = Usage(path)
     usage.take(key(), None)
     for harm in ("another file", "a folder"):
@@ -357,16 +502,18 @@ def test_a_file_that_cannot_be_used_is_unavailable_until_it_is_replaced(tmp_path
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.binary(max_size=6_000), st.integers(0, 3_000))
+@given(st.binary(max_size=6_000), st.integers(0, 20_000))
 def test_no_file_content_crashes_the_counters(noise: bytes, at: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, month = Path(folder) / "u", month_at(time.time())
-        counters = FileCounters(path, buckets=1)
+        counters = LmdbCounters(path)
         counters.take("a", SMALL, month, True, time.time())
+        counters.close()
         with path.open("r+b") as file:
-            file.truncate(4_096)
-            file.seek(4_096 + at)
+            file.seek(at)
             file.write(noise)
-        for _ in range(3):
-            counted = counters.take("a", SMALL, month, True, time.time())
-        assert counted.minute_used >= 3 and counters.used("a", month.name) >= 0
+        with suppress(UsageUnavailable):
+            for _ in range(3):
+                counted = counters.take("a", SMALL, month, True, time.time())
+            assert counted.minute_used >= 3 and counters.used("a", month.name) >= 0
+        counters.close()

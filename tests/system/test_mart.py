@@ -29,6 +29,7 @@ from tests.helpers.record_rows import (
     series_row,
     sighting,
 )
+from tests.helpers.thoroughness import times
 from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
@@ -359,7 +360,7 @@ def test_a_build_cannot_be_written_by_its_readers(record: Record, folder: Path) 
         file.query("DELETE FROM countries")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=times(5), deadline=None)
 @given(arrivals())
 def test_a_build_answers_any_history_as_the_model_does(
     arrived: tuple[list[ModelSighting], list[list[ModelSighting]]],

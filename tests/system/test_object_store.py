@@ -45,6 +45,7 @@ def response(number: int) -> FetchedResponse:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_machines_killed_at_random_store_each_row_once(server: S3Server) -> None:
     """``python -m tests.helpers.killed_machines 50`` kills more of them."""
     found = run(server, kills=3, documents=8, seed=1)

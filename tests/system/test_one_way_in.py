@@ -47,6 +47,7 @@ def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv(name)
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "of the tests")
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS"):
         monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)

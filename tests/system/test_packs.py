@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.mart.buckets import bucket_name
-from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
+from warehouse.mart.packs import Packer
 from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
 from warehouse.mart.sqlite_builds import SqliteBuilds, switch_pointer
 from warehouse.mart.sqlite_loader import SqliteLoader
@@ -44,8 +44,9 @@ def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int)
         keys = pa.array([key for key, _ in batch])
         packer.add(begin + 1, keys, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
     with SqliteLoader(folder, KEY) as loader:
-        loader.load(f"{TABLE}_packs", PACK_COLUMNS, packer.packs(), PACK_INDEXES)
-    file = BuildFile("mart", TABLE, LABEL, *loader.written()[:1], KEY, "", len(rows), 0)
+        loader.load_packs(f"{TABLE}_packs", packer.packs(), by_key=True)
+    own, packs = loader.written()
+    file = BuildFile("mart", TABLE, LABEL, own.path, KEY, "", len(rows), 0, packs=packs)
     SqliteBuilds(folder).add(manifest_of("20260101.1", {"notice": "invented"}, [file]))
     switch_pointer(folder, "20260101.1")
     return Mart(folder)

@@ -91,7 +91,9 @@ def move(whole: Record, into: Record, which: str) -> None:
             assert append(into, table, own, Load(source, (f"of {source}",))).quarantined == 0
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)]
+)
 def world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ParityWorld]:

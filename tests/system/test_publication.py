@@ -207,7 +207,7 @@ def _killed(home: Path) -> None:
 
 
 def _published(out: str) -> str:
-    return out.split("published as data_version ")[1].strip()
+    return out.split("published as data_version ")[1].split()[0]
 
 
 def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -> None:
@@ -246,10 +246,18 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert story.answers_after["confirmed"] != story.answers
 
 
+def test_a_publication_says_what_changed_and_where_it_is(story: Story) -> None:
+    _, out, _ = story.steps["confirmed"]
+    assert re.search(r"^AF-FUND +1 +0 +0 *$", out, re.MULTILINE)
+    assert "AF-TENDER" not in out and "/changes\n" in out
+    assert f"/exports/{_published(out)}/manifest.json\n" in out
+
+
 def test_readers_go_back_to_the_build_before_and_forward_again(story: Story) -> None:
     version = _published(story.steps["confirmed"][1])
 
     assert story.steps["back"][1] == f"serving data_version {story.first}\n"
+    assert "the next publication replaces it" in story.steps["back"][2]
     assert story.states["back"].latest == story.first
     assert story.answers_after["back"] == story.answers
     assert story.steps["forward"][1] == f"serving data_version {version}\n"

@@ -5,20 +5,24 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from assets.exports.signing import verify_export
 from quality.history import history
-from tests.helpers.installation import settings_of
+from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.postgres_server import new_database, postgres
+from tests.helpers.random_world import everything
+from tests.helpers.record_rows import load
 from tests.helpers.thoroughness import times
 from warehouse.exports.published import PublishedExports
+from warehouse.mart.builds import builds_at
 from warehouse.record.store import Record
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def marts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "home" / "marts")
@@ -65,3 +69,26 @@ def _reached(state: dict[str, Any], first: str) -> str:
     if state["current"] != first:
         return "switched"
     return "exporting" if len(state["begun"]) > 1 else "deriving"
+
+
+def test_killed_between_a_complete_build_and_its_switch_the_next_publication_is_whole(
+    marts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of(tmp_path / "home")
+    for table, rows in everything(Random(7)).items():
+        load(Record(settings.record), table, *rows)
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(type(builds_at(marts)), "switch", kill)
+        with pytest.raises(KeyboardInterrupt):
+            publication(settings, BriefPublication, marts=marts).run()
+    assert builds_at(marts).current() is None
+
+    published = publication(settings, BriefPublication, marts=marts).run()
+
+    assert builds_at(marts).names() == [published] == [builds_at(marts).current()]
+    assert PublishedExports(settings.exports).versions() == [published]
+    assert not verify_export(settings.exports, published)

@@ -1,9 +1,11 @@
 """What an answer costs: every read finds its rows through an index."""
 
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,8 @@ ENOUGH = (
     "SELECT row_number FROM countries LIMIT 1",
     "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 ORDER BY organisation LIMIT 5",
 )
+# These run no query: the packs of their rows are found by key.
+ONLY_PACKS = {"one series"}
 
 
 class Watched(Mart):
@@ -97,7 +101,7 @@ class Watched(Mart):
                 self.queries.append((file.table, statement, values))
                 return inner.query(statement, *values)
 
-            return FileReader(inner.label, inner.prefix, ask, inner.engine)
+            return replace(inner, run=ask)
 
         return Build(engine.manifest(build.data_version), reader)
 
@@ -112,13 +116,12 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
-    """Return a build without its rows: for a few rows SQLite rightly prefers a full scan."""
-    root = tmp_path_factory.mktemp("bare")
-    publish_world(root / "record", root / "mart", 7)
-    files = builds_at(root / "mart").files().values()
-    for file in files:
-        with closing(sqlite3.connect(root / "mart" / file.path)) as database:
+def bare(mart: Watched, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the files without their rows: for a few rows SQLite rightly prefers a full scan."""
+    folder = tmp_path_factory.mktemp("bare")
+    for file in builds_at(mart.url).files().values():
+        copied = shutil.copy(Path(mart.url) / file.path, folder / f"{file.table}.sqlite")
+        with closing(sqlite3.connect(copied)) as database:
             # A full-text index has tables of its own, which make it unreadable without their rows.
             tables = (
                 "SELECT name FROM pragma_table_list "
@@ -127,14 +130,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
             for (table,) in database.execute(tables).fetchall():
                 database.execute(f"DELETE FROM {table}")
             database.commit()
-    mart = Mart(root / "mart")
-    yield mart
-    mart.close()
+    return folder
 
 
-def plan(mart: Mart, table: str, statement: str, values: Sequence[Any]) -> list[str]:
-    (file,) = mart.build().files(table)
-    steps = file.query(f"EXPLAIN QUERY PLAN {statement}", *values)
+def plan(bare: Path, table: str, statement: str, values: Sequence[Any]) -> list[str]:
+    with closing(sqlite3.connect(bare / f"{table}.sqlite")) as database:
+        steps = database.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
     return [str(step[3]) for step in steps]
 
 
@@ -145,11 +146,11 @@ def _is_cheap(step: str) -> bool:
 
 
 @pytest.mark.parametrize("name", READS)
-def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: Mart) -> None:
+def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: Path) -> None:
     mart.queries.clear()
     READS[name](mart)
 
-    assert mart.queries
+    assert bool(mart.queries) == (name not in ONLY_PACKS)
     for table, statement, values in mart.queries:
         steps = plan(bare, table, statement, values)
         scanned = [step for step in steps if step.startswith("SCAN") and not _is_cheap(step)]
@@ -167,7 +168,7 @@ def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: 
     ],
 )
 def test_what_few_rows_have_is_what_the_index_begins_with(
-    name: str, meant: str, mart: Watched, bare: Mart
+    name: str, meant: str, mart: Watched, bare: Path
 ) -> None:
     mart.queries.clear()
     READS[name](mart)

@@ -50,6 +50,7 @@ PAGE = """<html><script type="application/ld+json">{broken</script>
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
     for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "of the tests")
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
     with Replay() as replay:
         replay.on("/en/publications.json", Reply(json.dumps(LISTED).encode()))

@@ -100,6 +100,8 @@ def test_a_ticker_is_found_with_and_without_its_exchange(mart: Mart) -> None:
         first, *_ = found(mart, query)
         assert (first["id"], first["match"]) == (row["service_id"], "identifier"), query
         assert first["matched"].endswith(f":{ticker}") and f"XJSE:{ticker}" in first["listings"]
+    for listing in first["listings"]:
+        assert found(mart, listing)[0]["matched"] == listing
 
 
 def test_an_isin_is_found_and_a_number_of_the_paid_crosswalk_is_not(mart: Mart) -> None:
@@ -187,6 +189,23 @@ def test_series_indicators_panels_and_buyers_are_found(mart: Mart) -> None:
         assert "exact" in {row["match"] for row in matching}, party["name"]
 
 
+@pytest.mark.parametrize(
+    ("query", "id_part"),
+    [
+        ("inflation", "CPI"),
+        ("Inflation rate in Kenya", "FICKENCPI"),
+        ("consumer prices", "CPI"),
+        ("gross domestic product", "GDP"),
+        ("exchange rate South Africa", "ZAR"),
+        ("population", "SP.POP"),
+    ],
+)
+def test_series_are_found_by_their_subject(query: str, id_part: str, mart: Mart) -> None:
+    rows = found(mart, query, kinds=("series", "indicator"))
+    assert any(id_part in row["id"] for row in rows)
+    assert {row["match"] for row in rows} == {"words"}
+
+
 def test_only_what_is_served_can_be_found(mart: Mart) -> None:
     served = {
         name
@@ -255,7 +274,7 @@ def test_a_text_is_found_by_each_of_its_words_and_by_no_other(marts: str, tmp_pa
     )
     with loader_at(marts, "0" * 32) as file:
         file.load_words(pa.RecordBatchReader.from_batches(WORDS_SCHEMA, [batch]))
-    reader = _reader(marts, file.written()[0])
+    reader = _reader(marts, file.written()[0].path)
     for word in sorted(vocabulary):
         wanted = [
             n

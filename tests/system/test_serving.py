@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import api.server.channel
+import api.server.waitress_loop
 from api.base_url import BaseUrlMiddleware
 from api.serve import ServeOptions, listen_on
-from api.server.loop import bind, run
+from api.server.listening import bind
 from api.server.proxies import client_address, parse_networks
+from api.server.waitress_loop import run
 from tests.helpers.processes import is_running
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
@@ -142,7 +143,7 @@ def raw(port: int, sent: bytes) -> bytes:
     [
         (b"GET / HTTP/1.1\r\nA: " + b"x" * 40_000 + b"\r\n\r\n", 431, "headers_too_large"),
         (b"GET / HTTP/1.1\r\nBad Header\r\n\r\n", 400, "request_refused"),
-        (b"POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", 413, "body_too_large"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413, "body_too_large"),
         (b"get\r\n\r\n", 400, "request_refused"),
     ],
 )
@@ -157,6 +158,7 @@ def test_requests_refused_by_the_server_itself_get_a_problem_too(
     assert "content-type: application/problem+json" in lines
     assert f"x-request-id: {problem['instance']}" in lines
     assert any(line.startswith("x-service-api-version: ") for line in lines)
+    wait_until(lambda: problem["instance"] in server.log.read_text())
 
 
 def test_an_address_that_is_too_long_is_414(server: Served, world: World) -> None:
@@ -182,7 +184,7 @@ def in_this_process(world: World, *proxies: str) -> Iterator[int]:
 def test_a_client_that_sends_its_request_byte_by_byte_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api.server.channel, "REQUEST_TIMEOUT", 0.5)
+    monkeypatch.setattr(api.server.waitress_loop, "REQUEST_TIMEOUT", 0.5)
     with (
         in_this_process(world) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
@@ -204,7 +206,7 @@ def test_a_client_that_sends_its_request_byte_by_byte_is_disconnected(
 def test_a_client_that_does_not_read_its_response_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api.server.channel, "RESPONSE_TIMEOUT", 0.5)
+    monkeypatch.setattr(api.server.waitress_loop, "RESPONSE_TIMEOUT", 0.5)
     with in_this_process(world) as port:
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -236,6 +238,11 @@ def test_a_connection_answers_many_requests(server: Served) -> None:
         ("10.0.0.1", "1.2.3.4, 203.0.113.9", "203.0.113.9"),
         ("10.0.0.1", "203.0.113.9, 10.0.0.2", "203.0.113.9"),
         ("10.0.0.1", "2001:db8::7", "2001:db8::7"),
+        ("10.0.0.1", "203.0.113.9:5555", "203.0.113.9"),
+        ("10.0.0.1", "203.0.113.9:5555, 10.0.0.2:443", "203.0.113.9"),
+        ("10.0.0.1", "[2001:db8::7]:443", "2001:db8::7"),
+        ("10.0.0.1", "[2001:db8::7]", "2001:db8::7"),
+        ("10.0.0.1", "nonsense:5555", "10.0.0.1"),
         ("10.0.0.1", "", "10.0.0.1"),
         ("10.0.0.1", "nonsense", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, nonsense", "10.0.0.1"),
@@ -323,3 +330,29 @@ def test_a_body_is_never_taken_for_a_request_however_often_its_headers_come(
     received = send_at_once(server.port, (chunked * 3 + sized * 3 + last).encode())
 
     assert re.findall(rb"HTTP/1.1 (\d+) ", received) == [b"405"] * 6 + [b"200"]
+
+
+def test_a_request_with_a_length_and_chunks_is_the_last_of_its_connection(server: Served) -> None:
+    both = "POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n"
+    behind = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    received = send_at_once(server.port, f"{both}\r\n0\r\n\r\n{behind}".encode())
+
+    assert re.findall(rb"HTTP/1.1 (\d+) ", received) == [b"405"]
+
+
+@pytest.mark.parametrize(
+    "hosts", ["", "Host: x\r\nHost: x\r\n", "Host: x\r\nHost: y\r\n", "host: x\r\nHOST: y\r\n"]
+)
+def test_a_request_without_exactly_one_host_is_refused(server: Served, hosts: str) -> None:
+    received = send_at_once(server.port, f"GET /health HTTP/1.1\r\n{hosts}\r\n".encode())
+
+    assert received.startswith(b"HTTP/1.1 400 ") and b"Host is " in received
+
+
+def test_a_chunk_larger_than_any_body_is_refused_without_waiting_for_it(server: Served) -> None:
+    head = "POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    received = send_at_once(server.port, f"{head}{2**72:x}\r\n".encode())
+
+    assert received.startswith(b"HTTP/1.1 413 ")

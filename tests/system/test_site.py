@@ -1,10 +1,11 @@
 """The pages of a build: what they contain, who can see them, and when they are removed."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 from markupsafe import escape
@@ -19,11 +20,21 @@ from tests.helpers.installation import (
     settings_of,
 )
 from tests.helpers.rest_service import Served, World
-from tests.helpers.site import MCP, addresses, served_site, world_of
+from tests.helpers.site import (
+    MCP,
+    SERVICE_PAGES,
+    addresses,
+    issuer_that_restated,
+    rendered_pages,
+    served_site,
+    world_of,
+)
 from warehouse.mart.builds import builds_at
+from warehouse.settings import PAGES_PER_MINUTE
 from warehouse.tables import Fundamental
 
 _LINK = re.compile(r'<a\b[^>]*?href="([^"]*)"')
+_TENDER = re.compile(r'href="/tenders/([^"]+)"')
 _LOADED = re.compile(r'<(?:script|link|img)\b[^>]*?(?:src|href)="([^"]*)"')
 
 
@@ -45,30 +56,33 @@ def folder(world: World) -> Path:
 def test_every_dataset_and_panel_has_a_page(world: World) -> None:
     paths = addresses(world)
     assert {f"{card.path}/" for card in CARDS} < set(paths)
-    others = {"", "issuers/", "issuers/view/", "screen/", "signals/", "quality/"}
+    others = {"", "datasets/", "signals/", "quality/"}
     assert others | {"quality/data-docs/"} < set(paths)
 
 
 def test_every_page_is_served_without_a_key_under_a_policy_that_forbids_elsewhere(
     server: Served, world: World
 ) -> None:
-    for address in addresses(world):
-        status, headers, body = server.get(f"/{address}")
+    for address in (*addresses(world), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+        status, headers, body = server.get(f"/{address}", Accept="text/html")
         assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8"), address
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
         page = body.decode()
         assert not re.search(r"<script>|<style| style=|\son[a-z]+=\"|javascript:", page), address
         etag = headers["ETag"]
-        assert server.get(f"/{address}", If_None_Match=etag)[0] == 304
+        assert server.get(f"/{address}", Accept="text/html", If_None_Match=etag)[0] == 304
+        # Those of Great Expectations are not ours.
+        assert "data-docs" in address or 'type="application/atom+xml"' in page, address
 
 
 def test_every_link_and_everything_loaded_resolves(server: Served, world: World) -> None:
     links: dict[str, str] = {}
-    for address in addresses(world):
-        page = server.get(f"/{address}")[2].decode()
+    for address in (*addresses(world), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+        page = html.unescape(server.get(f"/{address}", Accept="text/html")[2].decode())
         for link in (*_LINK.findall(page), *_LOADED.findall(page)):
-            if not link.startswith(("data:", "#")):
+            # Documents of the sample world are nowhere, and no MCP server runs here.
+            if not link.startswith(("data:", "#", "https://", MCP)):
                 links.setdefault(urljoin(f"{server.address}/{address}", link), address)
     assert len(links) > 60
     for link, address in links.items():
@@ -88,28 +102,31 @@ def test_links_work_wherever_the_folder_is_put(world: World) -> None:
                 continue
             assert not link.startswith("/") and "://" not in link, (address, link)
             below = Path(urlsplit(link).path)
-            if tag != "a" or not re.match(r"(\.\./)*(\./)?(exports|docs|methodology)", link):
+            # What the service renders, and its feeds.
+            if tag == "script" or not re.match(
+                r"(\.\./)*(\./)?(exports|docs|methodology|issuers|tenders|series|indicators|countries"
+                r"|screen|buyers|suppliers|changes|guides|pricing|usage)",
+                link,
+            ):
                 target = (root / address / below).resolve()
                 assert target.is_file() or (target / "index.html").is_file(), (address, link)
 
 
-def test_an_address_without_its_slash_and_the_id_of_an_issuer_lead_to_their_pages(
-    server: Served,
-) -> None:
-    for path, location in (
-        ("/issuers", "issuers/"),
-        ("/datasets/af-fund", "af-fund/"),
-        ("/issuers/DC7Q2M4XK9", "view/?id=DC7Q2M4XK9"),
+def test_an_address_with_a_slash_too_few_or_too_many_leads_to_its_page(server: Served) -> None:
+    for path, found in (
+        ("/datasets/af-fund", (302, "af-fund/")),
+        ("/issuers/", (301, "../issuers")),
+        ("/screen/?metric=net_margin", (301, "../screen?metric=net_margin")),
     ):
         status, headers, _ = server.get(path)
-        assert (status, headers["Location"]) == (302, location)
+        assert (status, headers["Location"]) == found
 
 
 def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
     for path in ("/docs", "/methodology", "/methodology/metrics-v1/net_margin"):
         page = server.get(path, Accept="text/html")[2].decode()
         links = re.findall(r'<li><a href="(/[^"]*)"', page)
-        assert {"/", "/issuers/", "/quality/", "/docs"} <= set(links)
+        assert {"/issuers", "/tenders", "/quality/", "/docs"} <= set(links)
         assert all(server.get(link)[0] == 200 for link in links)
 
 
@@ -118,12 +135,17 @@ def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
     [
         "/datasets/none",
         "/static/",
-        "/quality/../../../keys.sqlite",
-        "/quality/%2e%2e/%2e%2e/%2e%2e/keys.sqlite",
-        "/data/..%2f..%2f..%2fkeys.sqlite",
+        "/quality/../../../keys.lmdb",
+        "/quality/%2e%2e/%2e%2e/%2e%2e/keys.lmdb",
+        "/data/..%2f..%2f..%2fkeys.lmdb",
         "/data//etc/passwd",
         "/static/.hidden",
         "/issuers/a%00b",
+        "/issuers/NOSUCH",
+        "/series/nosuch",
+        "/tenders/nosuch",
+        "/countries/XX",
+        "/site/../app.py",
     ],
 )
 def test_nothing_but_the_pages_of_the_build_is_served(server: Served, path: str) -> None:
@@ -132,15 +154,157 @@ def test_nothing_but_the_pages_of_the_build_is_served(server: Served, path: str)
     assert b"keys" not in body or b"not_found" in body
 
 
-def test_the_catalogue_is_light(server: Served, world: World) -> None:
-    page = server.get("/")[2].decode()
-    loaded = [
-        "/",
-        "/config.json",
-        *(f"/{match.removeprefix('./')}" for match in _LOADED.findall(page)),
+def test_pages_are_light_before_their_charts(server: Served, world: World) -> None:
+    for address in ("", "datasets/", *rendered_pages(server, world).values()):
+        page = server.get(f"/{address}")[2].decode()
+        loaded = [path for path in _LOADED.findall(page) if not path.endswith("d3.min.js")]
+        paths = [f"/{address}", *(urljoin(f"/{address}", path) for path in loaded)]
+        sizes = [len(server.get(path, Accept_Encoding="gzip")[2]) for path in paths]
+        assert sum(sizes) < 150_000, address
+
+
+def test_a_visitor_looks_at_sixty_pages_without_a_key_and_meets_no_error(
+    server: Served, world: World
+) -> None:
+    issuer = issuer_that_restated(world)
+    days = [f"{year}-{month:02}-15" for year in range(2018, 2026) for month in (2, 5, 8, 11)]
+    addresses_seen = [*rendered_pages(server, world).values()]
+    addresses_seen += [f"issuers/{issuer}?as_of={day}" for day in days]
+    addresses_seen += [f"tenders?country={code}&as_of=2025-06-30" for code in ("ZA", "KE", "CO")]
+    addresses_seen += ["", "quality/", "signals/", "datasets/"] * 3
+    assert len(addresses_seen) >= 60
+    with served_site(world, "--pages-per-minute", str(PAGES_PER_MINUTE)) as limited:
+        for address in addresses_seen:
+            assert limited.get(f"/{address}")[0] == 200, address
+
+
+def test_a_party_that_matches_no_register_is_listed_without_a_link_and_with_the_reason(
+    server: Served, world: World
+) -> None:
+    path = "/v1/tender-parties?country=CO&role=supplier"
+    parties = json.loads(server.get(path, world.sample)[2])["data"]
+    page = html.unescape(server.get("/suppliers?country=CO")[2].decode())
+    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', page)
+    assert {party["service_id"] is None for party in parties} == {True, False}
+    for party, row in zip(parties, rows, strict=True):
+        is_resolved = party["service_id"] is not None
+        assert party["name"] in row
+        assert (f'href="/organisations/{party["service_id"]}"' in row) == is_resolved
+        assert ("no match" in row) != is_resolved
+
+
+def test_the_digits_of_a_company_are_those_of_the_api(server: Served, world: World) -> None:
+    issuer = issuer_that_restated(world)
+    for day in ("", "as_of=2021-01-15"):
+        page = server.get(f"/issuers/{issuer}?{day}")[2].decode()
+        path = f"/v1/fundamentals/{issuer}?period_type=FY&statement=income&{day}"
+        facts = json.loads(server.get(path, world.sample)[2], parse_float=str)["data"]
+        shown = re.findall(r'<data value="([^"]*)"', page)
+        assert facts and {str(fact["value_reported"]) for fact in facts} <= set(shown)
+
+
+def test_a_page_shows_no_identifier_that_needs_a_paid_key(server: Served, world: World) -> None:
+    issuer = issuer_that_restated(world)
+    paid = json.loads(server.get(f"/v1/crosswalk/{issuer}", world.paid)[2])["identifiers"]
+    page = server.get(f"/issuers/{issuer}")[2].decode()
+    section = page[page.index('id="identifiers"') :]
+    for row in paid:
+        is_free = row["id_type"] in ("lei", "ticker")
+        assert (f"<code>{row['id_value']}</code>" in section) == is_free, row
+
+
+def test_the_rows_of_a_list_are_a_csv_of_what_a_sample_key_gets(
+    server: Served, world: World
+) -> None:
+    status, headers, body = server.get("/tenders?country=KE&format=csv")
+    assert (status, headers["Content-Type"]) == (200, "text/csv; charset=utf-8")
+    assert body == server.get("/v1/tenders?country=KE&format=csv", world.sample)[2]
+
+
+def test_the_csv_of_a_list_has_the_rows_that_its_filters_leave(server: Served) -> None:
+    body = server.get("/series?country=KE&format=csv")[2].decode()
+    lines = body.splitlines()
+    page = server.get("/series?country=KE")[2].decode()
+    assert len(lines) - 1 == page.count('<tr><th scope="row">') > 0
+    assert all("KE" in line for line in lines[1:])
+
+
+def test_pages_follow_the_cursor_of_the_api(server: Served, world: World) -> None:
+    page = html.unescape(server.get("/tenders?country=ZA")[2].decode())
+    (following,) = re.findall(r'<a rel="next" href="([^"]*)"', page)
+    second = server.get(f"/tenders{following}")[2].decode()
+    first_page = json.loads(server.get("/v1/tenders?country=ZA", world.sample)[2])
+    path = f"/v1/tenders?country=ZA&cursor={first_page['next_cursor']}"
+    rows = json.loads(server.get(path, world.sample)[2])["data"]
+    assert _TENDER.findall(second) == [row["ocid"] for row in rows]
+    assert "First page" in second
+
+
+def test_a_browser_gets_an_error_as_a_page_with_a_search(server: Served) -> None:
+    for path, expected in (("/nosuch", 404), ("/issuers/NOSUCH", 404), ("/tenders?asof=1", 400)):
+        status, headers, body = server.get(path, Accept="text/html,*/*;q=0.8")
+        assert (status, headers["Content-Type"]) == (expected, "text/html; charset=utf-8")
+        assert b'name="q"' in body and b"<h1>" in body
+    headers = server.get("/v1/nosuch", Accept="text/html")[1]
+    assert headers["Content-Type"] == "application/problem+json"
+
+
+def test_an_alias_leads_to_the_page_of_its_organisation(server: Served, world: World) -> None:
+    issuer = issuer_that_restated(world)
+    record = json.loads(server.get(f"/v1/entities/{issuer}", world.sample)[2])["data"][0]
+    for alias in record["aliases"]:
+        status, headers, _ = server.get(f"/issuers/{alias}?as_of=2024-01-01")
+        assert (status, headers["Location"]) == (301, f"{issuer}?as_of=2024-01-01")
+
+
+def test_a_series_is_drawn_beside_others_and_keeps_them_when_the_day_changes(
+    server: Served,
+) -> None:
+    path = "/series/FRED.FICKENCPIM?with=FRED.FICNGACPIM&with=FRED.FICZAFCPIM&as_of=2025-06-30"
+    page = server.get(path)[2].decode()
+    chart = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page)[0])
+    assert [series["name"] for series in chart["series"]] == [
+        "Consumer prices, Kenya (FRED.FICKENCPIM)",
+        "Consumer prices, Nigeria (FRED.FICNGACPIM)",
+        "Consumer prices, South Africa (FRED.FICZAFCPIM)",
     ]
-    sizes = [len(server.get(path, Accept_Encoding="gzip")[2]) for path in loaded]
-    assert sum(sizes) < 150_000
+    assert page.count('<input type="hidden" name="with"') == 2
+
+
+def test_a_filter_that_a_page_does_not_have_is_refused(server: Served, world: World) -> None:
+    issuer = issuer_that_restated(world)
+    for path in (f"/issuers/{issuer}?vintages=all", "/series?unit=x", "/tenders?limit=5"):
+        assert server.get(path)[0] == 400, path
+
+
+def test_every_guide_is_a_page_whose_links_answer(server: Served) -> None:
+    index = server.get("/guides", Accept="text/html")[2].decode()
+    guides = set(re.findall(r'href="(/guides/[a-z-]+)"', index))
+    assert {"/guides/rest", "/guides/python-client", "/guides/concepts"} <= guides
+    for guide in guides:
+        page = server.get(guide, Accept="text/html")[2].decode()
+        assert "<h1 id=" in page and '<nav aria-label="Pages">' in page
+        linked = {link.split("#")[0] for link in _LINK.findall(page) if link.startswith("/guides/")}
+        assert linked <= guides, guide
+    assert server.get("/guides/nosuch")[0] == 404
+
+
+def test_a_browser_gets_problems_and_tiers_as_pages(server: Served) -> None:
+    page = server.get("/problems/rate_limited", Accept="text/html")[2].decode()
+    assert ">Too many requests</h1>" in page and '<nav aria-label="Pages">' in page
+    tiers = server.get("/pricing")[2].decode()
+    assert all(name in tiers for name in ("Sample", "Starter", "Professional"))
+
+
+def test_what_a_visitor_searches_for_is_found(server: Served) -> None:
+    for words, link in (
+        ("ndovu", "/issuers/DC"),
+        ("FX.EUR.ZAR", "/series/FX.EUR.ZAR"),
+        ("single bidder", "/signals/single-bid-rate/"),
+    ):
+        page = server.get(f"/search?q={quote(words)}")[2].decode()
+        assert f'href="{link}' in page[page.index('id="results"') :], words
+    assert server.get("/search")[0] == server.get("/search?q=%24%24")[0] == 200
 
 
 def test_only_coverage_definitions_and_first_rows_of_licensed_data_are_public(world: World) -> None:
@@ -161,14 +325,30 @@ def test_a_page_explains_every_field_as_its_definition_does(world: World) -> Non
         assert escape(str(Fundamental.model_fields[name].description)) in page
 
 
+def test_a_dataset_describes_itself_to_search_engines_and_says_how_to_cite_it(world: World) -> None:
+    for card in CARDS:
+        page = (folder(world) / card.path / "index.html").read_text("utf-8")
+        (described,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
+        dataset = json.loads(described)
+        assert (dataset["@type"], dataset["name"]) == ("Dataset", card.title)
+        assert dataset["version"] == world.published().latest()
+        assert 'id="cite"' in page
+
+
+def test_a_page_names_the_primary_key_of_a_file(world: World) -> None:
+    for path, key in (("af-fund", "fact_id"), ("macro-series", "record_id")):
+        page = (folder(world) / "datasets" / path / "index.html").read_text("utf-8")
+        assert f"Primary key: <code>{key}</code>" in page
+
+
 def test_the_quality_page_shows_every_measurement_of_the_build(world: World) -> None:
     page = (folder(world) / "quality/index.html").read_text("utf-8")
     metadata = builds_at(world.marts).metadata(world.published().latest())["measured"]
     measured = json.loads(metadata)
-    badges = re.findall(r'<td><span class="badge ([a-z]+)">', page)
+    badges = re.findall(r'<tr><td><span class="badge ([a-z]+)">', page)
     assert sorted(badges) == sorted(row["status"].lower() for row in measured)
-    counts = json.loads((folder(world) / "data/quality.json").read_text())["counts"]
-    assert sum(count[-1] for count in counts.values()) == len(measured)
+    totals = re.findall(r'<span class="badge [a-z]+">[A-Z]+</span></dt><dd>(\d+)</dd>', page)
+    assert sum(map(int, totals)) == len(measured)
 
 
 def test_the_configuration_names_the_sandbox_key_and_the_mcp_server(

@@ -228,12 +228,42 @@ def test_a_text_that_no_row_has_is_looked_for_in_the_documents(here: Settings) -
 
 
 def test_a_text_that_is_nowhere_is_an_error_with_what_is_spelled_alike(here: Settings) -> None:
-    with pytest.raises(SankofaError, match="no landed document mentions it; did you mean"):
+    with pytest.raises(SankofaError, match="none of 2 landed documents mentions it; did you mean"):
         explain(here, "ocds-0004")
+    with pytest.raises(SankofaError, match="give a part of the name to find ids"):
+        explain(here, "no such thing")
     with pytest.raises(SankofaError, match="is no field of DCTEST1; for example revenue"):
         explain(here, ISSUER, "revenues")
     with pytest.raises(SankofaError, match="give a country, or a period"):
         explain(here, "NY.GDP", "20x6")
+
+
+def test_a_name_is_answered_with_the_ids_that_it_finds(tmp_path: Path) -> None:
+    home = settings_of(tmp_path / "home")
+    load(Record(home.record), ENTITIES, entity_row(service_id=ISSUER, legal_name="Ubuntu Ltd"))
+    publish(Record(home.record), home.marts, "notice")
+    with pytest.raises(SankofaError, match=rf"'ubuntu' is no id; .*: {ISSUER} \(Ubuntu Ltd\)"):
+        explain(home, "ubuntu")
+
+
+def test_a_period_whose_rows_were_quarantined_says_so(tmp_path: Path) -> None:
+    home = settings_of(tmp_path / "home")
+    record, landing = Record(home.record), Landing(home.landing)
+    body = b"day,rate\n2019-03-30,1\n2019-03-31,n/a\n2019-04-01,n/a\n"
+    landed, _ = landing.land(FetchedResponse("test", URL, body, "cc-by", MOMENT))
+    place = {"document": landed.sha256, "source_ref": f"{URL}#line 2"}
+    rows, _ = to_arrow(MACRO_SERIES, [series_row("1", FIRST, **place)])
+    rejected = [
+        RejectedRow(landed.sha256, f"{URL}#line {line}", "'n/a' is not a number") for line in (3, 4)
+    ]
+    append(record, MACRO_SERIES, rows, Load("test", (landed.key,)), rejected=rejected)
+    publish(record, home.marts, "notice")
+    found = explain(home, "FX.EUR.ZAR", "2019-03-31")
+    assert found.answer == (
+        "not served: quarantined when it was read (1 rows): 'n/a' is not a number"
+    )
+    assert [(group.table, group.rows) for group in found.quarantined] == [("macro_series", 1)]
+    assert explain(home, "FX.EUR.ZAR", "2018").answer == "not served: no row states it"
 
 
 def test_an_absent_metric_has_its_reason_and_its_inputs(here: Settings) -> None:

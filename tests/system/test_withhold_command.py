@@ -12,6 +12,7 @@ from pipelines.builds import drop_builds
 from pipelines.commands.main import sankofa
 from pipelines.doctor.build import held_back
 from pipelines.doctor.findings import CheckContext
+from tests.helpers.damage import copy_home
 from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
@@ -30,10 +31,9 @@ PARTY = {"source": "test", "party_key": "ZA-ID:8001", "identifier_scheme": "ZA-I
 URL = "https://example.org/releases.json"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    home = settings_of(tmp_path / "home")
-    monkeypatch.setenv("SANKOFA_HOME", str(home.home))
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = settings_of(tmp_path_factory.mktemp("published") / "home")
     response = FetchedResponse("test", URL, b"{}", "cc-by", datetime(2026, 1, 1, 6, tzinfo=UTC))
     document, _ = Landing(home.landing).land(response)
     place = {"document": document.sha256, "source_ref": f"{URL}#/releases/0"}
@@ -48,7 +48,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     )
     load(record, ENTITIES, entity_row(service_id="DCTEST1"))
     publish(record, home.marts, "notice")
-    return home
+    return home.home
+
+
+@pytest.fixture
+def here(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
+    return settings_of(copy_home(published, tmp_path / "home"))
 
 
 def run(*arguments: str) -> tuple[int, str]:

@@ -17,6 +17,7 @@ FOLDERS = {
     "pipelines": ROOT / "pipelines",
     "api": ROOT / "api",
     "mcp_server": ROOT / "mcp" / "mcp_server",
+    "sankofa_client": ROOT / "clients" / "python" / "src" / "sankofa_client",
 }
 ARROWS = {
     "warehouse": set(),
@@ -25,6 +26,8 @@ ARROWS = {
     "pipelines": {"assets", "quality", "warehouse"},
     "api": {"warehouse"},
     "mcp_server": {"warehouse"},
+    # It is installed without the service, and the service without it.
+    "sankofa_client": set(),
 }
 
 

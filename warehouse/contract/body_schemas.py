@@ -204,7 +204,16 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
             "limits": array_schema(
                 _LIMIT_USED,
                 "Each limit of the tier and how much of it is used.",
-                [{"name": "burst", "quota": 120, "used": 1, "remaining": 119, "resets_in": 42}],
+                [
+                    {"name": "burst", "quota": 120, "used": 1, "remaining": 119, "resets_in": 42},
+                    {
+                        "name": "monthly",
+                        "quota": 50_000,
+                        "used": 1,
+                        "remaining": 49_999,
+                        "resets_in": 1_209_600,
+                    },
+                ],
             ),
         }
     ),

@@ -14,8 +14,9 @@ _FORMS: Mapping[IdType, tuple[re.Pattern[str], str]] = {
         "an LEI: 18 letters or digits and 2 check digits",
     ),
     "ticker": (
-        re.compile(r"[A-Za-z0-9]{4}:\S(.*\S)?"),
-        "EXCHANGE:TICKER, the exchange as its MIC of 4 characters, such as XJSE:ABC",
+        # EDGAR has shares that trade over the counter, on no market with a MIC.
+        re.compile(r"([A-Za-z0-9]{4}|[Oo][Tt][Cc]):\S(.*\S)?"),
+        "EXCHANGE:TICKER, the exchange as its MIC of 4 characters, such as XJSE:ABC, or OTC:ABC",
     ),
     "isin": (
         re.compile(r"[A-Za-z]{2}[A-Za-z0-9]{9}[0-9]"),

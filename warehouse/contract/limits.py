@@ -3,6 +3,8 @@
 For rows see ``tier_cap.py``.
 """
 
+from functools import lru_cache
+
 from warehouse.contract.problems import Problem, invalid_parameter
 from warehouse.keys.store import Key, KeyStore, find_key
 from warehouse.mart.words import terms
@@ -56,13 +58,16 @@ def check_rate_limit(status: QuotaStatus) -> None:
 def rate_limit_headers(status: QuotaStatus) -> dict[str, str]:
     """Return both windows and their remaining quota, in the form of the IETF draft."""
     # q: quota, w: seconds of the window; r: remaining, t: seconds until the window resets.
-    tier, month_seconds = status.tier, status.month.seconds
-    remaining = (f'"{name}";r={quota};t={seconds}' for name, quota, seconds in status.remaining())
-    return {
-        "RateLimit-Policy": f'"burst";q={tier.per_minute};w=60, '
-        f'"monthly";q={tier.per_month};w={month_seconds}',
-        "RateLimit": ", ".join(remaining),
-    }
+    remaining = ", ".join(
+        [f'"{name}";r={quota};t={seconds}' for name, quota, seconds in status.remaining()]
+    )
+    policy = _policy(status.tier.per_minute, status.tier.per_month, status.month.seconds)
+    return {"RateLimit-Policy": policy, "RateLimit": remaining}
+
+
+@lru_cache(16)
+def _policy(per_minute: int, per_month: int, month_seconds: int) -> str:
+    return f'"burst";q={per_minute};w=60, "monthly";q={per_month};w={month_seconds}'
 
 
 def _describe(status: QuotaStatus) -> str:

@@ -5,9 +5,12 @@ data_version that it came with.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.problems import Problem, conflicting_parameters
@@ -24,8 +27,7 @@ Parameters = Mapping[str, Any]
 _PIECE = 5_000
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What is asked of a list: the build, the parameters, and which rows of the answer."""
 
     mart: Mart
@@ -45,13 +47,12 @@ class Question:
         return {"limit": self.limit, "after": self.after}
 
 
-@dataclass(frozen=True)
-class ListRows:
+class ListRows(msgspec.Struct, frozen=True):
     """Rows of a list, and members that stand before and after them in the envelope."""
 
     rows: RowPage
-    before: Mapping[str, object] = field(default_factory=dict)
-    extra: Mapping[str, object] = field(default_factory=dict)
+    before: Mapping[str, object] = {}
+    extra: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,7 @@ class Listing:
     member: str = "data"
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A page of a list. ``empty`` says why it has no rows."""
 
     listing: Listing
@@ -134,7 +134,7 @@ def answer(
 ) -> Answer:
     """Return the page of a list that the parameters ask for; ``in_pieces``, its first piece."""
     mart, after = resume_position(mart, secret, listing.name, parameters, pinned)
-    limit = _checked_limit(listing, Question(mart, parameters, tier, 1, after))
+    limit = _checked_limit(listing, mart, tier, parameters, after)
     read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE
     question = Question(mart, parameters, tier, read, after)
     listed = _read(listing, question)
@@ -167,14 +167,15 @@ def _read(listing: Listing, question: Question) -> ListRows:
         raise conflicting_parameters(error.parameter, f"{error}.") from error
 
 
-def _checked_limit(listing: Listing, question: Question) -> int | None:
+def _checked_limit(
+    listing: Listing, mart: Mart, tier: Tier, parameters: Parameters, after: Key | None
+) -> int | None:
     """Return the limit that applies; what cannot be asked is refused before what is too much."""
-    requested = question.parameters.get("limit")
     try:
-        return _limit(listing.row_rule, question.tier, requested)
+        return _limit(listing.row_rule, tier, parameters.get("limit"))
     except Problem as too_much:
         try:
-            _read(listing, question)
+            _read(listing, Question(mart, parameters, tier, 1, after))
         except Problem as refused:
             # Whether an id exists is no such reason.
             if refused.kind.status == 400:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from msgspec import json, structs
+
 from warehouse.contract.identifier_forms import check_identifier
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import Listing, ListRows, Question
@@ -21,6 +23,7 @@ from warehouse.contract.problems import (
 from warehouse.mart.tables import FILES_SINCE, FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS
+from warehouse.nearest import nearest
 from warehouse.read.awards import awards_of, suppliers
 from warehouse.read.build_info import quality_metrics, skus
 from warehouse.read.catalogue import catalogue, changes, versions
@@ -289,12 +292,27 @@ def _why_no_facts(question: Question) -> Empty:
     reason = why_empty(build, Asked(table, "facts", filters, known_on(as_of), as_of))
     if table == "macro_series" and reason.code != "not_known_then" and as_of is not None:
         return _annual_instead(question) or reason
+    if table == "fundamentals" and reason.code == "value_not_held":
+        return _awards_instead(question, reason)
     return reason
+
+
+def _awards_instead(question: Question, reason: Empty) -> Empty:
+    """Return the reason of figures that are not held, with the awards that are, if any."""
+    measure = question.parameters["measure"]
+    asked = {**question.parameters, "dataset": "AF-TENDER", "measure": None}
+    won = _facts(structs.replace(question, parameters=asked, limit=1)).rows.rows
+    held = [json.decode(row)["measure"] for row in won]
+    near = held if measure is None or not held else nearest(measure, held)
+    if not near:
+        return reason
+    detail = f"{reason.detail} With dataset AF-TENDER it has {near[0]}: the awards that it won."
+    return replace(reason, detail=detail, nearest=near if reason.parameter == "measure" else ())
 
 
 def _annual_instead(question: Question) -> Empty | None:
     """Return the reason of figures that are held, but of which no day is known."""
-    undated = replace(question, parameters={**question.parameters, "as_of": None}, limit=1)
+    undated = structs.replace(question, parameters={**question.parameters, "as_of": None}, limit=1)
     if not _facts(undated).rows.rows:
         return None
     as_of = question.parameters["as_of"]
@@ -526,10 +544,10 @@ def _why_no_awards(question: Question) -> Empty:
     parameters = question.parameters
     if parameters["service_id"] is None:
         asked = {**parameters, "role": "supplier"}
-        return _why_no_parties(replace(question, parameters=asked))
+        return _why_no_parties(structs.replace(question, parameters=asked))
     asked = {**parameters, "entity_id": parameters["service_id"], "dataset": "AF-TENDER"}
     asked |= {"measure": None, "country": None}
-    empty = _why_no_facts(replace(question, parameters=asked))
+    empty = _why_no_facts(structs.replace(question, parameters=asked))
     if empty.code == "value_not_held":
         detail = "No award with a stated value is known that this organisation won."
         return Empty("value_not_held", detail, "service_id")

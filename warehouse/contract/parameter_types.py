@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from warehouse.data_version import DATA_VERSION
@@ -53,9 +54,13 @@ class PatternText:
     upper: bool = False
     words: Sequence[str] = ()
 
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
     def read(self, text: str) -> str:
         """Parse a text; ``upper`` converts codes that may be sent in any case."""
-        if not re.fullmatch(self.pattern, text):
+        if not self._compiled.fullmatch(text):
             raise ValueError
         return text.upper() if self.upper else text
 
@@ -245,9 +250,9 @@ class Number:
 
 @dataclass(frozen=True)
 class RowCount:
-    """A number of rows, at least 1; the tier cap is checked later."""
+    """A number of rows, at least 1; the tier cap is checked later, where there is one."""
 
-    ceiling: int
+    ceiling: int | None
     expected: str = "an integer of at least 1"
 
     def read(self, text: str) -> int:
@@ -259,7 +264,8 @@ class RowCount:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the bounds."""
-        return {"type": "integer", "minimum": 1, "maximum": self.ceiling}
+        maximum = {} if self.ceiling is None else {"maximum": self.ceiling}
+        return {"type": "integer", "minimum": 1, **maximum}
 
 
 @dataclass(frozen=True)

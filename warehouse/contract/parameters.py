@@ -32,7 +32,10 @@ from warehouse.tables.macro import Frequency, SeriesType
 from warehouse.tables.tenders import Role
 from warehouse.tiers import TIERS
 
-_ID = PatternText("[A-Za-z0-9]+", "letters and digits only")
+# Ids are minted in upper case.
+_ID = PatternText(
+    "[A-Za-z0-9]+", "letters and digits only; search finds it by name or ticker", upper=True
+)
 _ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
 _CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
 # The key of an exchange rate has a form of its own: FX. and two currencies, in any case.
@@ -81,6 +84,10 @@ LIMIT = Parameter(
     RowCount(max(tier.ceiling for tier in TIERS.values())),
     "Maximum number of rows. If omitted, the preview of the tier; see the documentation of tiers.",
     10,
+)
+# Of lists that no tier caps.
+LIMIT_UNCAPPED = replace(
+    LIMIT, kind=RowCount(None), description="Maximum number of rows. If omitted, all."
 )
 CURSOR = Parameter(
     "cursor",
@@ -184,7 +191,9 @@ KIND = Parameter("kind", Choice(SEARCH_KINDS), "Only one kind of result.", "orga
 ENTITY_ID = Parameter(
     "entity_id",
     PatternText(
-        "(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id starting with DC, or an alpha-3 country code"
+        "(DC[A-Za-z0-9]+|[A-Z]{3})",
+        "an issuer id starting with DC, or an alpha-3 country code, in upper case",
+        upper=True,
     ),
     "An issuer id returns its facts, a country code the AF-MACRO facts of the country.",
     "ZAF",

@@ -218,13 +218,18 @@ def unknown_parameter(name: str, allowed: Iterable[str], where: str) -> Problem:
         "parameter_unknown",
         f"{name[:_LONGEST_ECHO]!r} is not a parameter of {where}.",
         parameter=name[:_LONGEST_ECHO],
-        allowed=list(allowed),
+        allowed=(known := list(allowed)),
+        nearest=nearest(name[:_LONGEST_ECHO], known),
     )
 
 
 def unknown_id(record_id: str) -> Problem:
     """Return the problem of an id that no record has."""
-    return Problem("not_found", f"No record has the id {record_id[:_LONGEST_ECHO]!r}.")
+    return Problem(
+        "not_found",
+        f"No record has the id {record_id[:_LONGEST_ECHO]!r}. Search finds organisations by name "
+        "or ticker.",
+    )
 
 
 def unknown_word(name: str, received: str, allowed: Sequence[str]) -> Problem:
@@ -260,7 +265,8 @@ def no_oauth(path: str) -> Problem | None:
     return Problem("not_found", detail, error="access_denied", error_description=detail)
 
 
-UPGRADE_URL = "https://sankofa.example/upgrade"
+# The page of the REST service that says which tiers there are and how to get a key.
+PRICING = "/pricing"
 RETRY_AFTER_SECONDS = 5
 # How many versions a refused pin is told of.
 _MOST_VERSIONS = 30

@@ -17,7 +17,7 @@ from warehouse.contract.json_schema import (
 )
 from warehouse.mart.catalogue import Section
 from warehouse.mart.searchable import SEARCH_KINDS
-from warehouse.mart.tables import MART_TABLES
+from warehouse.mart.tables import MART_SCHEMA_VERSION, MART_TABLES
 from warehouse.read.search import Match
 from warehouse.tables import (
     Entity,
@@ -346,7 +346,7 @@ VERSION = object_schema(
         "published_at": member_schema(
             datetime | None, "When it was made, in UTC.", "2026-11-14T02:20:00Z"
         ),
-        "schema_version": member_schema(int | None, "Version of its tables.", 11),
+        "schema_version": member_schema(int | None, "Version of its tables.", MART_SCHEMA_VERSION),
     },
     "One version of the data that is held.",
 )

@@ -2,7 +2,7 @@
 
 This is the only place that decides it, and both surfaces send nothing that has not passed it:
 
-- Rows pass ``cap_rows``. REST calls it where rows become a body (``send_list`` and ``send_row`` in
+- Rows pass ``cap_rows``. REST calls it where rows become a body (``capped`` and ``row_body`` in
   ``api/endpoints/response.py``), MCP where a result is written (``bounded`` in
   ``mcp_server/results.py``). An endpoint or tool that forgets to ask for a limit is capped there
   all the same.
@@ -12,8 +12,9 @@ This is the only place that decides it, and both surfaces send nothing that has 
   went past both.
 """
 
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from warehouse.contract.problems import Problem, shortened
 from warehouse.read.rows import RowPage

@@ -3,14 +3,16 @@
 Versions never change, so manifests are cached. Only files that a manifest names can be opened.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, BinaryIO, Literal
 
 import msgspec
 
 from warehouse.data_version import DATA_VERSION, version_key
-from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.errors import DamagedFile, NothingPublished, UnknownVersion
+from warehouse.exports.checked import CheckedExports
+from warehouse.file_checks import FileCheck, check_of, damage_of, stored_checks
 from warehouse.file_store import FileStore
 from warehouse.tiers import TierName
 
@@ -32,6 +34,8 @@ _METADATA_FILES = {
 
 
 # The members of a manifest, its artifacts and their deltas that name a file of the version.
+# A server meets a new version with each publication; it reads the last ones again and again.
+_MOST_MANIFESTS = 16
 _URL_MEMBERS = ("url", "schema_url", "signature_url", "datapackage_url")
 
 ArtifactKind = Literal["open-panel", "licensed"]
@@ -114,8 +118,11 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(body: bytes) -> Manifest:
-    """Decode a manifest."""
-    return msgspec.json.decode(body, type=Manifest)
+    """Decode a manifest; raise ``DamagedFile`` if it is none."""
+    try:
+        return msgspec.json.decode(body, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise DamagedFile(f"a manifest of exports is damaged: {error}") from error
 
 
 def absolute_url(url: str, exports_url: str, data_version: str) -> str:
@@ -146,9 +153,22 @@ class PublishedFile:
     size_bytes: int
     sha256: str | None = None
     required_tier: TierName | None = None
+    check: FileCheck | None = None
+    checked: CheckedExports = field(default_factory=CheckedExports, repr=False, compare=False)
 
     def open(self) -> BinaryIO:
-        """Open the file; it can be read from any position."""
+        """Open the file; it can be read from any position.
+
+        Raises ``DamagedFile`` unless it is what was published.
+        """
+        if self.store.is_local:
+            path, xxh3 = self.store.path(self.data_version, self.name), ""
+            if self.check is not None:
+                xxh3 = self.check.xxh3
+            self.checked.require(path, self.size_bytes, xxh3, self.sha256 or "")
+        # An object store checks its own objects; that one is whole can be seen by its size.
+        elif self.store.size(self.data_version, self.name) != self.size_bytes:
+            raise DamagedFile(f"{self.data_version}/{self.name} has another size")
         return self.store.open(self.data_version, self.name)
 
 
@@ -157,13 +177,14 @@ class PublishedExports:
 
     def __init__(self, destination: str) -> None:
         self._store = FileStore.of(destination)
-        self._manifests: dict[str, tuple[bytes, Manifest]] = {}
+        self._manifests: dict[str, tuple[bytes, Manifest, dict[str, FileCheck]]] = {}
+        self._checked = CheckedExports()
 
     def latest(self) -> str:
         """Return the latest version."""
         if not self._store.exists(LATEST):
             raise NothingPublished("no export has been published yet; run `sankofa publish`")
-        return self._store.read(LATEST).decode("ascii").strip()
+        return self._store.read(LATEST).decode("ascii", "replace").strip()
 
     def versions(self) -> list[str]:
         """Return every complete version, oldest first."""
@@ -187,42 +208,92 @@ class PublishedExports:
 
     def file(self, data_version: str, name: str) -> PublishedFile | None:
         """Return a file of a version by its name; None if its manifest does not name it."""
-        manifest = self.manifest(data_version)
+        _, manifest, checks = self._read(data_version)
         version = manifest.data_version
         if name in _METADATA_FILES:
-            size = self._store.size(version, name)
-            return PublishedFile(self._store, version, name, _METADATA_FILES[name], size)
+            return self._file(version, name, _METADATA_FILES[name], checks)
         # One key can begin with another: a match of the beginning alone decides nothing.
         for artifact in manifest.artifacts:
             if name.startswith(artifact.key) and (
-                file := self._artifact_file(version, artifact, name)
+                file := self._artifact_file(version, artifact, name, checks)
             ):
                 return file
         return None
 
-    def _artifact_file(self, version: str, artifact: Artifact, name: str) -> PublishedFile | None:
-        key, delta, tier = artifact.key, artifact.delta, artifact.required_tier
+    def names(self, data_version: str) -> list[str]:
+        """Return the names of the Parquet files of a version, and of what describes them all."""
+        artifacts = self.manifest(data_version).artifacts
+        return [*(file_name(artifact.key) for artifact in artifacts), *_METADATA_FILES]
+
+    def is_intact(self, data_version: str, name: str) -> bool:
+        """Return whether a file that the manifest names is what was published."""
+        if not self.has_size(data_version, name):
+            return False
+        file = self.file(data_version, name)
+        # A list of checks may name more than the manifest.
+        if file is None:
+            return name not in self._read(data_version)[2]
+        if not self._store.is_local:
+            return True
+        xxh3 = "" if file.check is None else file.check.xxh3
+        path = self._store.path(data_version, name)
+        return damage_of(path, file.size_bytes, xxh3, file.sha256 or "") is None
+
+    def has_size(self, data_version: str, name: str) -> bool:
+        """Return whether a file that the manifest names is there, with its size."""
+        try:
+            file = self.file(data_version, name)
+            return file is None or self._store.size(data_version, name) == file.size_bytes
+        except FileNotFoundError:
+            return False
+
+    def _artifact_file(
+        self, version: str, artifact: Artifact, name: str, checks: dict[str, FileCheck]
+    ) -> PublishedFile | None:
+        key, delta = artifact.key, artifact.delta
         if name == schema_name(key):
-            size = self._store.size(version, name)
-            return PublishedFile(self._store, version, name, "application/json", size)
+            return self._file(version, name, "application/json", checks)
         entries = {file_name(key): artifact, delta_name(key): delta}
         if (entry := entries.get(name)) is None:
             return None
+        file = self._file(version, name, PARQUET, checks, entry.size_bytes)
+        return replace(file, sha256=entry.sha256, required_tier=artifact.required_tier)
+
+    def _file(
+        self,
+        version: str,
+        name: str,
+        media_type: str,
+        checks: dict[str, FileCheck],
+        size: int | None = None,
+    ) -> PublishedFile:
+        check = checks.get(name)
+        if size is None:
+            size = check.size if check is not None else self._store.size(version, name)
         return PublishedFile(
-            self._store, version, name, PARQUET, entry.size_bytes, entry.sha256, tier
+            self._store, version, name, media_type, size, check=check, checked=self._checked
         )
 
-    def _read(self, data_version: str | None) -> tuple[bytes, Manifest]:
-        version = self.latest() if data_version in (None, LATEST) else str(data_version)
-        if version not in self._manifests:
-            # The version comes from a URL: check its form before it becomes part of a path.
-            if not DATA_VERSION.fullmatch(version) or not self._store.exists(
-                version, MANIFEST_FILE
-            ):
-                raise UnknownVersion(f"{version!r} has no exports; see `sankofa builds`")
+    def _read(self, data_version: str | None) -> tuple[bytes, Manifest, dict[str, FileCheck]]:
+        latest = data_version in (None, LATEST)
+        version = self.latest() if latest else str(data_version)
+        # The version comes from a URL: check its form before it becomes part of a path.
+        if not DATA_VERSION.fullmatch(version) or not self._store.exists(version, MANIFEST_FILE):
+            self._manifests.pop(version, None)
+            if latest:
+                raise DamagedFile(f"`latest` names exports that are missing: {version[:32]!r}")
+            raise UnknownVersion(f"{version!r} has no exports; see `sankofa builds`")
+        known = self._manifests.get(version)
+        if known is None:
             body = self._store.read(version, MANIFEST_FILE)
-            self._manifests[version] = body, decode_manifest(body)
-        return self._manifests[version]
+            checks = stored_checks(self._store, version) or {}
+            if checks and checks.get(MANIFEST_FILE) != check_of(body):
+                path = self._store.path(version, MANIFEST_FILE)
+                raise DamagedFile(f"{path} is damaged: its bytes are not those that were written")
+            while len(self._manifests) >= _MOST_MANIFESTS:
+                self._manifests.pop(next(iter(self._manifests)), None)
+            self._manifests[version] = known = body, decode_manifest(body), checks
+        return known
 
 
 def file_name(key: str) -> str:

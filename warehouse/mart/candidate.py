@@ -25,6 +25,7 @@ from warehouse.mart.nodes import STEPS, Nodes, Plan
 from warehouse.mart.partitions import issuer_buckets
 from warehouse.mart.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.mart.write import made_from, manifest_of, write_mart_files
+from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.rules import rules_version
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
@@ -57,16 +58,23 @@ class Candidate:
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
     compute: Compute | None = None
 
-    def begin(self) -> Plan | None:
-        """Name a data_version and fix which loads belong to it; None if nothing changed."""
+    def begin(self, *, again: bool = False) -> Plan | None:
+        """Name a data_version and fix which loads belong to it; None if nothing changed.
+
+        With ``again`` also then: files of the current build are missing.
+        """
         with self.working():
+            require_intact(self.record)
             derivations = [*([self.joins] if self.joins else []), *self.derivations]
             rules = versions_of_rules(self.record, self.checks, derivations)
             loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
             origin = made_from(loads, rules)
             before = self.builds.current()
             metadata = {} if before is None else self.builds.metadata(before)
-            if (metadata.get("made_from"), metadata.get("notice")) == (origin, self.notice):
+            same = (metadata.get("made_from"), metadata.get("notice")) == (origin, self.notice)
+            if same and not again:
+                # For a publisher that was killed right after its switch.
+                _delete_old_steps(self.work, str(before))
                 return None
             begun = self._begun()
             if begun is not None and self._is_open(begun, before, origin):
@@ -86,6 +94,9 @@ class Candidate:
         ) and not published.exists()
 
     def _plan(self, before: str | None, rules: Sequence[str]) -> Plan:
+        # A record in an object store is checked by its store; to read all of it would take long.
+        require_intact(self.record, thorough=not self.record.is_shared)
+        note_files(self.record)
         data_version = name_version(self.record, taken=self.builds.names())
         loads = load_seqs_of(self.record, data_version)
         rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
@@ -128,6 +139,11 @@ class Candidate:
     def builds(self) -> Builds:
         """The builds that it will be one of."""
         return builds_at(self.marts)
+
+    @property
+    def begun_at(self) -> float:
+        """When the publication was begun, in seconds since 1970."""
+        return (self.folder / _PLAN).stat().st_mtime
 
     @property
     def folder(self) -> Path:
@@ -181,6 +197,11 @@ class Candidate:
         """Let stages count as not done."""
         for stage in stages:
             (self.folder / _name(stage)).unlink(missing_ok=True)
+
+    def take_back(self) -> None:
+        """Delete the complete build of a publisher that was killed before its switch."""
+        if self.plan.data_version in self.builds.names():
+            self.builds.remove(self.plan.data_version)
 
     def write_mart(self, snapshot: Snapshot) -> list[BuildFile]:
         """Write the files of the mart that no build has yet, and return all of them."""
@@ -270,13 +291,17 @@ def versions_of_rules(
 
 
 def _delete_old_steps(work: Path, data_version: str) -> None:
-    """Delete the files of steps that a build was not made from: they serve the next one only."""
+    """Delete the files of steps that a build was not made from: they serve the next one only.
+
+    If the build was made in another work folder, nothing is known of its files, and all stay.
+    """
+    manifest = read_manifest(work, data_version)
+    if manifest is None:
+        return
     for path in (work / _BUILDS).glob("*.json"):
         if path.stem != data_version:
             path.unlink()
-    manifest = read_manifest(work, data_version)
-    keys = {file.key for file in manifest.files} if manifest else set()
-    StepStore(work / STEPS).delete_all_but(keys)
+    StepStore(work / STEPS).delete_all_but({file.key for file in manifest.files})
 
 
 def _name(stage: str) -> str:

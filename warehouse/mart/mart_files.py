@@ -19,7 +19,7 @@ import pyarrow as pa
 from warehouse.compute.task import Task
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.mart_rows import EncodedRows, encoded_rows
-from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
+from warehouse.mart.packs import Packer
 from warehouse.mart.row_dictionary import compressor, dictionary_of
 from warehouse.mart.search_index import (
     KEY_COLUMNS,
@@ -34,7 +34,7 @@ from warehouse.mart.search_index import (
     SearchIndex,
 )
 from warehouse.mart.tables import MART_TABLES, Columns, MartTable, Packing
-from warehouse.steps.files import BuildFile
+from warehouse.steps.files import BuildFile, StoredFile
 
 TABLES = {table.name: table for table in MART_TABLES}
 _ARROW_TYPES = {
@@ -62,14 +62,17 @@ class Loader(Protocol):
         Rows that are numbered have their number as primary key.
         """
 
+    def load_packs(self, table: str, packs: pa.RecordBatchReader, by_key: bool) -> None:
+        """Store the packs of a table; ``by_key``: they are found by their keys as well."""
+
     def load_words(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
 
     def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``trigrams``: rows found by three neighbouring characters."""
 
-    def written(self) -> tuple[str, str, int]:
-        """Return path, SHA-256 and size of the finished file."""
+    def written(self) -> tuple[StoredFile, StoredFile | None]:
+        """Return the finished file, and the one with its packs if there is one."""
 
 
 def loader_at(url: str | Path, key: str) -> AbstractContextManager[Loader]:
@@ -130,8 +133,10 @@ class _Writer:
                 self._write_packed(file, counted, Path(folder, "packs.arrow"), table.packed)
             if index is not None:
                 _write_index(file, index)
-        path, sha256, size = file.written()
-        return BuildFile("mart", table.name, label, path, key, sha256, counted.rows, size)
+        own, packs = file.written()
+        return BuildFile(
+            "mart", table.name, label, own.path, key, own.sha256, counted.rows, own.bytes, {}, packs
+        )
 
     def _write_packed(
         self, file: Loader, rows: Iterable[pa.RecordBatch], path: Path, packing: Packing
@@ -149,8 +154,7 @@ class _Writer:
         # The order matters: the packs are complete once the rows of the table have been streamed.
         stored = _numbered(rows, self.encoded.columns, see)
         file.load(self.table.name, self.encoded.columns, stored, self.table.indexes)
-        indexes = PACK_INDEXES if packing.by else ()
-        file.load(self.table.packs, PACK_COLUMNS, packer.packs(), indexes)
+        file.load_packs(self.table.packs, packer.packs(), by_key=bool(packing.by))
         if has_words:
             file.load_words(_reader(WORDS_SCHEMA, words.batches()))
 

@@ -1,11 +1,12 @@
 """Rows of a mart table in packs: many rows that are read together, as one BLOB.
 
 A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an index
-and the rows, compressed together with Zstandard. Each row ends with a comma, so that any run
-of rows can be cut out and sent as it is. The index has three numbers for each row: the day from
-which it was known, the day from which it was no longer the latest, and its offset; and then the end
-of the last row. In builds made before version 9 index and rows are two columns, and nothing says of
-which part of a key they are.
+and the rows, compressed together with Zstandard unless they are short. Each row ends with a comma,
+so that any run of rows can be cut out and sent as it is. The index has three numbers for each row:
+the day from which it was known, the day from which it was no longer the latest, and its offset; and
+then the end of the last row. Packs lie in a file beside that of their rows (``pack_files``), in
+PostgreSQL and before version 12 in a table. In builds made before version 9 index and rows are two
+columns, and nothing says of which part of a key they are.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ PACK_COLUMNS: Columns = {
 PACK_INDEXES = ("(pack_key, first_row, part)",)
 # Higher levels make packs no smaller, since rows repeat each other, and slower to read.
 _LEVEL = 1
+# A smaller pack is stored as it is: there is little to gain.
+_SMALLEST_COMPRESSED = 2_048
 _SCHEMA = pa.schema(
     [
         ("first_row", pa.int64()),
@@ -68,7 +71,9 @@ class _OpenPack:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         row_index = np.concatenate([known_from, known_until, offsets]).astype("<i4").tobytes()
         all_latest = bool((known_until == LATEST_DAY).all())
-        packed = compress(b"".join([row_index, *(part[3] for part in self.slices)]))
+        packed = b"".join([row_index, *(part[3] for part in self.slices)])
+        if len(packed) >= _SMALLEST_COMPRESSED:
+            packed = compress(packed)
         flags = (int(has_next), int(all_latest), self.count)
         part = self.parts.pop() if len(self.parts) == 1 else SEVERAL_PARTS
         return self.first_row, self.key, *flags, part, packed

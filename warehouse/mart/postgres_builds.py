@@ -1,22 +1,37 @@
-"""Builds in a PostgreSQL database: a schema for each file, and a row that names the current build.
+"""Builds in a PostgreSQL database: a schema for each file, and rows that name the current build.
 
-The schema ``sankofa`` has the manifests of complete builds and the pointer. The tables of a file
-lie in a schema named by its key, which builds share; a build has a schema of views over them, for
-people who look into the database. A build made before version 9 is one schema with all tables.
+The schema ``sankofa`` has the manifests of complete builds and the pointers (``pointers.py``). The
+tables of a file lie in a schema named by its key, which builds share; a build has a schema of views
+over them, for people who look into the database. A build made before version 9 is one schema with
+all tables.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
 
-import msgspec
 import psycopg
 
 from warehouse.data_version import check_data_version, version_key
-from warehouse.errors import BadTable, DatastoreUnavailable, SankofaError, UnknownVersion
-from warehouse.mart.sqlite_builds import LOST, one_file
-from warehouse.steps.files import BuildFile, BuildManifest
+from warehouse.errors import (
+    BadTable,
+    DamagedFile,
+    DatastoreUnavailable,
+    SankofaError,
+    UnknownVersion,
+)
+from warehouse.mart.pointers import Pointers, decode_pointers, encode_pointers
+from warehouse.mart.sqlite_builds import LOST, one_file, written_version
+from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.steps.files import (
+    BuildFile,
+    BuildManifest,
+    decode_manifest,
+    encode_manifest,
+)
 
 # `current` has at most one row: its key can only be 1. Its foreign key lets the server refuse to
 # delete the current build.
@@ -30,11 +45,19 @@ CREATE TABLE IF NOT EXISTS sankofa.current (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     data_version TEXT NOT NULL REFERENCES sankofa.builds
 );
+CREATE TABLE IF NOT EXISTS sankofa.pointers (
+    one INTEGER PRIMARY KEY CHECK (one = 1), by_version TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS sankofa.withdrawn (
     data_version TEXT PRIMARY KEY, reason TEXT NOT NULL
 );
 """
-CURRENT_BUILD_SQL = "SELECT data_version FROM sankofa.current"
+POINTERS_SQL = """
+SELECT (SELECT data_version FROM sankofa.current), (SELECT by_version FROM sankofa.pointers),
+    ARRAY(SELECT data_version FROM sankofa.builds)
+"""
+# For a database that only code up to version 11 wrote.
+CURRENT_BUILD_SQL = "SELECT data_version, NULL, ARRAY[data_version] FROM sankofa.current"
 BUILD_EXISTS_SQL = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
 # Through JSON: a database that an older version wrote has no column of manifests.
 MANIFEST_SQL = (
@@ -73,6 +96,7 @@ class PostgresBuilds:
     """The builds of a database; implements ``warehouse.mart.builds.Builds``."""
 
     url: str
+    schema_version: int = MART_SCHEMA_VERSION
 
     def prepare(self) -> None:
         """Create the list of builds if there is none."""
@@ -93,21 +117,47 @@ class PostgresBuilds:
     def current(self) -> str | None:
         """Return the data_version of the current build; None before the first."""
         with self._connected() as sql:
-            try:
-                row = sql.execute(CURRENT_BUILD_SQL).fetchone()
-            except psycopg.errors.UndefinedTable:
-                return None
-        return None if row is None else str(row[0])
+            return followed_build(_pointer_rows(sql), self.schema_version)
 
     def switch(self, name: str) -> None:
         """Make a complete build the current one; readers follow with their next read."""
         if name not in self.names():
             raise UnknownVersion(f"there is no build {name!r}; see `sankofa builds`")
+        self.prepare()
+        written_in, now = (
+            written_version(self.manifest(name), self.schema_version),
+            datetime.now(UTC),
+        )
+        pointers = self._pointers()
+        self._write_pointers(pointers.switched(name, written_in, self.schema_version, now))
+
+    def in_use(self) -> set[str]:
+        """Return every build that servers of some version of the code follow."""
+        return self._pointers().in_use()
+
+    def for_older(self) -> dict[str, datetime | None]:
+        """Return the builds that only servers of older code follow, and since when."""
+        return self._pointers().for_older(self.schema_version)
+
+    def release(self, names: Collection[str]) -> None:
+        """Let no server follow some builds any more; they can still be pinned."""
+        pointers = self._pointers()
+        if (without := pointers.without(names)) != pointers:
+            self._write_pointers(without)
+
+    def _pointers(self) -> Pointers:
         with self._connected() as sql:
+            return _pointers(_pointer_rows(sql))
+
+    def _write_pointers(self, pointers: Pointers) -> None:
+        with self._connected() as sql, sql.transaction():
+            sql.execute("DELETE FROM sankofa.current")
+            if pointers.current is not None:
+                sql.execute("INSERT INTO sankofa.current VALUES (1, %s)", (pointers.current,))
             sql.execute(
-                "INSERT INTO sankofa.current VALUES (1, %s) "
-                "ON CONFLICT (one) DO UPDATE SET data_version = excluded.data_version",
-                (name,),
+                "INSERT INTO sankofa.pointers VALUES (1, %s) "
+                "ON CONFLICT (one) DO UPDATE SET by_version = excluded.by_version",
+                (encode_pointers(pointers).decode(),),
             )
 
     def manifest(self, name: str) -> BuildManifest | None:
@@ -133,6 +183,10 @@ class PostgresBuilds:
             if file.key
         }
 
+    def intact_files(self) -> dict[str, BuildFile]:
+        """Return the files that builds name; the server checks its own pages."""
+        return self.files()
+
     def add(self, manifest: BuildManifest) -> None:
         """Add a complete build with its views; no reader sees it before ``switch``."""
         self.prepare()
@@ -153,8 +207,18 @@ class PostgresBuilds:
             sql.execute(
                 "INSERT INTO sankofa.builds (data_version, manifest) VALUES (%s, %s) "
                 "ON CONFLICT (data_version) DO UPDATE SET manifest = excluded.manifest",
-                (manifest.data_version, msgspec.json.encode(manifest).decode()),
+                (manifest.data_version, encode_manifest(manifest).decode()),
             )
+
+    def count_rows(self, file: BuildFile) -> int | None:
+        """Return how many rows the table of a file has; None if it is missing."""
+        with self._connected() as sql:
+            try:
+                counted = f"SELECT count(*) FROM {schema_of_key(file.key)}.{file.table}"
+                row = sql.execute(counted.encode()).fetchone()
+            except psycopg.errors.UndefinedTable:
+                return None
+        return None if row is None else int(str(row[0]))
 
     def remove(self, name: str) -> None:
         """Delete a build, and the files that no other names; take the publishing lock."""
@@ -182,7 +246,7 @@ class PostgresBuilds:
                 "ON CONFLICT (data_version) DO UPDATE SET reason = excluded.reason",
                 (name, reason),
             )
-            sql.execute("DELETE FROM sankofa.current WHERE data_version = %s", (name,))
+        self.release([name])
         self.remove(name)
 
     @contextmanager
@@ -207,18 +271,40 @@ class PostgresBuilds:
             connection.close()
 
 
+def followed_build(rows: Sequence[tuple[object, ...]], schema_version: int) -> str | None:
+    """Return the build that code of a schema version follows; None before the first."""
+    followed = _pointers(rows).followed(schema_version)
+    held = cast(list[str], rows[0][2]) if rows else []
+    # Older code does not know which builds the newer pointers name, and may delete one.
+    return next((name for name in followed if name in held), None)
+
+
+def _pointers(rows: Sequence[tuple[object, ...]]) -> Pointers:
+    if not rows:
+        return Pointers()
+    current, by_version, _ = cast(tuple[str | None, str | None, list[str]], rows[0])
+    return decode_pointers(current, by_version)
+
+
+def _pointer_rows(sql: psycopg.Connection[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    for statement in (POINTERS_SQL, CURRENT_BUILD_SQL):
+        with suppress(psycopg.errors.UndefinedTable):
+            return sql.execute(statement).fetchall()
+    return []
+
+
 def _manifest(sql: psycopg.Connection[tuple[object, ...]], name: str) -> BuildManifest | None:
     try:
         row = sql.execute(MANIFEST_SQL, (name,)).fetchone()
         if row is None:
             return None
         if row[0] is not None:
-            return msgspec.json.decode(str(row[0]), type=BuildManifest)
+            return decode_manifest(str(row[0]).encode(), f"the manifest of {name}")
         # psycopg's types refuse text that is not a literal, against injections; bytes pass.
         # The name of the schema has been checked.
         about = sql.execute(f"SELECT name, value FROM {schema_of(name)}.about".encode())
         metadata = {str(key): str(value) for key, value in about.fetchall()}
-    except psycopg.errors.UndefinedTable:
+    except (psycopg.errors.UndefinedTable, DamagedFile):
         return None
     return manifest_of_schema(name, metadata)
 

@@ -6,8 +6,10 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
+from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES
 from warehouse.mart.postgres_builds import schema_of_key
 from warehouse.mart.tables import ROW_NUMBERS, Columns
+from warehouse.steps.files import StoredFile
 
 # Text in byte order, as in SQLite, whatever the locale of the database.
 _TYPES = {
@@ -76,6 +78,10 @@ class PostgresLoader:
         # Autovacuum has not seen the table when the first query comes: give the planner statistics.
         self._sql.execute(f"ANALYZE {qualified}")
 
+    def load_packs(self, table: str, packs: pa.RecordBatchReader, by_key: bool) -> None:
+        """Create the table of packs of a table."""
+        self.load(table, PACK_COLUMNS, packs, PACK_INDEXES if by_key else ())
+
     def load_words(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
         # The texts come split into words; no dictionary of the server must change them.
@@ -110,6 +116,6 @@ class PostgresLoader:
             self._sql.execute(f"CREATE INDEX {table}_{name} ON {qualified} USING gin ({name})")
         self._sql.execute(f"ANALYZE {qualified}")
 
-    def written(self) -> tuple[str, str, int]:
+    def written(self) -> tuple[StoredFile, None]:
         """Return schema and size of the finished tables; what is in them has no SHA-256."""
-        return self._schema, "", self._size
+        return StoredFile(self._schema, "", self._size), None

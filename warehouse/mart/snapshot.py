@@ -42,6 +42,7 @@ from warehouse.record.tables import (
 from warehouse.sql_files import sql_file
 from warehouse.steps.files import BuildFile
 from warehouse.tables import DERIVED
+from warehouse.visible_text import visible_rows
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
 GROUP = 100_000
@@ -169,7 +170,7 @@ class Snapshot:
 
     def remaining(self, table: RecordTable) -> str:
         """Return the relation of the stored rows that are not left out, under canonical ids."""
-        rows = remaining(self.sql, table, self.stored(table))
+        rows = visible_rows(table, remaining(self.sql, table, self.stored(table)))
         rewritten = self._rewritten.get(table)
         return rows if rewritten is None else rewritten.replace("{rows}", rows)
 

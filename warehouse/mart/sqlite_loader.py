@@ -8,8 +8,10 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_sqlite import dbapi
 
-from warehouse.mart.sqlite_builds import FILES, file_of_key
+from warehouse.mart.pack_files import write_packs
+from warehouse.mart.sqlite_builds import file_of_key, packs_of_key
 from warehouse.mart.tables import ROW_NUMBERS, Columns
+from warehouse.steps.files import StoredFile
 
 _TYPES = {
     "text": "TEXT NOT NULL",
@@ -36,10 +38,13 @@ class SqliteLoader:
         self._key = key
         self._target = file_of_key(folder, key)
         self._partial = self._target.with_suffix(".partial")
+        self._packs = packs_of_key(folder, key)
+        self._partial_packs = self._packs.with_suffix(".partial")
 
     def __enter__(self) -> Self:
         self._partial.parent.mkdir(parents=True, exist_ok=True)
         self._partial.unlink(missing_ok=True)
+        self._partial_packs.unlink(missing_ok=True)
         self._mart = dbapi.connect(str(self._partial), autocommit=True)
         self._sql = self._mart.cursor()
         for pragma in _PRAGMAS:
@@ -53,10 +58,13 @@ class SqliteLoader:
         self._sql.close()
         self._mart.close()
         if error is None:
-            # It is synced to disk before a manifest names it; see ``SqliteBuilds.add``.
+            # They are synced to disk before a manifest names them; see ``SqliteBuilds.add``.
+            if self._partial_packs.exists():
+                self._partial_packs.replace(self._packs)
             self._partial.replace(self._target)
         else:
             self._partial.unlink(missing_ok=True)
+            self._partial_packs.unlink(missing_ok=True)
 
     def load(
         self,
@@ -80,6 +88,11 @@ class SqliteLoader:
         # After the rows: sorting them once is cheaper than updating an index row by row.
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
+
+    def load_packs(self, table: str, packs: pa.RecordBatchReader, by_key: bool) -> None:
+        """Write the packs of a table into the file beside this one."""
+        self._partial_packs.parent.mkdir(exist_ok=True)
+        write_packs(self._partial_packs, packs, by_key)
 
     def load_words(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
@@ -109,8 +122,12 @@ class SqliteLoader:
         self._sql.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         self._sql.execute("DROP TABLE temp.loaded")
 
-    def written(self) -> tuple[str, str, int]:
-        """Return path, SHA-256 and size of the finished file."""
-        with self._target.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"{FILES}/{self._target.name}", digest, self._target.stat().st_size
+    def written(self) -> tuple[StoredFile, StoredFile | None]:
+        """Return the finished file, and the one with its packs."""
+        return _stored(self._target), _stored(self._packs) if self._packs.exists() else None
+
+
+def _stored(path: Path) -> StoredFile:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return StoredFile(f"{path.parent.name}/{path.name}", digest, path.stat().st_size)

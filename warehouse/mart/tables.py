@@ -69,10 +69,10 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 11
+MART_SCHEMA_VERSION = 12
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11)
+READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11, 12)
 # From this version on, every row has the canonical id of its organisation.
 CANONICAL_IDS_SINCE = 8
 # From this version on, a build is a manifest of files, and packs are compressed. Builds made before
@@ -85,6 +85,9 @@ DICTIONARIES_SINCE = 10
 FILTERS_SINCE = 11
 # From this version on, a build has the table `search`, and words are searched by the database.
 SEARCH_SINCE = 11
+# From this version on, the packs of a file lie in an LMDB file beside it, unless it is in
+# PostgreSQL, and the records of organisations are packed as well.
+PACK_FILES_SINCE = 12
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
@@ -113,18 +116,22 @@ class Packing:
     pack says what it has of them.
 
     A pack is read whole. It should hold what one request mostly needs and not much more, so the
-    large rows of releases are packed in smaller numbers.
+    large rows of releases are packed in smaller numbers. With ``has_vintages`` false, all rows are
+    current.
     """
 
     max_rows: int
     by: str = ""
     parted_by: tuple[str, ...] = ()
+    has_vintages: bool = True
 
     @property
     def known(self) -> tuple[str, str]:
         """SQL of the days from which a row was known, and was no longer the latest."""
         if not self.by:
             return "CAST(0 AS INTEGER)", "CAST(0 AS INTEGER)"
+        if not self.has_vintages:
+            return "CAST(0 AS INTEGER)", f"CAST({LATEST_DAY} AS INTEGER)"
         return _KNOWN_FROM, _KNOWN_UNTIL
 
 
@@ -224,7 +231,7 @@ MART_TABLES = (
         ),
         _dated(members_of(TenderRelease, "own"), TenderRelease),
         ("buyer", "tender", "awards", "contracts"),
-        packed=Packing(32, "country"),
+        packed=Packing(64, "country"),
         files=Files("country", "value", 4_096, "released_on"),
     ),
     MartTable(
@@ -323,6 +330,7 @@ MART_TABLES = (
             *members_of(Entity, "own"),
             *("aliases", "joins", "listings", "datasets", *PROVENANCE),
         ),
+        packed=Packing(1, "service_id", has_vintages=False),
     ),
     MartTable(
         "identifiers",

@@ -53,7 +53,7 @@ def write_mart_files(
 ) -> list[BuildFile]:
     """Write the files of a snapshot that no build has yet, and return all of them."""
     add_tender_facts(snapshot)
-    existing = builds_at(url).files()
+    existing = builds_at(url).intact_files()
     sql = snapshot.sql.cursor()
     try:
         sql.execute("SET TimeZone = 'UTC'")
@@ -112,12 +112,7 @@ def _write(
         )
         for group, paths in zip(groups, write_rows(sql, table, groups, folder), strict=True)
     ]
-    if compute is not None:
-        made = compute.run(tasks)
-    else:
-        with duckdb.connect() as own:
-            own.execute("SET GLOBAL TimeZone = 'UTC'")
-            made = [write_task(task, own) for task in tasks]
+    made = compute.run(tasks) if compute is not None else [write_task(task, sql) for task in tasks]
     return {file.key: file for files_of_task in made for file in files_of_task}
 
 

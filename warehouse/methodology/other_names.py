@@ -1,9 +1,10 @@
-"""Names under which lines and metrics are asked for elsewhere, and the names that they have here.
+"""Names under which things are asked for elsewhere, and the names that they have here.
 
-Spelling does not lead from ``net_income`` to ``profit``; what is spelt alike is another line.
+Spelling does not lead from ``net_income`` to ``profit``; what is spelt alike is another line. Nor
+does it lead from "inflation" to series of consumer prices, which are found by parts of their keys.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 OTHER_NAMES: Mapping[str, str] = {
     "assets": "total_assets",
@@ -43,3 +44,42 @@ OTHER_NAMES: Mapping[str, str] = {
 def named_here(word: str) -> str | None:
     """Return the name that is meant by a word, in any case and with spaces or hyphens."""
     return OTHER_NAMES.get(word.strip().casefold().replace(" ", "_").replace("-", "_"))
+
+
+# Subjects of macro series and indicators, and the parts of keys and codes, or the types of series,
+# that stand for them.
+SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "consumer price": ("cpi",),
+    "consumer prices": ("cpi",),
+    "cost of living": ("cpi",),
+    "currency": ("fx", "nus"),
+    "current account": ("cab",),
+    "debt": ("dod",),
+    "economic growth": ("gdp",),
+    "exchange rate": ("fx", "nus"),
+    "exchange rates": ("fx", "nus"),
+    "exports": ("exp",),
+    "foreign exchange": ("fx", "nus"),
+    "forex": ("fx", "nus"),
+    "gross domestic product": ("gdp",),
+    "imports": ("imp",),
+    "inflation": ("cpi",),
+    "interest rate": ("inr",),
+    "interest rates": ("inr",),
+    "population": ("pop",),
+    "reserves": ("res",),
+    "unemployment": ("uem",),
+}
+# Words around a subject that no key has.
+_FILLERS = frozenset(("external", "for", "foreign", "in", "index", "of", "rate", "rates", "the"))
+
+
+def named_subject(words: Sequence[str]) -> list[Sequence[str]]:
+    """Return the words that stand for the subject of a query, and its others; none without one."""
+    text = f" {' '.join(words)} "
+    for phrase, parts in SUBJECTS.items():
+        before, found, after = text.partition(f" {phrase} ")
+        if found:
+            others = f"{before} {after}".split()
+            return [parts, *([word] for word in others if word not in _FILLERS)]
+    return []

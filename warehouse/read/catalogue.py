@@ -10,7 +10,7 @@ from warehouse.mart.builds import builds_at
 from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.read.conditions import Key
-from warehouse.read.mart import Mart
+from warehouse.read.mart import READABLE, Mart
 from warehouse.read.rows import RowPage, between, equal, fetch_page, in_country, make_page, page_of
 
 _MANIFEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -60,9 +60,14 @@ def versions(mart: Mart, limit: int | None = None, after: Key | None = None) -> 
     if after is not None:
         names = [name for name in names if version_key(name) < version_key(after[0])]
     one_more = None if limit is None else limit + 1
-    rows = []
-    for name in names[:one_more]:
+    rows: list[tuple[Key, bytes]] = []
+    for name in names:
+        if len(rows) == one_more:
+            break
         metadata = builds.metadata(name)
+        # Newer code may publish beside this one.
+        if metadata.get("layout") not in READABLE:
+            continue
         manifest = _MANIFEST.decode(metadata.get(EXPORT_MANIFEST_KEY, "{}"))
         row = {
             "data_version": name,

@@ -3,8 +3,11 @@
 Current identifiers only, in both directions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import get_args
+
+import msgspec
 
 from warehouse.json_encoding import encode
 from warehouse.mart.tables import CANONICAL_IDS_SINCE
@@ -17,6 +20,8 @@ ID_TYPES: tuple[str, ...] = get_args(IdType)
 # All other types are the paid crosswalk.
 FREE_ID_TYPES = ("lei", "ticker")
 MAX_MATCHES = 20
+# Ids of which a thread remembers whether they are aliases.
+_MAX_IDS = 16_384
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,12 @@ class Matches:
 
 def same_as_id(build: Build, service_id: str) -> str | None:
     """Return the canonical id of an alias; None if the id is no alias."""
+    # Most requests ask it, mostly of the same few organisations.
+    ids = build.made_once("canonical ids", lambda: lru_cache(_MAX_IDS)(partial(_same_as_id, build)))
+    return ids(service_id)
+
+
+def _same_as_id(build: Build, service_id: str) -> str | None:
     statement = "SELECT same_as FROM {table} WHERE service_id = ?"
     rows = build.rows("same_as", statement, storable(service_id))
     return str(rows[0][0]) if rows else None
@@ -133,7 +144,7 @@ def lookup(
     page = page_of(build, rows, limit, after)
     # At most 20 are ever returned, of however many there are.
     has_more = len(ids) > MAX_MATCHES and not page.truncated
-    page = replace(page, truncated=True, keys=()) if has_more else page
+    page = msgspec.structs.replace(page, truncated=True, keys=()) if has_more else page
     return Matches(page, len(ids) > 1)
 
 

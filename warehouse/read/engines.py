@@ -5,26 +5,37 @@ The SQLite engine is here, the PostgreSQL engine in ``postgres``; ``mart`` choos
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from warehouse.errors import DatastoreUnavailable, NothingPublished
+from warehouse.errors import DamagedFile, DatastoreUnavailable, NothingPublished, SankofaError
+from warehouse.mart.pointers import LAST_WITH_ONE_POINTER
 from warehouse.mart.sqlite_builds import (
     build_file,
     current_build_file,
     not_available,
-    pointer_file,
+    pointer_files,
+    pointer_names,
     read_manifest,
 )
+from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.read.checked_files import CheckedFiles
 from warehouse.read.open_files import OpenFiles
-from warehouse.steps.files import BuildFile, BuildManifest
+from warehouse.read.pack_files import OpenPackFiles, PackFile
+from warehouse.steps.files import BuildFile, BuildManifest, StoredFile
 
 SqlRows = list[tuple[Any, ...]]
 RunQuery = Callable[[str, Sequence[object]], SqlRows]
 
+# Within this time a reader notices what code of an older version switched or deleted.
+OLDER_CODE_SECONDS = 0.25
+# How long files that are open may be others, or gone, before a request notices.
+_LOOK_SECONDS = 2.0
 NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
 
 
@@ -33,13 +44,15 @@ class FileReader:
     """One file of a build, open for queries.
 
     ``prefix`` stands before the name of a table in a statement. ``label`` says which rows lie in
-    the file. Full-text search is written otherwise for each ``engine``.
+    the file. Full-text search is written otherwise for each ``engine``. ``packs`` are in a file
+    beside it, or else in a table.
     """
 
     label: str
     prefix: str
     run: RunQuery
     engine: Literal["sqlite", "postgresql"] = "sqlite"
+    packs: PackFile | None = None
 
     def query(self, statement: str, *values: object) -> SqlRows:
         """Run an SQL statement with a ``?`` for each value."""
@@ -61,6 +74,9 @@ class Engine(Protocol):
     def reader(self, data_version: str, file: BuildFile) -> FileReader:
         """Return a reader of a file of a build."""
 
+    def check_files(self, data_version: str) -> None:
+        """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
+
     def close(self) -> None:
         """Close what is open; the next read opens it again."""
 
@@ -68,67 +84,132 @@ class Engine(Protocol):
 class SqliteEngine:
     """Builds in a folder; threads share the files that are open."""
 
-    def __init__(self, folder: Path, open_files: OpenFiles) -> None:
-        self._folder, self._open_files = folder, open_files
-        self._pointer = str(pointer_file(folder))
-        self._pointer_seen: tuple[int, int] | None = None
-        self._current = ""
+    def __init__(
+        self,
+        folder: Path,
+        open_files: OpenFiles,
+        open_packs: OpenPackFiles,
+        checked: CheckedFiles,
+        schema_version: int = MART_SCHEMA_VERSION,
+    ) -> None:
+        self._folder, self._open_files, self._open_packs = folder, open_files, open_packs
+        self._checked, self._schema_version = checked, schema_version
+        pointers = [str(path) for path in pointer_files(folder)]
+        self._pointers = pointers if schema_version > LAST_WITH_ONE_POINTER else pointers[:1]
+        self._seen: list[tuple[int, int] | None] = [None]
+        self._current, self._file, self._look_again = "", "", 0.0
         self._looked_up: str | None = None
+        self._next_look = 0.0
+        # Where the build checked last was found: a page checks the same one several times.
+        self._found = ("", "")
 
     def current(self) -> str:
         """Return the data_version of the current build."""
-        # Called for every request: stat the pointer, and read it only after it was replaced.
-        try:
-            stat = os.stat(self._pointer)  # noqa: PTH116
-        except FileNotFoundError:
-            raise NothingPublished(NOTHING_PUBLISHED) from None
-        # Every switch is a rename of a new file. Its inode may be a reused one, hence the time too.
-        seen = (stat.st_ino, stat.st_mtime_ns)
-        if seen != self._pointer_seen:
-            build = current_build_file(self._folder)
-            if build is None:
-                raise NothingPublished(NOTHING_PUBLISHED)
-            self._current, self._pointer_seen = build.stem, seen
+        # Called for every request: stat the pointer that this version of the code switches.
+        if _identity(self._pointers[-1]) != self._seen[-1] or time.monotonic() >= self._look_again:
+            self._look()
         self._looked_up = self._current
         return self._current
+
+    def _look(self) -> None:
+        """Read the pointers if one was replaced, or the build deleted by older code."""
+        seen = [_identity(path) for path in self._pointers]
+        if seen != self._seen or _identity(self._file) is None:
+            build = current_build_file(self._folder, self._schema_version)
+            if build is None:
+                raise NothingPublished(NOTHING_PUBLISHED)
+            self._current, self._file, self._seen = build.stem, str(build), seen
+        self._look_again = time.monotonic() + OLDER_CODE_SECONDS
 
     def check(self, data_version: str) -> None:
         """Raise ``UnknownVersion`` if there is no such build, or no longer."""
         # Without a look at the pointer just before, this is a pin; the build that was current when
         # the thread last looked can have been deleted as well.
         is_current, self._looked_up = data_version == self._looked_up, None
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look, is_current = now + _LOOK_SECONDS, False
+            for path in self._checked.forget_changed():
+                self._open_files.forget(path)
+                self._open_packs.forget(path)
         # A build may have been deleted since; SQLite could still read the open files.
-        if not is_current and not build_file(self._folder, data_version).is_file():
-            raise not_available(self._folder, data_version)
+        if not is_current and not self._is_there(data_version):
+            raise self._unavailable(data_version)
+
+    def _is_there(self, data_version: str) -> bool:
+        name, path = self._found
+        if name == data_version and _identity(path) is not None:
+            return True
+        file = build_file(self._folder, data_version)
+        self._found = (data_version, str(file))
+        return file.is_file()
 
     def manifest(self, data_version: str) -> BuildManifest:
         """Return the manifest of a build."""
         manifest = read_manifest(self._folder, data_version)
         if manifest is None:
-            if not build_file(self._folder, data_version).is_file():
-                raise not_available(self._folder, data_version)
-            raise DatastoreUnavailable(f"the build cannot be read: {data_version} has no manifest")
+            if not self._is_there(data_version):
+                raise self._unavailable(data_version)
+            raise DamagedFile(f"the manifest of {data_version} is damaged; run `sankofa verify`")
         return manifest
 
     def reader(self, data_version: str, file: BuildFile) -> FileReader:
         """Return a reader of a file of a build."""
-        path = str((self._folder / file.path).absolute())
-        run_in = self._open_files.query
+        stored = file.stored[0]
+        path = self._path(stored)
+        run_in, checked = self._open_files.query, self._checked
 
         def query(statement: str, values: Sequence[object]) -> SqlRows:
             try:
+                if path not in checked.intact:
+                    checked.require(path, stored)
                 return run_in(path, statement, values)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, DamagedFile) as error:
                 # Deleted while it was read: a pin must be told so.
-                if not build_file(self._folder, data_version).is_file():
-                    raise not_available(self._folder, data_version) from error
+                if not self._is_there(data_version):
+                    raise self._unavailable(data_version) from error
                 raise _unreadable(error) from error
 
-        return FileReader(file.partition, "", query)
+        packs = None
+        if file.packs is not None:
+            path_of_packs = self._path(file.packs)
+            require = partial(checked.require, path_of_packs, file.packs)
+            packs = PackFile(path_of_packs, self._open_packs, checked.intact, require)
+        return FileReader(file.partition, "", query, packs=packs)
+
+    def check_files(self, data_version: str) -> None:
+        """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
+        files = self.manifest(data_version).files
+        self._checked.require_sizes(
+            (self._path(stored), stored) for file in files for stored in file.stored
+        )
+
+    def _path(self, file: StoredFile) -> str:
+        return str((self._folder / file.path).absolute())
+
+    def _unavailable(self, data_version: str) -> SankofaError:
+        """Return the error for a build that is not there: a pin is wrong, the pointer is damage."""
+        if pointer_names(self._folder, data_version):
+            return DamagedFile(
+                f"the current build {data_version} is missing: restore its manifest from your "
+                "backup, `sankofa rollback` to another build, or `sankofa publish`"
+            )
+        return not_available(self._folder, data_version)
 
     def close(self) -> None:
         """Close every file that is open."""
         self._open_files.close()
+        self._open_packs.close()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what changes if a file is replaced; None if it is not there."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116
+    except FileNotFoundError:
+        return None
+    # Every switch is a rename of a new file. Its inode may be a reused one, hence the time too.
+    return stat.st_ino, stat.st_mtime_ns
 
 
 @contextmanager
@@ -141,4 +222,4 @@ def translate_errors(error_type: type[Exception]) -> Iterator[None]:
 
 
 def _unreadable(error: Exception) -> DatastoreUnavailable:
-    return DatastoreUnavailable(f"the build cannot be read: {error}")
+    return DatastoreUnavailable(f"the build cannot be read ({error}); run `sankofa verify`")

@@ -4,7 +4,15 @@ from warehouse.json_encoding import encode
 from warehouse.read.conditions import Key, Order
 from warehouse.read.crosswalk import same_as_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, fetch_rows, make_page, one_of, page_of, storable
+from warehouse.read.packs import is_packed, row_of_key
+from warehouse.read.rows import (
+    RowPage,
+    fetch_rows,
+    make_page,
+    one_of,
+    page_of,
+    storable,
+)
 from warehouse.read.search import found_rows
 
 # Rows per query: SQLite allows a limited number of placeholders.
@@ -53,6 +61,9 @@ def _with_match(record: bytes, match: str) -> bytes:
 
 
 def _record(build: Build, service_id: str) -> RowPage:
+    if is_packed(build, "entities"):
+        row = row_of_key(build, "entities", storable(service_id))
+        return RowPage([] if row is None else [row], False, build.data_version, build.notice)
     statement = "SELECT row FROM {table} WHERE service_id = ?"
     rows = build.rows("entities", statement, storable(service_id))
     return page_of(build, [row for (row,) in rows], 1)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from warehouse.mart.row_json import NEVER
 from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Build
 
 Example = Mapping[str, str]
@@ -58,9 +59,14 @@ def examples(build: Build) -> dict[str, Example]:
 
 def _fundamentals(build: Build, issuer: str) -> Example:
     columns = {"service_id": "organisation", "period_type": "period_type", "as_of": "available_at"}
+    if build.schema_version >= FILTERS_SINCE:
+        columns["line_items"] = "line_item"
     example = _of_issuer(
         build, "fundamentals", columns, issuer, f"{_LATEST} AND period_type = 'FY'"
     )
+    statements = {item.name: item.statement for item in LINE_ITEMS}
+    if (line_item := example.get("line_items")) in statements:
+        example = {**example, "statement": statements[line_item]}
     return {**example, "vintages": "latest"} if example else {}
 
 
@@ -119,6 +125,8 @@ def _signals(build: Build, where: str) -> Example:
         "as_of": "CASE WHEN closed_at > available_at THEN closed_at ELSE available_at END",
         **{"from": "month", "to": "month"},
     }
+    if build.schema_version >= FILTERS_SINCE:
+        columns["measure"] = "measure"
     example = dict(_first(build, "signals", columns, where))
     if example.get("dimension") == "category":
         example["category"] = example["dimension_value"]
@@ -130,6 +138,8 @@ def _tenders(build: Build) -> Example:
         **{"country": "country", "from": "released_on", "to": "released_on"},
         **{"category": "category", "buyer": "buyer_id", "as_of": "available_at"},
     }
+    if build.schema_version >= FILTERS_SINCE:
+        columns["status"] = "tender_status"
     where = f"{_LATEST} AND released_on <> ''"
     return _first(build, "tender_releases", columns, f"{where} AND category <> ''") or _first(
         build, "tender_releases", columns, where

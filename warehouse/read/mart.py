@@ -11,7 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
+from warehouse.errors import (
+    DamagedFile,
+    DatastoreUnavailable,
+    NothingPublished,
+    SankofaError,
+    UnknownVersion,
+)
 from warehouse.mart.buckets import bucket_name, cell_of
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.file_labels import label_order, value_label
@@ -22,13 +28,16 @@ from warehouse.mart.tables import (
     READABLE_SCHEMA_VERSIONS,
     Files,
 )
+from warehouse.read.checked_files import CheckedFiles
 from warehouse.read.engines import Engine, FileReader, SqliteEngine, SqlRows
 from warehouse.read.open_files import OpenFiles
+from warehouse.read.pack_files import OpenPackFiles
 from warehouse.steps.files import BuildFile, BuildManifest
 
 T = TypeVar("T")
 _MAX_OPEN_BUILDS = 16
-_READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
+# As the metadata of a build has it.
+READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
 _FILES = {table.name: table.files for table in MART_TABLES}
 # In version 9, these two were split by years.
 _FILES_BEFORE = {
@@ -169,21 +178,30 @@ class Mart:
         build = builds.get(data_version)
         try:
             engine.check(data_version)
-        except UnknownVersion:
+            if build is None:
+                build = Build(self._manifest(engine, data_version), engine.reader)
+                _put(builds, data_version, build)
+        except (UnknownVersion, DamagedFile) as error:
             builds.pop(data_version, None)
             self._manifests.pop(data_version, None)
+            if self._pinned is None and isinstance(error, UnknownVersion):
+                # Whoever pinned nothing did nothing wrong.
+                raise DatastoreUnavailable(str(error)) from error
             raise
-        if build is None:
-            build = Build(self._manifest(engine, data_version), engine.reader)
-            _put(builds, data_version, build)
         return build
+
+    def check_files(self) -> None:
+        """Raise ``DamagedFile`` if files of the build are missing or known to be damaged."""
+        data_version = self.build().data_version
+        engine: Engine = self._thread.engine
+        engine.check_files(data_version)
 
     def _manifest(self, engine: Engine, data_version: str) -> BuildManifest:
         # Manifests never change: one copy serves all threads.
         manifest = self._manifests.get(data_version)
         if manifest is None:
             manifest = engine.manifest(data_version)
-            if manifest.metadata.get("layout") not in _READABLE:
+            if manifest.metadata.get("layout") not in READABLE:
                 raise self._wrong_schema(data_version)
             _put(self._manifests, data_version, manifest)
         return manifest
@@ -192,7 +210,7 @@ class Mart:
         reason = f"{data_version} was written by another version of the service"
         if self._pinned is None:
             return NothingPublished(f"{reason}; run `sankofa publish`")
-        return UnknownVersion(f"{reason} and cannot be read any more")
+        return UnknownVersion(f"{reason} and cannot be read by this one")
 
 
 def _put(kept: dict[str, T], data_version: str, value: T) -> None:
@@ -202,8 +220,9 @@ def _put(kept: dict[str, T], data_version: str, value: T) -> None:
 
 
 def check_readable(mart: Mart) -> str:
-    """Read a row of the current build and return its data_version."""
+    """Read a row of the current build, look at all its files, and return its data_version."""
     build = mart.build()
+    mart.check_files()
     for file in build.files("countries"):
         file.query(f"SELECT row_number FROM {file.prefix}countries LIMIT 1")
     return build.data_version
@@ -216,5 +235,6 @@ def _engine_factory(url: str | Path) -> Callable[[], Engine]:
         from warehouse.read.postgres import PostgresEngine
 
         return lambda: PostgresEngine(str(url))
-    folder, open_files = sqlite_folder(url), OpenFiles()
-    return lambda: SqliteEngine(folder, open_files)
+    folder, checked = sqlite_folder(url), CheckedFiles()
+    open_files, open_packs = OpenFiles(), OpenPackFiles()
+    return lambda: SqliteEngine(folder, open_files, open_packs, checked)

@@ -1,8 +1,10 @@
 """Metrics of issuers, and rankings; only what was exactly computable on the day."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, get_args
+
+import msgspec
 
 from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
@@ -81,7 +83,7 @@ def screen(
     ranks = range(ranked_before + 1, ranked_before + 1 + len(page.rows))
     ranked = [_with_as_of(row, day, rank) for rank, row in zip(ranks, page.rows, strict=True)]
     keys = [(*key, str(rank)) for rank, key in zip(ranks, page.keys, strict=True)]
-    page = replace(page, rows=ranked, keys=keys)
+    page = msgspec.structs.replace(page, rows=ranked, keys=keys)
     return Screen(page, _universe(build, universe, as_of, count))
 
 

@@ -44,6 +44,14 @@ class OpenFiles:
             for connection in connections:
                 connection.close()
 
+    def forget(self, path: str) -> None:
+        """Close what waits of a file that is no longer the one that was opened."""
+        with self._lock:
+            connections = self._waiting.pop(path, [])
+            self._count -= len(connections)
+        for connection in connections:
+            connection.close()
+
     def _take(self, path: str) -> sqlite3.Connection | None:
         with self._lock:
             connections = self._waiting.get(path)

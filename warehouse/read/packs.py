@@ -4,26 +4,25 @@
 """
 
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
 from warehouse.mart.row_json import LATEST_DAY
-from warehouse.mart.tables import FILES_SINCE, MART_TABLES, SEVERAL_PARTS
-from warehouse.read.engines import FileReader, SqlRows
+from warehouse.mart.tables import FILES_SINCE, MART_TABLES, PACK_FILES_SINCE, SEVERAL_PARTS
+from warehouse.read.engines import FileReader
 from warehouse.read.mart import Build
+from warehouse.read.pack_files import PackFile, StoredPack
+from warehouse.read.pack_tables import PackTable
 
-# Which tables are packed, and were before a build was a manifest of files.
-_PACKED = {table.name for table in MART_TABLES if table.packed is not None}
-_PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
-_COLUMNS = "first_row, has_next, all_latest, row_count, packed"
-_COLUMNS_BEFORE = "first_row, has_next, all_latest, row_index, rows"
+# Which tables are packed, and from which version on, unless since a build is a manifest of files.
+_PACKED = {table.name: FILES_SINCE for table in MART_TABLES if table.packed is not None}
+_PACKED |= dict.fromkeys(("fundamentals", "tender_releases", "macro_series"), 0)
+_PACKED |= {"entities": PACK_FILES_SINCE}
 _EPOCH = date(1970, 1, 1)
 _NO_LIMIT = 1 << 31
 _INT32 = struct.Struct("<i")
@@ -37,54 +36,23 @@ PACKED_BY = {table.name: table.packed.by for table in MART_TABLES if table.packe
 After = tuple[str, int] | None
 # Runs of rows, as the positions in their pack where they begin and end, alternating.
 Bounds = list[int] | npt.NDArray[np.int64]
-# Decompressors are not safe to share among threads.
-_thread = threading.local()
-# Decompressed packs that are kept: the newest rows are asked for most. Few, since a pack of large
-# releases has some hundred kilobytes.
-_KEPT = 128
 
 
 def is_packed(build: Build, table: str) -> bool:
     """Return whether the rows of a table lie in packs."""
-    return table in (_PACKED if build.schema_version >= FILES_SINCE else _PACKED_BEFORE)
-
-
-@lru_cache(_KEPT)
-def _decompress(packed: bytes) -> bytes:
-    decompressor = _thread.__dict__.get("decompressor")
-    if decompressor is None:
-        _thread.decompressor = decompressor = zstandard.ZstdDecompressor()
-    data: bytes = decompressor.decompress(packed)
-    return data
+    since = _PACKED.get(table)
+    return since is not None and build.schema_version >= since
 
 
 class Pack:
     """One pack as it was read."""
 
-    __slots__ = ("_all_latest", "_begin", "_data", "count", "file", "first_row", "has_next")
+    __slots__ = ("_all_latest", "_begin", "_data", "count", "file", "first_row")
 
-    def __init__(
-        self,
-        file: FileReader,
-        first_row: int,
-        has_next: int,
-        all_latest: int,
-        counted: int | bytes,
-        packed: bytes,
-    ) -> None:
-        self.file, self.first_row = file, first_row
-        self.has_next, self._all_latest = has_next, all_latest
-        # The index has three numbers a row, and one more offset, for the end of the last row.
-        if isinstance(counted, int):
-            # No day number looks like the beginning of a compressed pack.
-            is_compressed = packed[: len(zstandard.FRAME_HEADER)] == zstandard.FRAME_HEADER
-            self._data = _decompress(packed) if is_compressed else packed
-            self.count = counted
-        else:
-            # Before version 9 the index was a column of its own.
-            self._data = counted + packed
-            self.count = _count(counted)
-        # Where the rows begin.
+    def __init__(self, file: FileReader, stored: StoredPack) -> None:
+        self.file = file
+        self.first_row, _, self._all_latest, self.count, self._data = stored
+        # Where the rows begin: the index has three numbers a row, and the end of the last row.
         self._begin = _INT32.size * (3 * self.count + 1)
 
     def row(self, position: int) -> bytes:
@@ -231,11 +199,21 @@ def latest_rows(
             continue
         skipped = 0 if begun or after is None else after[1]
         begun = True
-        for pack in _packs(build, file, table, key, skipped, limit is None):
+        for stored in stored_packs(build, file, table).of_key(key, skipped):
+            pack = Pack(file, stored)
             bounds = pack.latest_on(day, max(0, skipped - pack.first_row + 1))
             if rows.add(pack, bounds, max_rows - len(rows)):
                 return rows, True
     return rows, False
+
+
+def row_of_key(build: Build, table: str, key: str) -> bytes | None:
+    """Return the row of a key that has only one."""
+    for file in build.files(table):
+        row = stored_packs(build, file, table).row_of_key(key)
+        if row is not None:
+            return row
+    return None
 
 
 def _files_with_key(build: Build, table: str, key: str) -> Sequence[FileReader] | None:
@@ -253,8 +231,7 @@ def _files_by_key(build: Build, table: str) -> dict[str, Sequence[FileReader] | 
     files: dict[str, list[FileReader]] = {}
     parts: dict[str, set[str]] = {}
     for file in build.files(table):
-        statement = f"SELECT DISTINCT pack_key, part FROM {file.prefix}{table}_packs"
-        found = file.query(statement)
+        found = stored_packs(build, file, table).keys_and_parts()
         for key, part in found:
             parts.setdefault(key, set()).add(part)
         for key in {key for key, _ in found}:
@@ -273,20 +250,17 @@ def rows_by_number(
     build: Build, file: FileReader, table: str, numbers: Sequence[int]
 ) -> list[bytes]:
     """Return rows of a file by their numbers; those that lie near each other with one query."""
-    packs = f"{file.prefix}{table}_packs"
-    statement = (
-        f"SELECT {_columns(build)} FROM {packs} WHERE first_row <= ? AND "
-        f"first_row >= (SELECT max(first_row) FROM {packs} WHERE first_row <= ?) ORDER BY first_row"
-    )
-    rows: list[bytes] = []
+    packs, rows = stored_packs(build, file, table), list[bytes]()
     for near in _neighbours(numbers):
-        found = iter(file.query(statement, near[-1], near[0]))
+        found = packs.with_rows(near[0], near[-1])
         pack, end = None, 0
         for number in near:
             while number >= end:
-                row = next(found)
-                pack, end = None, row[0] + _count(row[3])
-            pack = Pack(file, *row) if pack is None else pack
+                lazy = next(found)
+                pack, end = None, lazy.first_row + lazy.row_count
+            if pack is None:
+                stored = StoredPack(lazy.first_row, False, False, lazy.row_count, lazy.read())
+                pack = Pack(file, stored)
             rows.append(pack.row(number - pack.first_row))
     return rows
 
@@ -301,13 +275,9 @@ def _neighbours(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
             begin = position
 
 
-def _count(counted: int | bytes) -> int:
-    """Return the number of rows of a pack; before version 9, from its index."""
-    return counted if isinstance(counted, int) else len(counted) // (3 * _INT32.size)
-
-
-def _columns(build: Build) -> str:
-    return _COLUMNS if build.schema_version >= FILES_SINCE else _COLUMNS_BEFORE
+def stored_packs(build: Build, file: FileReader, table: str) -> PackFile | PackTable:
+    """Return where the packs of a file are: in a file beside it, or in a table."""
+    return file.packs or PackTable(build, file, table)
 
 
 def _pairs(bounds: Bounds) -> list[tuple[int, int]]:
@@ -323,29 +293,3 @@ def _shortened(bounds: Bounds, limit: int) -> Bounds:
             shortened += (begin, min(end, begin + limit))
         limit -= end - begin
     return shortened
-
-
-def _packs(
-    build: Build, file: FileReader, table: str, key: str, after: int, read_all: bool
-) -> Iterator[Pack]:
-    """Yield the packs of a key from the one with the first row after ``after``.
-
-    Packs are read one at a time, since a page rarely needs a second one.
-    """
-    packs_of_key = f"SELECT {_columns(build)} FROM {file.prefix}{table}_packs WHERE pack_key = ?"
-    batch: SqlRows = []
-    if read_all:
-        batch = file.query(f"{packs_of_key} ORDER BY first_row", key)
-    elif after:
-        containing = f"{packs_of_key} AND first_row <= ? ORDER BY first_row DESC LIMIT 1"
-        batch = file.query(containing, key, after + 1)
-    if not batch and not read_all:
-        # Either there is no cursor, or it points before the first row of this key.
-        batch = file.query(f"{packs_of_key} ORDER BY first_row LIMIT 1", key)
-    following = f"{packs_of_key} AND first_row > ? ORDER BY first_row LIMIT 1"
-    while batch:
-        last = Pack(file, *batch[-1])
-        yield from (Pack(file, *row) for row in batch[:-1])
-        yield last
-        has_next = last.has_next and not read_all
-        batch = file.query(following, key, last.first_row) if has_next else []

@@ -4,7 +4,6 @@ import time
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
-import msgspec
 import psycopg
 
 from warehouse.data_version import version_key
@@ -14,18 +13,21 @@ from warehouse.mart.postgres_builds import (
     BUILDS_SQL,
     CURRENT_BUILD_SQL,
     MANIFEST_SQL,
+    POINTERS_SQL,
     WITHDRAWN_SQL,
+    followed_build,
     manifest_of_schema,
     schema_of,
     schema_of_key,
 )
 from warehouse.mart.sqlite_builds import unavailable
+from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.read.engines import NOTHING_PUBLISHED, FileReader, SqlRows, translate_errors
-from warehouse.steps.files import BuildFile, BuildManifest
+from warehouse.steps.files import BuildFile, BuildManifest, decode_manifest
 
 # Seconds to connect and to answer: a server that hangs would otherwise block every thread.
 _CONNECT_TIMEOUT = 2
-_ANSWER_TIMEOUT = 3.0
+_ANSWER_TIMEOUT = 10.0
 T = TypeVar("T")
 
 
@@ -53,22 +55,22 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 class PostgresEngine:
     """A database of builds; a lost connection is opened again by the next read."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, schema_version: int = MART_SCHEMA_VERSION) -> None:
+        self._url, self._schema_version = url, schema_version
         self._connection: psycopg.Connection[tuple[object, ...]] | None = None
         self._looked_up: str | None = None
 
     def current(self) -> str:
         """Return the data_version of the current build."""
-        rows = self._rows_or_none(CURRENT_BUILD_SQL, ())
-        if not rows:
+        rows = self._rows_or_none(POINTERS_SQL, ()) or self._rows_or_none(CURRENT_BUILD_SQL, ())
+        self._looked_up = followed_build(rows, self._schema_version)
+        if self._looked_up is None:
             raise NothingPublished(NOTHING_PUBLISHED)
-        self._looked_up = str(rows[0][0])
         return self._looked_up
 
     def check(self, data_version: str) -> None:
         """Raise ``UnknownVersion`` if there is no such build, or no longer."""
-        # The pointer refers to a build that exists: after a look at it there is nothing to ask.
+        # A build that is followed exists: after a look at the pointers there is nothing to ask.
         is_current, self._looked_up = data_version == self._looked_up, None
         if not is_current and not self._rows_or_none(BUILD_EXISTS_SQL, (data_version,)):
             raise self._not_available(data_version)
@@ -79,7 +81,7 @@ class PostgresEngine:
         if not rows:
             raise self._not_available(data_version)
         if rows[0][0] is not None:
-            return msgspec.json.decode(str(rows[0][0]), type=BuildManifest)
+            return decode_manifest(str(rows[0][0]).encode(), f"the manifest of {data_version}")
         with translate_errors(psycopg.Error):
             about = self._query(f"SELECT name, value FROM {schema_of(data_version)}.about", ())
         return manifest_of_schema(data_version, dict(about))
@@ -98,6 +100,9 @@ class PostgresEngine:
 
         schema = schema_of_key(file.key) if file.key else schema_of(data_version)
         return FileReader(file.partition, f"{schema}.", query, "postgresql")
+
+    def check_files(self, data_version: str) -> None:
+        """Do nothing: the server finds damage of its files when it reads them."""
 
     def _not_available(self, data_version: str) -> UnknownVersion:
         names = sorted(

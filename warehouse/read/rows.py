@@ -1,10 +1,12 @@
 """Pages of rows, and the conditions that queries share."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from re import compile as pattern
 from typing import Any
+
+import msgspec
 
 from warehouse.errors import BadParameters
 from warehouse.mart.tables import MART_TABLES
@@ -35,8 +37,7 @@ KeyedRows = list[tuple[Key, tuple[Any, ...]]]
 _CHUNK = 500
 
 
-@dataclass(frozen=True)
-class RowPage:
+class RowPage(msgspec.Struct, frozen=True):
     """Rows as JSON bytes, from one build; ``truncated`` if there are more.
 
     ``keys`` has where each row lies: a read with the key of a row continues after it.
@@ -59,7 +60,7 @@ class RowPage:
 
     def with_rows(self, rows: list[bytes]) -> "RowPage":
         """Return the same page with other rows."""
-        return replace(self, rows=rows)
+        return msgspec.structs.replace(self, rows=rows)
 
 
 def cap_at_today(as_of: date) -> str:

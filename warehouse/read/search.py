@@ -1,13 +1,14 @@
 """Search over everything that is served: organisations, series, indicators, panels and buyers.
 
 Best match first: by an identifier, by exactly this name, by a name that begins with it, by all
-words; only if there is none of these, by names that are spelled much like the query or have some of
-its words. Rows that match equally well come in the order of the table.
+words, by what stands for their subject in the keys of series; only if there is none of these, by
+names that are spelled much like the query or have some of its words. Rows that match equally well
+come in the order of the table.
 """
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from math import log
 from typing import Any, Literal
@@ -25,6 +26,7 @@ from warehouse.mart.words import (
     similarity,
     terms,
 )
+from warehouse.methodology.other_names import named_subject
 from warehouse.read.conditions import Condition, Key
 from warehouse.read.engines import FileReader
 from warehouse.read.full_text import every_word, similar_words, words_match
@@ -143,6 +145,13 @@ def _conditions(file: FileReader, query: str) -> Iterator[tuple[Match, Condition
     for wanted in dict.fromkeys((words, without_forms or words)):
         for only_names in (True, False):
             yield "words", words_match(file, [every_word(wanted)], only_names)
+    if subject := named_subject(words):
+        # Parts of codes are short: in names of organisations they mean something else.
+        stands_for = words_match(file, [subject], only_names=False)
+        yield (
+            "words",
+            replace(stands_for, sql=f"kind IN ('series', 'indicator') AND {stands_for.sql}"),
+        )
 
 
 def _identifier_keys(query: str) -> list[str]:
@@ -297,10 +306,10 @@ def _shared(words: Sequence[str], name: str) -> float:
 
 def _matched_identifier(row: Row, key: str) -> str:
     wanted = set(key.split())
-    for listing in row["listings"]:
-        ticker = listing.partition(":")[2]
-        if wanted == set(terms(ticker)) or wanted > set(terms(ticker)):
-            return str(listing)
+    listings = [name for name in row["listings"] if wanted >= {*terms(name.partition(":")[2])}]
+    if listings:
+        # A ticker can be listed at several exchanges: the one that was asked for, else the first.
+        return str(max(listings, key=lambda name: len(wanted.intersection(terms(name)))))
     return str(row["id"]) if identifier_key(row["id"]) == key else key.upper()
 
 

@@ -69,9 +69,9 @@ def releases(
     where = [*equal(category=category, tender_status=status), *dated]
     # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
-    if buyer is not None and is_known_id(build, buyer):
+    if buyer is not None and is_known_id(build, buyer.upper()):
         # The first condition lets the planner use the partial index on buyer_id.
-        buyer_id = equal(buyer_id=organisation_id(build, buyer))
+        buyer_id = equal(buyer_id=organisation_id(build, buyer.upper()))
         where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
     if query is not None or buyer is not None:
         # Before, only words of the latest vintages were found.

@@ -39,7 +39,7 @@ def query_whole_tables(build: Build, statement: str, values: Sequence[object]) -
         for name in dict.fromkeys(_NAMED.findall(statement)):
             if name in _TABLES:
                 _copy(build, _TABLES[name], memory, _ROW.search(statement) is not None)
-            elif name in _BESIDE or name.removesuffix("_packs") in _TABLES:
+            elif name in _BESIDE:
                 _copy_beside(build, name, memory)
         return memory.execute(statement, values).fetchall()
 
@@ -57,8 +57,7 @@ def _copy(build: Build, table: MartTable, memory: sqlite3.Connection, with_row: 
 
 
 def _copy_beside(build: Build, name: str, memory: sqlite3.Connection) -> None:
-    owners = _BESIDE.get(name, (name.removesuffix("_packs"),))
-    for file in (file for owner in owners for file in build.files(owner)):
+    for file in (file for owner in _BESIDE[name] for file in build.files(owner)):
         columns = _columns(name)
         rows = file.query(f"SELECT {', '.join(columns)} FROM {file.prefix}{name}")
         _insert(memory, name, columns, rows)
@@ -71,9 +70,7 @@ def _columns(name: str) -> list[str]:
         return ["field", "word", "row_numbers"]
     if name == "search_keys":
         return ["key", "is_name", "search_row"]
-    if name == "vocabulary":
-        return ["word", "uses"]
-    return ["first_row", "pack_key", "has_next", "all_latest", "row_count", "packed"]
+    return ["word", "uses"]
 
 
 def _insert(

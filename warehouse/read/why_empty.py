@@ -1,4 +1,4 @@
-"""Why a question has no rows: what is not held, not held together, not known then, out of range.
+"""Why a question has no rows: not held, not held together, not known then, not of those days.
 
 The filters of the question are added one after the other, until no row is left. With ``as_of`` only
 what was public by then is looked at: of what became public later a reason says no more than that
@@ -22,6 +22,7 @@ EmptyCode = Literal[
     "not_held_together",
     "not_known_then",
     "withdrawn",
+    "not_recorded",
     "out_of_range",
     "no_match",
     "not_computable",
@@ -152,12 +153,23 @@ def _not_among_public(build: Build, asked: Asked) -> Empty:
     if asked.days != (None, None) and not _exists(build, asked, [*known, *_dated(asked)]):
         if asked.as_of is not None and _exists(build, asked, [*asked.named, *_dated(asked)]):
             return replace(not_known_then(asked.rows, asked.as_of), held=held)
-        since, until = (str(day) if day else "…" for day in asked.days)
-        spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
-        detail = f"No {asked.rows} between {since} and {until}: {spans}."
-        parameter = asked.bounds[0 if asked.days[0] else 1]
-        return Empty("out_of_range", detail, parameter, held=held)
+        return _no_such_days(asked, held)
     return Empty("no_match", f"No {asked.rows} match all filters together.", held=held)
+
+
+def _no_such_days(asked: Asked, held: tuple[str, str] | None) -> Empty:
+    """Return the reason of days outside of those that are held, or in a gap between them."""
+    since, until = (str(day) if day else "…" for day in asked.days)
+    parameter = asked.bounds[0 if asked.days[0] else 1]
+    if held and None not in asked.days and held[0] < since and until < held[1]:
+        detail = (
+            f"Nothing is recorded between {since} and {until}: the {asked.rows} that match are "
+            f"held from {held[0]} to {held[1]}, with a gap there."
+        )
+        return Empty("not_recorded", detail, parameter, held=held)
+    spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
+    detail = f"No {asked.rows} between {since} and {until}: {spans}."
+    return Empty("out_of_range", detail, parameter, held=held)
 
 
 def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:

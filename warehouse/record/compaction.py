@@ -25,6 +25,7 @@ from deltalake import DeltaTable
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.evolution import stored_columns
 from warehouse.record.index import delete_stale_indexes
+from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
     HASH_COLUMNS,
@@ -75,6 +76,8 @@ def compact(
     # A writer adds the columns of newer code: they belong into the merged files.
     if record.stored_table(name) is None or not is_fragmented(record, name, max_small_files):
         return None
+    # Damage that is merged would look like rows.
+    require_intact(record, [name], thorough=not record.is_shared)
     record.table(name)
     before = record.files(name)
     for bundle in _bundles(small_files(record, name)):
@@ -82,6 +85,7 @@ def compact(
     record.table(name).create_checkpoint()
     after = record.files(name)
     delete_stale_indexes(record.index_folder(name), [file.path for file in after])
+    note_files(record, [name])
     return Compaction(name, len(before), len(after), sum(file.rows for file in after))
 
 

@@ -23,6 +23,7 @@ from deltalake.exceptions import CommitFailedError
 from warehouse.errors import WriteConflict
 from warehouse.record import ledger
 from warehouse.record.index import delete_stale_indexes
+from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.store import COMMIT_ATTEMPTS, WRITER, Record, commit_entries, sql_text
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import ErasedEntry
@@ -122,6 +123,9 @@ def erase_rows(record: Record, document: str) -> None:
 
     Call it with ``Record.exclusive`` and after ``enter_erasure``.
     """
+    tables = _tables_with_documents(record)
+    # The files that stay are written anew: damage would look like rows.
+    require_intact(record, tables, thorough=not record.is_shared)
     for table in RECORD_TABLES:
         # The ledger is completed from commits, which are deleted below.
         ledger.write_missing_entries(record, table)
@@ -129,9 +133,10 @@ def erase_rows(record: Record, document: str) -> None:
     # erasure finds them again.
     for table in RECORD_TABLES:
         _delete_withdrawals(record, table, document)
-    for name in _tables_with_documents(record):
+    for name in tables:
         lifted = _delete(record, name, _of(document))
         _delete_old_files(record, name, lifted)
+    note_files(record)
 
 
 def _tables_with_documents(record: Record) -> list[str]:

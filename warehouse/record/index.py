@@ -67,6 +67,18 @@ def write_index(folder: Path, data_file: str, rows: pa.Table) -> None:
     temporary.replace(path)
 
 
+def index_differs(folder: Path, data_file: str, other: Path) -> Path | None:
+    """Return the index of a file if it is not what its rows give; ``other`` is a folder for that.
+
+    None if it is, or if there is no index yet.
+    """
+    path = _index_path(folder, data_file)
+    if not path.is_file():
+        return None
+    write_index(other, data_file, pq.read_table(data_file, columns=list(_COLUMNS)))
+    return None if path.read_bytes() == _index_path(other, data_file).read_bytes() else path
+
+
 def column_as_numpy(rows: pa.Table, name: str) -> IntArray:
     """Return a column of hashes, or of timestamps in microseconds, as a NumPy array."""
     column = rows[name].combine_chunks()

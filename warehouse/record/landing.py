@@ -239,6 +239,17 @@ class Landing:
             raise _damaged(path, document, "its SHA-256 differs")
         return body
 
+    def beginning(self, document: Document, size: int) -> bytes:
+        """Return the first bytes of a body, which nothing verifies."""
+        path = self._body_path(document.sha256)
+        try:
+            with self._files.open_input_stream(path, compression="zstd") as stream:
+                return cast(bytes, stream.read(size))
+        except FileNotFoundError:
+            raise _missing(path, document) from None
+        except OSError as error:
+            raise _damaged(path, document, str(error)) from error
+
     @contextmanager
     def open(self, document: Document) -> Iterator[IO[bytes]]:
         """Open a body of any size; all of it is verified before the first byte is returned."""
@@ -256,6 +267,32 @@ class Landing:
             raise _damaged(path, document, "its SHA-256 differs")
         with self._files.open_input_stream(path, compression="zstd") as stream:
             yield cast(IO[bytes], stream)
+
+    def damage(self) -> Iterator[LandingError]:
+        """Yield an error for each note that cannot be right and each body that is not its own."""
+        documents: dict[str, Document] = {}
+        for path in sorted(self._metadata_paths(f"{self._root}/documents")):
+            try:
+                document = self._document(path)
+            except LandingError as error:
+                yield error
+                continue
+            source, hashed_url, name = path.split("/")[-3:]
+            moment = compact_moment(document.observed_at)
+            if (source, hashed_url, name) != (
+                document.source,
+                url_hash(document.url),
+                f"{moment}-{document.sha256}.json",
+            ):
+                yield LandingError(f"{path} is damaged: what it says does not fit its name")
+                continue
+            documents[document.sha256] = document
+        for document in documents.values():
+            try:
+                with self.open(document):
+                    pass
+            except LandingError as error:
+                yield error
 
     @property
     def _world_path(self) -> str:

@@ -237,12 +237,17 @@ readings AS (
     SELECT {columns}, load_seq, -1 AS row FROM stored
     UNION ALL SELECT {columns}, 4611686018427387904 AS load_seq, row FROM arrived
 ),
--- One reading for each moment: of two documents the greater hash, of one document the last load.
-effective AS (
+-- Of one document the last load counts.
+last_readings AS (
     SELECT * FROM readings
+    QUALIFY load_seq = max(load_seq) OVER (
+        PARTITION BY sighting, figure_check, observed_at, document)
+),
+-- One reading for each moment: as in sql/as_of.sql, of two documents the greater content.
+effective AS (
+    SELECT * FROM last_readings
     QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at
-        ORDER BY document DESC, load_seq DESC, row DESC) = 1
+        PARTITION BY sighting, figure_check, observed_at ORDER BY content DESC, document) = 1
 ),
 -- Join to each incoming reading the last one made before its moment. If there is one, the
 -- content of the publication was known from the day of this reading at the earliest.
@@ -262,7 +267,7 @@ last_stored AS (
     QUALIFY load_seq = max(load_seq) OVER (
         PARTITION BY sighting, figure_check, observed_at, document)
 ),
--- Keep what changed and is not stored; of equal rows within the load, the first. A reading like
+-- Keep what changed and is not stored; of equal rows within the load, one. A reading like
 -- the one before is no change, unless other code read something else in the same document.
 new AS (
     SELECT * FROM dated
@@ -273,7 +278,7 @@ new AS (
     ) AND NOT EXISTS (
         SELECT 1 FROM last_stored AS stored WHERE {same_reading})
     QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
+        PARTITION BY sighting, figure_check, observed_at, content ORDER BY document, row) = 1
 )
 -- "again" flags sightings with several readings, which vintages_query must compare.
 SELECT row, known_from AS available_at,

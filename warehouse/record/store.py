@@ -29,10 +29,10 @@ from deltalake import (
     WriterProperties,
     write_deltalake,
 )
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 from sqlmodel import SQLModel
 
-from warehouse.errors import BadStore, SankofaError, WriteConflict, in_one_line
+from warehouse.errors import BadStore, DamagedRecord, SankofaError, WriteConflict, in_one_line
 from warehouse.file_store import (
     FileStore,
     is_object_store,
@@ -258,10 +258,13 @@ class Record:
         """Return a table in its current state, to read it; None if there is none yet."""
         path = f"{self.root}/{name}"
         with self.write_lock:
-            if name in self._tables:
-                self._tables[name].update_incremental()
-            elif self._has_table(path):
-                self._tables[name] = DeltaTable(path, storage_options=self._options)
+            try:
+                if name in self._tables:
+                    self._tables[name].update_incremental()
+                elif self._has_table(path):
+                    self._tables[name] = DeltaTable(path, storage_options=self._options)
+            except DeltaError as error:
+                raise _damaged_log(path, name, error) from error
             return self._tables.get(name)
 
     def _has_table(self, path: str) -> bool:
@@ -355,6 +358,14 @@ class Record:
         cursor = self.connection.cursor()
         try:
             return cursor.sql(statement).to_arrow_table()
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            # A file is missing or no Parquet any more; its path says of which table it is.
+            if self.root in str(error):
+                raise DamagedRecord(
+                    f"the record is damaged: {in_one_line(error)}. Restore the table that the path "
+                    "names from your backup; `sankofa verify` lists all that is damaged"
+                ) from error
+            raise
         finally:
             cursor.close()
 
@@ -366,6 +377,17 @@ class Record:
     def index_folder(self, name: str) -> Path:
         """Return the folder of the indexes of a table's files."""
         return self.local / ".index" / name
+
+
+def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
+    # The rest is a trace of the library.
+    reason = (str(error).splitlines() or [""])[0][:200]
+    says = f"the table {name} of the record is damaged: its Delta log cannot be read ({reason})"
+    return DamagedRecord(
+        f"{says}. Restore the folder {path} from your backup; or move the record away and run "
+        "`sankofa ingest`, which loads everything again from the landing",
+        says,
+    )
 
 
 def _still_held() -> None:

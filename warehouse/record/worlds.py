@@ -3,11 +3,12 @@
 A landing can be deleted, or another be set, while the record stays. So the rows are looked at, too.
 """
 
-from warehouse.errors import MixedWorlds
+from warehouse.errors import MixedWorlds, NoWithheldKey
 from warehouse.public_urls import FICTIONAL_URL
 from warehouse.record.landing import Landing, World
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import RECORD_TABLES
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
 _CONDITIONS: dict[World, str] = {
     "fictional": f"starts_with(source_ref, {sql_text(FICTIONAL_URL + '/')})",
@@ -29,6 +30,22 @@ def world_of(record: Record, landing: Landing) -> World:
             "world needs a landing and a record of its own"
         )
     return world
+
+
+def require_withheld_key(is_set: bool, world: World | None) -> None:
+    """Raise NoWithheldKey if withheld people of real sources would be hashed under a public word.
+
+    ``is_set``: the environment sets SANKOFA_WITHHELD_KEY.
+    """
+    if world == "real" and not is_set:
+        raise NoWithheldKey(
+            "SANKOFA_WITHHELD_KEY is not set, and withheld people of real sources would be hashed "
+            "under a word that is public. Make a secret with `openssl rand -hex 32`, set "
+            "SANKOFA_WITHHELD_KEY to it, keep a copy with your other keys and never change it. If "
+            "this home was already loaded without one, go on with "
+            f"SANKOFA_WITHHELD_KEY='{DEVELOPMENT_WITHHELD_KEY}' until you load a new home: see "
+            "docs/operating.md"
+        )
 
 
 def _row_of(record: Record, world: World) -> str | None:

@@ -2,10 +2,34 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import msgspec
 
+from warehouse.errors import DamagedFile
+from warehouse.file_checks import break_seal, damage_of, seal
 from warehouse.json_encoding import encode
+
+# The key of the metadata that says that a manifest has a seal, and that exports and pages of the
+# build have lists of their files.
+SEALED = "sealed"
+
+
+class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where bytes of a build are, and what they must be.
+
+    ``xxh3`` is by what readers find damage; it is empty in manifests that older versions wrote, and
+    for what is in a database.
+    """
+
+    path: str
+    sha256: str
+    bytes: int
+    xxh3: str = ""
+
+    def damage(self, folder: Path) -> str | None:
+        """Return what is wrong with the file below a folder; None if it is what was written."""
+        return damage_of(folder / self.path, self.bytes, self.xxh3, self.sha256)
 
 
 class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -13,7 +37,8 @@ class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``kind`` is what reads it: ``snapshot`` (Parquet for later steps), ``mart`` (SQLite), ``export``
     or ``page``. ``path`` is relative to the store of its kind. ``audit`` is the result of the
-    audit of these very bytes.
+    audit of these very bytes. ``packs`` is the file beside it that has the packs of its rows.
+    ``xxh3`` is by what readers find damage.
     """
 
     kind: str
@@ -25,6 +50,14 @@ class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: int
     bytes: int
     audit: Mapping[str, str] = {}
+    packs: StoredFile | None = None
+    xxh3: str = ""
+
+    @property
+    def stored(self) -> tuple[StoredFile, ...]:
+        """Every file that it consists of."""
+        own = StoredFile(self.path, self.sha256, self.bytes, self.xxh3)
+        return (own,) if self.packs is None else (own, self.packs)
 
 
 class BuildManifest(msgspec.Struct, frozen=True):
@@ -42,6 +75,28 @@ class BuildManifest(msgspec.Struct, frozen=True):
                 key=lambda file: file.partition,
             )
         )
+
+
+_decode = msgspec.json.Decoder(BuildManifest).decode
+
+
+def encode_manifest(manifest: BuildManifest) -> bytes:
+    """Encode the manifest of a build, sealed; versions before seals read it as well."""
+    marked = msgspec.structs.replace(manifest, metadata={**manifest.metadata, SEALED: "yes"})
+    return seal(msgspec.json.encode(marked))
+
+
+def decode_manifest(body: bytes, name: str) -> BuildManifest:
+    """Decode the manifest of a build; raise ``DamagedFile`` if it is not as it was written."""
+    inner, sealed = break_seal(body, name)
+    try:
+        manifest = _decode(inner)
+    except msgspec.MsgspecError as error:
+        raise DamagedFile(f"{name} is damaged: {error}") from error
+    # Older versions sealed nothing; of a newer one, the seal itself may be what is damaged.
+    if SEALED in manifest.metadata and not sealed:
+        raise DamagedFile(f"{name} is damaged: its seal is broken")
+    return manifest
 
 
 def with_results(

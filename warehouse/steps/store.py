@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 
+from warehouse.file_checks import check_of_file, damage_of
 from warehouse.steps.files import BuildFile
 
 _LIST = "files.json"
@@ -25,6 +26,8 @@ class _File(msgspec.Struct, frozen=True):
     sha256: str
     rows: int
     bytes: int
+    # Of files that older versions made nothing but the size is checked.
+    xxh3: str = ""
 
 
 _decode = msgspec.json.Decoder(list[_File]).decode
@@ -41,10 +44,12 @@ class StepStore:
         return self.root / key[:2] / key
 
     def files(self, key: str, partition: str) -> tuple[BuildFile, ...] | None:
-        """Return the files of a key in the order of their tables; None if it was not made."""
-        try:
-            listed = _decode((self.folder(key) / _LIST).read_bytes())
-        except FileNotFoundError:
+        """Return the files of a key in the order of their tables; None if it was not made.
+
+        Damaged ones are deleted and count as not made.
+        """
+        listed = self._intact(key)
+        if listed is None:
             return None
         return tuple(
             BuildFile(
@@ -59,6 +64,28 @@ class StepStore:
             )
             for file in listed
         )
+
+    def damage(self, folder: Path) -> str | None:
+        """Return what is wrong with the files of a key; None if they are what was made."""
+        try:
+            listed = _decode((folder / _LIST).read_bytes())
+        except (OSError, msgspec.MsgspecError) as error:
+            return f"{_LIST} cannot be read ({error})"
+        for file in listed:
+            name = f"{file.table}.parquet"
+            if reason := damage_of(folder / name, file.bytes, file.xxh3):
+                return f"{name}: {reason}"
+        return None
+
+    def _intact(self, key: str) -> list[_File] | None:
+        folder = self.folder(key)
+        if not folder.is_dir():
+            return None
+        if self.damage(folder) is not None:
+            # Made from what is kept: it can be made again.
+            shutil.rmtree(folder)
+            return None
+        return _decode((folder / _LIST).read_bytes())
 
     def path(self, file: BuildFile) -> Path:
         """Return where a file is."""
@@ -99,7 +126,7 @@ def _describe(path: Path) -> _File:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     rows = pq.read_metadata(path).num_rows
-    return _File(path.stem, digest, rows, path.stat().st_size)
+    return _File(path.stem, digest, rows, path.stat().st_size, check_of_file(path).xxh3)
 
 
 def _sync(path: Path) -> None:

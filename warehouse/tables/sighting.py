@@ -13,12 +13,21 @@ from sqlmodel import SQLModel
 from warehouse.tables.column import column
 
 LicenseClass = Literal[
-    "public-domain", "cc0", "cc-by", "open-attribution", "licensed", "restricted"
+    "public-domain",
+    "cc0",
+    "cc-by",
+    "open-attribution",
+    "open-share-alike",
+    "licensed",
+    "restricted",
 ]
 Method = Literal["xbrl", "api", "file"]
 
 LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
-OPEN_CLASSES: tuple[str, ...] = ("public-domain", "cc0", "cc-by", "open-attribution")
+OPEN_CLASSES: tuple[str, ...] = (
+    *("public-domain", "cc0", "cc-by"),
+    *("open-attribution", "open-share-alike"),
+)
 
 
 class Sighting(SQLModel):

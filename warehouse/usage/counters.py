@@ -1,10 +1,12 @@
 """Counters of requests per minute and per calendar month, and their Redis store."""
 
+import time
 from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from warehouse.errors import SankofaError
@@ -12,7 +14,7 @@ from warehouse.redis import connected
 from warehouse.tiers import Tier
 
 MINUTE = 60
-_REPORTING_PERIOD = timedelta(days=40)
+REPORTING_PERIOD = timedelta(days=40)
 
 
 class UsageUnavailable(SankofaError):
@@ -27,6 +29,11 @@ class Month:
     starts: float
     ends: float
 
+    @cached_property
+    def number(self) -> int:
+        """The number that the embedded store knows the month by."""
+        return month_number(self.name)
+
     @property
     def seconds(self) -> int:
         """The length of the month."""
@@ -35,7 +42,7 @@ class Month:
     @property
     def expires(self) -> float:
         """When its counters expire; until then they can be reported."""
-        return self.ends + _REPORTING_PERIOD.total_seconds()
+        return self.ends + REPORTING_PERIOD.total_seconds()
 
 
 def month_at(now: float) -> Month:
@@ -55,6 +62,12 @@ def month_before(name: str) -> str:
         return f"{first - timedelta(days=1):%Y-%m}"
     except (ValueError, OverflowError):
         return ""
+
+
+def month_number(name: str) -> int:
+    """Return the number of a month (YYYY-MM); months that follow each other have such numbers."""
+    year, _, month = name.partition("-")
+    return int(year) * 12 + int(month)
 
 
 class RequestCounts(NamedTuple):
@@ -79,7 +92,7 @@ class Counters(Protocol):
         """Return the sum of a month over all counters of a key, one per network for the sandbox."""
 
     def check(self) -> None:
-        """Read from the store; raise if it is unavailable."""
+        """Write to the store; raise if that fails."""
 
 
 def minute_name(who: str) -> str:
@@ -150,9 +163,9 @@ class RedisCounters:
             return sum(int(self._redis.get(name) or 0) for name in names)
 
     def check(self) -> None:
-        """Read from the store; raise if it is unavailable."""
+        """Write to the store; raise if that fails."""
         with _redis_errors():
-            self._redis.get(_NAMESPACE)
+            self._redis.set(f"{_NAMESPACE}checked", int(time.time()))
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from warehouse.keys.store import Key
+from warehouse.metrics.counts import count_store_failure
 from warehouse.redis import SCHEMES
 from warehouse.tiers import Tier
 from warehouse.usage.counters import Counters, Month, RequestCounts, UsageUnavailable, month_at
@@ -20,7 +21,7 @@ from warehouse.usage.counters import Counters, Month, RequestCounts, UsageUnavai
 _RETRY_SECONDS = 1.0
 
 
-class QuotaStatus(msgspec.Struct, frozen=True, dict=True):
+class QuotaStatus(msgspec.Struct, frozen=True):
     """The quota of a key after a request was counted; times are seconds since 1970."""
 
     who: str
@@ -37,22 +38,22 @@ class QuotaStatus(msgspec.Struct, frozen=True, dict=True):
         counted = self.counted
         if counted.charged and counted.minute_used <= self.tier.per_minute:
             return []
-        return [name for name, left, _ in self._quotas if left < 0]
+        return [name for name, left, _ in self._quotas() if left < 0]
 
     @property
     def retry_after(self) -> int:
         """Seconds until no limit is exceeded any more."""
-        return max((seconds for _, left, seconds in self._quotas if left < 0), default=0)
+        return max((seconds for _, left, seconds in self._quotas() if left < 0), default=0)
 
     def remaining(self) -> list[tuple[str, int, int]]:
         """Return each limit, its remaining quota and the seconds until it resets."""
-        return [(name, max(0, left), seconds) for name, left, seconds in self._quotas]
+        return [(name, max(0, left), seconds) for name, left, seconds in self._quotas()]
 
-    @cached_property
     def _quotas(self) -> list[tuple[str, int, int]]:
-        """Name, remaining quota (negative when exceeded) and seconds to reset of each limit."""
-        counted, tier = self.counted, self.tier
-        quotas = [("burst", tier.per_minute - counted.minute_used, counted.minute_ends)]
+        """Return name, remaining quota (negative when exceeded) and seconds to reset."""
+        counted, tier, now = self.counted, self.tier, self.now
+        burst = tier.per_minute - counted.minute_used
+        quotas = [("burst", burst, _seconds_until(counted.minute_ends, now))]
         if counted.month_used is not None:
             month = tier.per_month - counted.month_used
             if not self.charge:
@@ -60,9 +61,8 @@ class QuotaStatus(msgspec.Struct, frozen=True, dict=True):
             elif not counted.charged and month <= 0:
                 # A refused request is not counted: the quota stops at 0 although it was exceeded.
                 month = -1
-            quotas.append(("monthly", month, self.month.ends))
-        # Rounded up, so that a client that waits that long does not come too early.
-        return [(name, quota, max(1, round(ends - self.now + 0.5))) for name, quota, ends in quotas]
+            quotas.append(("monthly", month, _seconds_until(self.month.ends, now)))
+        return quotas
 
 
 class Usage:
@@ -95,7 +95,7 @@ class Usage:
         try:
             self._counters.give_back(standing.who, standing.month)
         except UsageUnavailable:
-            self._retry_at = time.monotonic() + _RETRY_SECONDS
+            self._set_down()
         less = RequestCounts(
             counted.minute_used, counted.minute_ends, counted.month_used - 1, False
         )
@@ -106,7 +106,7 @@ class Usage:
         return self._counters.used(key_id, month)
 
     def check(self) -> None:
-        """Read from the store; raise if it is unavailable."""
+        """Write to the store; raise if that fails."""
         self._counters.check()
 
     def _count(self, who: str, tier: Tier, charge: bool, now: float) -> RequestCounts:
@@ -114,8 +114,12 @@ class Usage:
             try:
                 return self._counters.take(who, tier, self._month, charge, now)
             except UsageUnavailable:
-                self._retry_at = time.monotonic() + _RETRY_SECONDS
+                self._set_down()
         return self._count_locally(who, tier)
+
+    def _set_down(self) -> None:
+        self._retry_at = time.monotonic() + _RETRY_SECONDS
+        count_store_failure("usage_store")
 
     def _count_locally(self, who: str, tier: Tier) -> RequestCounts:
         """Limit the minute in this process alone, while the store is unavailable."""
@@ -128,11 +132,16 @@ class Usage:
         return RequestCounts(used, ends, None, False)
 
 
+def _seconds_until(moment: float, now: float) -> int:
+    # Rounded up, so that a client that waits that long does not come too early.
+    return max(1, round(moment - now + 0.5))
+
+
 def _counters(location: str) -> Counters:
     if not location.startswith(SCHEMES):
-        from warehouse.usage.file_counters import file_counters
+        from warehouse.usage.lmdb_counters import lmdb_counters
 
-        return file_counters(Path(location).absolute())
+        return lmdb_counters(Path(location).absolute())
     from warehouse.usage.counters import RedisCounters
 
     return RedisCounters(location)

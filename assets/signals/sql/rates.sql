@@ -70,7 +70,13 @@ asked AS (
     SELECT
         'tender' AS dated_by, country_no, month_no, category, known_from_closing,
         known_until_closing,
-        unnest(['tenderers', 'window', 'cancelled', 'revalued', 'method']) AS question,
+        unnest([
+            'tenderers',
+            'window',
+            'cancelled',
+            'revalued',
+            'method'
+        ]) AS question,
         unnest([
             CAST(tenderers AS BIGINT),
             -- a window that ends before it starts is a typing error, and not a short window

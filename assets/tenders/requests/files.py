@@ -117,5 +117,5 @@ def _is_empty(body: IO[bytes]) -> bool:
         return False
     try:
         return listed_releases(json.loads(start)) == []
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from urllib.parse import quote
 
 from tests.bench.serve.data import VERSION, Data
-from warehouse.contract import pagination
+from warehouse.contract.pagination import next_cursor
 from warehouse.keys.store import KeyStore, signing_secret
 from warehouse.read.mart import Mart
 
@@ -61,13 +61,14 @@ def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
     secret = signing_secret(KeyStore(data.keys), "cursor")
     files = Mart(data.marts).build().files("tender_releases")
     counts = [file.query("SELECT count(*) FROM tender_releases")[0][0] for file in files]
-    statement = "SELECT country, released_on FROM tender_releases WHERE row_number = ?"
+    statement = "SELECT country FROM tender_releases WHERE row_number = ?"
     while True:
         file, count = chance.choice(list(zip(files, counts, strict=True)))
         number, position = chance.randrange(1, count + 1), chance.randrange(1, data.size.releases)
-        country, newest = file.query(statement, number)[0]
-        after = pagination.CursorPosition((newest, str(number)), VERSION)
-        sent = quote(pagination.encode_cursor(secret, after, f"{country}|None"))
+        ((country,),) = file.query(statement, number)
+        after = (file.label, str(number))
+        cursor = next_cursor(secret, "tenders", {"country": country}, after, VERSION)
+        sent = quote(cursor or "")
         yield Question(
             f"/v1/tenders?country={country}&limit=100&cursor={sent}",
             f"/tenders?country={country}&after={position}",

@@ -81,7 +81,8 @@ def _commands(data: Data, peers: Path, sizes: Mapping[str, int]) -> dict[str, Co
         "datasette": (
             [
                 *(str(peers / "datasette"), "serve", "-i", str(data.plain), "-p", "{port}"),
-                *("-m", str(config)),
+                # Its first answers are read from a cold disk.
+                *("-m", str(config), "--setting", "sql_time_limit_ms", "60000"),
             ],
             {},
             "datasette",
@@ -123,7 +124,7 @@ def _places(data: Data) -> dict[str, str]:
         "SANKOFA_TIERS": str(tiers),
         "SANKOFA_MARTS": str(data.marts),
         "SANKOFA_KEYS": str(data.keys),
-        "SANKOFA_USAGE": str(data.folder / "usage.counts"),
+        "SANKOFA_USAGE": str(data.folder / "usage.lmdb"),
     }
 
 

@@ -132,7 +132,7 @@ class Data:
 
     @property
     def keys(self) -> Path:
-        return self.folder / "keys.sqlite"
+        return self.folder / "keys.lmdb"
 
     @property
     def key(self) -> str:

@@ -31,16 +31,16 @@ def _models() -> tuple[dict[str, Any], dict[str, type[BaseModel]]]:
     """Map each table as it is, and describe its rows to pydantic."""
     tables, shapes = {}, {}
     for name, key in _KEYS.items():
-        columns = inspect(engine).get_columns(name)
+        found = inspect(engine).get_columns(name)
         columns = [
             Column(column["name"], column["type"], primary_key=column["name"] == key)
-            for column in columns
+            for column in found
         ]
         if key == "rowid":
             columns.insert(0, Column("rowid", Integer, primary_key=True))
         table = Table(name, Base.metadata, *columns)
         tables[name] = type(name.title(), (Base,), {"__table__": table})
-        kinds = {column["name"]: column["type"].python_type | None for column in columns}
+        kinds = {column["name"]: column["type"].python_type | None for column in found}
         fields = {name: (kind, None) for name, kind in kinds.items() if name not in _INNER}
         fields |= {"release": (Any, None)} if name == "releases" else {}
         shapes[name] = create_model(

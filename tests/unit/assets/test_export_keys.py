@@ -1,6 +1,9 @@
 """Files of exports are taken over only while every table they read stays the same."""
 
+import re
+
 import duckdb
+import pyarrow as pa
 import pytest
 
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
@@ -32,3 +35,23 @@ def test_releases_are_written_again_for_the_awards_in_them() -> None:
     changed = keys | {"af-tender-awards": "2"}
     taken_over = _unchanged(EXPORT_FILES, changed, keys, set(keys))
     assert set(keys) - taken_over == {"af-tender-awards", "af-tender-releases"}
+
+
+@pytest.mark.parametrize("export_file", EXPORT_FILES, ids=lambda file: file.key)
+def test_hashes_are_the_last_columns_and_the_primary_key_the_very_last(
+    export_file: ExportFile,
+) -> None:
+    is_hash = [
+        isinstance(column.example, str)
+        and re.fullmatch("[0-9a-f]{32,}", column.example) is not None
+        for column in export_file.columns
+    ]
+    assert any(is_hash) and is_hash == sorted(is_hash)
+    assert export_file.id == export_file.columns[-1].name == export_file.sort[-1]
+
+
+@pytest.mark.parametrize("export_file", EXPORT_FILES, ids=lambda file: file.key)
+def test_days_are_dates_and_never_texts(export_file: ExportFile) -> None:
+    for column in export_file.columns:
+        if isinstance(column.example, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", column.example):
+            assert column.field.type == pa.date32(), column.name

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.filings.cvm_accounts import ACCOUNTS
 from assets.filings.line_items import BY_ELEMENT
 from tests.helpers.filings import ACCN_2, fact, read, real, reasons, report, report_fact, rows
 from tests.helpers.paths import ROOT
@@ -62,7 +63,8 @@ def test_a_line_is_stated_by_elements_of_its_kind() -> None:
 def test_every_line_has_a_whole_and_every_evidence_can_be_shown() -> None:
     places = [place for element in BY_ELEMENT.values() for place in element.places]
     lines = Counter(place.item.name for place in places)
-    assert set(lines) == {item.name for item in LINE_ITEMS}
+    of_charts = {account.item.name for account in ACCOUNTS}
+    assert set(lines) | of_charts == {item.name for item in LINE_ITEMS}
     shown = {what for element in BY_ELEMENT.values() for what in element.shows}
     assert {what for place in places for what in place.unless} <= shown
 

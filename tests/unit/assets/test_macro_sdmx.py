@@ -1,13 +1,22 @@
 """SDMX-CSV of sources other than the ECB: read if unambiguous, otherwise rejected."""
 
-from datetime import date
+import csv
+import gzip
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from io import BytesIO, StringIO
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import sdmx_csv
+from assets.parsing.parsed import Parsed
 from tests.helpers.macro import VERSIONS, document, fits, locations, reasons, rows, sdmx
+from tests.helpers.paths import REAL
 from warehouse.record.tables import MACRO_SERIES
 
 EUROSTAT = "DATAFLOW,LAST UPDATE,freq,unit,coicop,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG"
@@ -152,3 +161,73 @@ def test_one_action_counts_per_timestamp_and_every_line_is_a_row_or_a_rejection(
         (row["publication"][:19], row["withdrawn"], row["value"]) for row in rows(parsed)
     }
     assert len(values_by_timestamp) == len({hour for _, hour, _ in actions})
+
+
+WIDE = (
+    "FREQ,Frequency,REF_AREA,Reference area,UNIT_MEASURE,Unit of measure,Series,1899,2024,2024-01"
+)
+
+
+def wide(*lines: str, flow: str = "WS_LONG_CPI") -> Parsed:
+    url = f"https://data.bis.org/static/bulk/{flow}_csv_col.zip"
+    return sdmx_csv.parse(replace(document(b""), url=url), "\n".join([WIDE, *lines]).encode())
+
+
+def test_a_line_of_a_wide_file_is_a_series_with_a_value_for_each_period() -> None:
+    parsed = wide(
+        'A,Annual,KE,Kenya,628,"Index, 2010 = 100",A:KE:628,9.1,210.5,',
+        'M,Monthly,KE,Kenya,771,"Change, percent",M:KE:771,,,6.9',
+        'M,Monthly,KE,Kenya,628,"Index, 2010 = 100",M:KE:628,,,NaN',
+    )
+    annual, monthly = rows(parsed)
+    assert fits(MACRO_SERIES, parsed)
+    assert (annual["series"], annual["frequency"], annual["unit"]) == (
+        "WS_LONG_CPI.A.KE.628",
+        "annual",
+        "628",
+    )
+    assert (monthly["country"], str(monthly["period_end"]), str(monthly["value"])) == (
+        "KE",
+        "2024-01-31",
+        "6.9",
+    )
+    assert reasons(parsed) == [
+        "WS_LONG_CPI.A.KE.628: 1 observations before 1900 are not stored",
+    ]
+
+
+def test_a_zip_is_its_only_file_and_another_is_refused() -> None:
+    body = BytesIO()
+    with ZipFile(body, "w") as archive:
+        archive.writestr(
+            "WS_LONG_CPI_csv_col.csv", f"{WIDE}\nA,Annual,KE,Kenya,628,x,A:KE:628,,1,\n"
+        )
+    at = replace(document(b""), url="https://data.bis.org/static/bulk/WS_LONG_CPI_csv_col.zip")
+    (row,) = rows(sdmx_csv.parse(at, body.getvalue()))
+    assert row["series"] == "WS_LONG_CPI.A.KE.628"
+    with ZipFile(body, "a") as archive:
+        archive.writestr("second.csv", "")
+    assert "one is expected" in reasons(sdmx_csv.parse(at, body.getvalue()))[0]
+    assert "not a zip" in reasons(sdmx_csv.parse(at, b"PK\x03\x04damaged"))[0]
+
+
+@pytest.mark.shared
+def test_the_wide_files_of_the_bis_give_every_value_that_they_have() -> None:
+    for name in ("WS_LONG_CPI_csv_col", "WS_CREDIT_GAP_csv_col"):
+        body = gzip.decompress((REAL / "more" / "macro" / "bis" / f"{name}.csv.gz").read_bytes())
+        at = replace(
+            document(b""),
+            url=f"https://data.bis.org/static/bulk/{name}.zip",
+            observed_at=datetime(2026, 9, 1, tzinfo=UTC),
+        )
+        parsed = sdmx_csv.parse(at, body)
+        header, *lines = csv.reader(StringIO(body.decode()))
+        periods = [place for place, column in enumerate(header) if column[:2] in ("19", "20")]
+        stated = [
+            Decimal(line[place])
+            for line in lines
+            for place in periods
+            if line[place] not in ("", "NaN")
+        ]
+        assert Counter(row["value"] for row in rows(parsed)) == Counter(stated)
+        assert all("before 1900" in reason for reason in reasons(parsed))

@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from assets.ingest import load, workers
-from assets.ingest.failures import KILLED, ParserFailed
+from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_all
 from assets.ingest.load import failed_documents, load_source
 from assets.ingest.sources import SOURCES
+from assets.parsing.limits import DocumentLimits
 from tests.helpers.parallel_source import SOURCE
 from tests.helpers.thoroughness import times
 from warehouse.errors import LandingError
@@ -74,7 +75,7 @@ def random_bodies(seed: int) -> list[tuple[str, bytes]]:
     """Make short and long documents of four addresses; one in ten makes the parser raise."""
     chance = random.Random(seed)
     bodies = []
-    for _ in range(24):
+    for _ in range(times(8)):
         lines = chance.choices(LINES, k=chance.choice((1, 2, 5, 30)))
         if chance.random() < 0.1:
             lines.insert(chance.randrange(len(lines)), "bug")
@@ -107,30 +108,53 @@ def test_three_processes_make_the_record_that_one_makes(
     assert counts[0] == counts[1]
 
 
-def test_a_process_that_dies_costs_one_document_and_is_reported_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_document_that_ends_its_readers_is_quarantined_whole_and_the_others_are_loaded(
+    tmp_path: Path, processes: int
+) -> None:
     long = b"\n".join([b"debt=1"] * 20)
     landing = landed(
         tmp_path,
         [("a", b"revenue=1"), ("b", b"die"), ("c", b"profit=2"), ("d", long + b"\ndie\ntax=3")],
     )
-    record, _, failed = loaded(landing, tmp_path, 2)
+    record, _, failed = loaded(landing, tmp_path, processes)
 
-    assert (
-        "https://example.org/b: ProcessKilled: the process that read it ended (signal 9)" in failed
-    )
-    assert "https://example.org/d: ProcessKilled" in failed
-    assert "set SANKOFA_PROCESSES to less" in failed and "bug in Sankofa" not in failed
+    reasons = {row["source_ref"]: row["reason"] for row in content(record)["quarantine"]}
+    assert reasons.keys() == {"https://example.org/b", "https://example.org/d"}
+    assert all("its reader ended (signal 9)" in reason for reason in reasons.values())
     series = {row["series"] for row in content(record)["macro_series"]}
-    assert series == {"revenue", "profit", "debt"}
-    assert {entry.error for entry in failed_documents(record, landing, SOURCE)} == {KILLED}
+    # What came before the part that cannot be read is kept.
+    assert failed == "" and series == {"revenue", "profit", "debt"}
+    # They count as read: the same parser does not try them again, another version does.
+    assert load_source(record, landing, SOURCE, processes=processes) == []
+    assert not failed_documents(record, landing, SOURCE)
+    newer = replace(SOURCE, parser=replace(SOURCE.parser, version=2))
+    assert load_source(record, landing, newer, processes=processes)
 
 
-def test_a_document_at_which_a_process_died_is_tried_again_in_another(tmp_path: Path) -> None:
-    landing = landed(tmp_path, [("a", b"revenue=1"), ("b", b"die")])
-    record, _, _ = loaded(landing, tmp_path, 2)
-    # In this process it could be read, and would not kill it: it is not given the chance.
-    with pytest.raises(ParserFailed, match=r"example\.org/b: ProcessKilled"):
-        load_source(record, landing, SOURCE, processes=1)
+@pytest.mark.parametrize(
+    ("body", "limits", "reason"),
+    [
+        (b"hog", DocumentLimits(), "limit of memory exceeded: more than 192 MB for 3 bytes"),
+        (b"spin", DocumentLimits(seconds=1), "limit of CPU time exceeded: more than 1 s"),
+        (b"deep", DocumentLimits(), "limit of depth exceeded"),
+        (b"abort", DocumentLimits(), "its reader ended (signal 6)"),
+        (b"unreadable\n" * 9, DocumentLimits(rejections=5), "limit of rejections exceeded: 6"),
+    ],
+)
+def test_a_document_that_exceeds_a_limit_is_quarantined_with_the_limit(
+    tmp_path: Path, body: bytes, limits: DocumentLimits, reason: str
+) -> None:
+    landing = landed(tmp_path, [("a", b"revenue=1"), ("b", body), ("c", b"profit=2")])
+    record = Record(str(tmp_path / "record"))
+    source = replace(SOURCE, complete=False)
+    load_source(record, landing, source, limits=limits)
+
+    (row,) = content(record)["quarantine"]
+    assert row["source_ref"] == "https://example.org/b"
+    assert row["reason"].startswith(reason)
+    assert {row["series"] for row in content(record)["macro_series"]} == {"revenue", "profit"}
+    assert load_source(record, landing, source, limits=limits) == []
 
 
 def test_a_bug_of_the_cutter_fails_the_document_after_what_came_before_it(tmp_path: Path) -> None:

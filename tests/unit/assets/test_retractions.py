@@ -5,11 +5,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assets.ingest import load as load_module
 from tests.helpers.monthly_portal import MonthlyPortal
+from tests.helpers.thoroughness import times
 from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.tables import MACRO_SERIES
 
@@ -98,7 +99,12 @@ unread = st.sampled_from([*ITEMS, *(f"{item}={value}" for item in ITEMS for valu
 versions = st.lists(st.sets(unread, max_size=3), min_size=1, max_size=4)
 
 
-@settings(max_examples=15)
+# Three documents of one moment, two of which say the same.
+_SAME_MOMENT = [(6, "a", {"profit": value, "tax": tax}) for value, tax in ((2, 1), (1, 1), (1, 2))]
+
+
+@settings(max_examples=times(8))
+@example(batches=[_SAME_MOMENT], versions=[set(), set()])
 @given(batches=st.lists(st.lists(documents, max_size=3), min_size=1, max_size=3), versions=versions)
 def test_after_any_versions_the_record_answers_as_if_only_the_last_had_read_it(
     batches: list[list[tuple[int, str, dict[str, int]]]], versions: list[set[str]]

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,15 @@ from typing import Any
 import pytest
 from stdnum import isin, lei
 
-from assets.sample.world import SOURCES, TENDERS_A_MONTH, SampleWorld, world_in, write_world
+from assets.ingest.recorded_files import start_of_reading
+from assets.sample.world import (
+    SOURCES,
+    TENDERS_A_MONTH,
+    SampleWorld,
+    last_day_read,
+    world_in,
+    write_world,
+)
 from tests.helpers.installation import SMALL_WORLD
 from warehouse.errors import SankofaError
 
@@ -202,6 +210,13 @@ def test_a_scale_below_one_is_refused() -> None:
 def test_a_day_before_the_first_world_is_refused() -> None:
     with pytest.raises(SankofaError, match="is the clock right"):
         SampleWorld(date(1970, 1, 1))
+
+
+@pytest.mark.parametrize(("hour", "day"), [(0, 16), (5, 16), (6, 17), (23, 17)])
+def test_no_document_of_a_new_world_is_read_in_the_future(hour: int, day: int) -> None:
+    now = datetime(2026, 11, 17, hour, tzinfo=UTC)
+    assert last_day_read(now) == date(2026, 11, day)
+    assert start_of_reading(last_day_read(now)) <= now
 
 
 @pytest.mark.parametrize(

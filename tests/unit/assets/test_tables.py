@@ -101,6 +101,7 @@ def test_a_table_is_read_in_every_format_it_is_published_in(body: bytes) -> None
         (b"", "no table with the columns code, name/nom"),
         (b"Code,Price\nUFM,3\n", "no table with the columns code, name/nom"),
         (b"<html><p>Not found</p></html>", "no table with the columns code, name/nom"),
+        (b"<html><table><tr><td>" + b"<b>" * 200_000, "a page of 200,004 tags; at most 200,000"),
         (b'{"error": "no such file"}', "no table with the columns code, name/nom"),
         (b'{"data": [', "not JSON: Input data was truncated"),
         (b"<list><code>", "not XML: no element found: line 1, column 12"),

@@ -18,6 +18,7 @@ from assets.tenders.portals import license_of
 from tests.helpers.parsed_rows import has_columns, untyped
 from tests.helpers.paths import REAL
 from tests.helpers.tenders import PORTUGAL, document, read, real
+from warehouse.public_urls import FICTIONAL_URL
 from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 
@@ -653,3 +654,12 @@ def test_a_new_portal_needs_only_one_entry() -> None:
 
     (row,) = read(BASE, portal=portal).rows["tender_releases"]
     assert (row["country"], row["license_class"]) == ("MZ", "cc-by")
+
+
+def test_a_release_of_the_sample_world_has_no_page_at_the_portal() -> None:
+    pages = []
+    for url in ("https://example.org/releases", f"{FICTIONAL_URL}/za-etenders/releases"):
+        at = replace(document(), url=url)
+        parsed = parse_portal(at, json.dumps(BASE).encode(), PORTALS["za-etenders"], b"key")
+        pages.append(untyped(parsed).rows["tender_releases"][0]["source_url"])
+    assert pages[0].startswith("https://") and pages[1] is None

@@ -35,8 +35,18 @@ def test_the_set_is_two_of_each_surface_with_their_stores_dagster_and_spark() ->
         *("rest-1", "rest-2", "mcp-1", "mcp-2", "dagster-daemon", "dagster-web"),
         *("dagster-worker-1", "dagster-worker-2", "postgres", "keys", "usage"),
         *("object-store", "bucket", "spark", "spark-worker-1", "spark-worker-2"),
+        "metrics",
     }
     assert {process.name for process in PROCESSES} == expected
+
+
+def test_only_this_machine_reaches_a_port_and_nobody_starts_runs_from_another_container() -> None:
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    ports = [port for service in services.values() for port in service.get("ports", ())]
+    assert ports and all(port.startswith("127.0.0.1:") for port in ports)
+    assert "--read-only" in services["dagster-web"]["command"][-1]
+    for unit in UNITS.glob("*.service"):
+        assert "0.0.0.0" not in unit.read_text()
 
 
 def test_what_a_process_waits_for_is_declared_before_it() -> None:

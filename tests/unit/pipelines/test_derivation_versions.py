@@ -38,8 +38,8 @@ CHANGES = (
     ("warehouse/mart/redaction.py", {"files"}, {"files"}),
     ("warehouse/names.py", {"files"}, ALL),
     ("warehouse/methodology/metrics.py", {"metrics-v1"}, ALL),
-    ("assets/pages/static/site.css", {"pages"}, {"pages"}),
-    ("assets/pages/templates/base.html", {"pages"}, {"pages"}),
+    ("warehouse/site/static/site.css", {"pages"}, {"pages"}),
+    ("warehouse/site/templates/base.html", {"pages"}, {"pages"}),
 )
 
 

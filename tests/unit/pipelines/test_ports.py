@@ -19,7 +19,7 @@ def test_without_proc_a_port_in_use_is_refused_without_naming_the_process(
         port = server.getsockname()[1]
         assert ports.holder(port) is None
         with pytest.raises(SankofaError, match=f"port {port}, for REST, is in use\\."):
-            ports.refuse_taken("127.0.0.1", {"REST": port})
+            ports.refuse_taken({"REST": ports.Address("127.0.0.1", port)})
 
 
 def test_the_server_is_named_and_not_its_worker_with_a_lower_id(

@@ -281,8 +281,9 @@ SELECT
 FROM all_identifiers
 QUALIFY row_number() OVER (
     PARTITION BY organisation, id_type, id_match, CASE WHEN id_type <> 'lei' THEN issuer END
-    -- source_ref makes the order total: which of two equal mappings is served must not be chance
+    -- the order is total: which of two equal mappings is served must not be chance, nor whether it
+    -- is the mapping or the record itself that states an LEI
     ORDER BY
         alias IS NOT NULL, issuer IS NULL, available_at DESC NULLS LAST, source, source_ref,
-        id_value
+        id_value, row_id NULLS LAST
 ) = 1;

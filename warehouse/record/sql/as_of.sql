@@ -37,7 +37,11 @@ WITH candidates AS (
 rereads AS (
     -- most publications are read once: only the sightings read more than once (the writer flags
     -- every reading after the first with again) need to be compared with each other
-    SELECT sighting, figure_check, available_at, observed_at, document, load_seq
+    SELECT
+        sighting, figure_check, content, available_at, observed_at, document, load_seq,
+        max(load_seq) OVER (
+            PARTITION BY sighting, figure_check, observed_at, document
+        ) AS last_load_seq
     FROM candidates
     WHERE sighting IN (SELECT reread.sighting FROM candidates AS reread WHERE reread.again)
 )
@@ -50,6 +54,8 @@ FROM candidates AS candidate
 LEFT JOIN rereads AS other
     ON other.sighting = candidate.sighting
     AND other.figure_check = candidate.figure_check
+    -- what newer code reads differently in the same document replaces nothing
+    AND other.load_seq = other.last_load_seq
     AND (
         CASE
             -- newer code read the same document again: the last load counts, whatever its day
@@ -61,9 +67,12 @@ LEFT JOIN rereads AS other
                 coalesce(other.available_at, DATE '0001-01-01')
                 <> coalesce(candidate.available_at, DATE '0001-01-01')
                 THEN FALSE
-            -- two documents observed at the same moment: an arbitrary but stable choice
+            -- two documents observed at the same moment: an arbitrary but stable choice. It is made
+            -- by content, since of several documents with the same content only one is stored
             WHEN other.observed_at = candidate.observed_at
-                THEN other.document > candidate.document
+                THEN
+                    other.content > candidate.content
+                    OR (other.content = candidate.content AND other.document < candidate.document)
             -- a later reading replaces an earlier one of its day if it was made on that day, or if
             -- no day is known
             WHEN other.observed_at > candidate.observed_at

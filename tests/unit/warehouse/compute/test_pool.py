@@ -69,7 +69,7 @@ def test_after_a_failure_nothing_is_begun_and_nothing_still_writes(
     pool: ProcessPool, tmp_path: Path
 ) -> None:
     marks = [tmp_path / str(number) for number in range(3)]
-    slow = [task("leave_a_mark", mark=str(mark), seconds=0.3) for mark in marks]
+    slow = [task("leave_a_mark", mark=str(mark), seconds=2) for mark in marks]
 
     with pytest.raises(TaskFailed):
         pool.run([task("fail"), *slow])

@@ -1,0 +1,275 @@
+"""Search, the list of companies, countries, and the screen."""
+
+import csv
+import io
+from typing import Any
+
+import falcon
+import msgspec
+
+from api.endpoints import declarations
+from api.resources.site_files import SiteFiles
+from api.site.company import METRICS_IN_PERCENT
+from api.site.macro import entries_of
+from api.site.render import Pages, check_names, page_parameters, query_without, send_csv, wants_csv
+from api.site.sample import Sample, SampleAnswer
+from api.site.tenders import coverage_entries
+from warehouse.contract.parameters import CURSOR
+from warehouse.contract.problems import Problem
+from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
+from warehouse.methodology.signals import PANELS
+from warehouse.read.mart import Build
+from warehouse.read.rows import alpha_2
+from warehouse.site.formats import country_code, country_name
+
+# What is shown of companies on one page.
+_ISSUERS_PER_PAGE = 100
+_DEFAULT_METRIC = "net_margin"
+
+
+class Issuer(msgspec.Struct, array_like=True, frozen=True):
+    """One issuer of a build, as its file of names has it."""
+
+    service_id: str
+    name: str | None
+    country: str | None
+    figures: int
+    restated: int
+
+
+_SORTS = {
+    "name": (lambda issuer: (issuer.name or "~").lower(), False),
+    "country": (lambda issuer: country_name(issuer.country), False),
+    "figures": (lambda issuer: issuer.figures, True),
+    "restated": (lambda issuer: issuer.restated, True),
+}
+
+
+class Issuers:
+    """The issuers of the build that is served: names and counts, written with its pages."""
+
+    def __init__(self, files: SiteFiles) -> None:
+        self._files = files
+
+    def of(self, build: Build) -> list[Issuer]:
+        """Return every issuer, by name."""
+        return build.made_once("issuers", lambda: self._read(build.data_version))
+
+    def _read(self, data_version: str) -> list[Issuer]:
+        body = self._files.read(data_version, "data", "issuers.json")
+        return [] if body is None else msgspec.json.decode(body, type=list[Issuer])
+
+
+class IssuersPage:
+    """All issuers, filtered and sorted."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, issuers: Issuers) -> None:
+        self._sample, self._pages, self._issuers = sample, pages, issuers
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the list."""
+        sent = check_names(req, "name", "country", "sort", "page")
+        every = self._issuers.of(self._sample.mart.build())
+        words = str(sent.get("name", "")).lower().split()
+        country, sort = str(sent.get("country", "")), str(sent.get("sort", "name"))
+        if sort not in _SORTS:
+            raise Problem("parameter_invalid", f"sort is one of {', '.join(_SORTS)}.")
+        matches = [
+            issuer
+            for issuer in every
+            if (not country or issuer.country == country)
+            and all(word in f"{issuer.name} {issuer.service_id}".lower() for word in words)
+        ]
+        key, reverse = _SORTS[sort]
+        matches.sort(key=key, reverse=reverse)
+        if wants_csv(req):
+            _send_issuers(resp, matches)
+            return
+        page = _page_number(str(sent.get("page", "1")))
+        begin = (page - 1) * _ISSUERS_PER_PAGE
+        codes = {issuer.country for issuer in every if issuer.country}
+        self._pages.send(
+            req,
+            resp,
+            "issuers.html",
+            issuers=matches[begin : begin + _ISSUERS_PER_PAGE],
+            count=len(matches),
+            total=len(every),
+            parameters=sent,
+            sort=sort,
+            page=page,
+            last_page=max(1, -(-len(matches) // _ISSUERS_PER_PAGE)),
+            countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
+            query=query_without(req, "page", "format"),
+            unsorted=query_without(req, "page", "format", "sort"),
+        )
+
+    on_head = on_get
+
+
+def _page_number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
+        raise Problem("parameter_invalid", "page is a number from 1.", parameter="page")
+    return int(text)
+
+
+def _send_issuers(resp: falcon.Response, matches: list[Issuer]) -> None:
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow(Issuer.__struct_fields__)
+    lines.writerows(msgspec.structs.astuple(issuer) for issuer in matches)
+    resp.text, resp.content_type = text.getvalue(), "text/csv; charset=utf-8"
+    resp.set_header("Content-Disposition", 'attachment; filename="issuers.csv"')
+
+
+class SearchPage:
+    """What a query finds, best match first."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the results; without a query, only the form."""
+        query = str(req.params.get("q", "")).strip()
+        answer: SampleAnswer | None = None
+        refused, parameters = None, dict[str, Any]()
+        if len(query) > 1:
+            parameters = page_parameters(
+                req,
+                declarations.SEARCH,
+                ("q",),
+                ("kind", "country", "cursor"),
+                {"query": query[:128]},
+            )
+            try:
+                answer = self._sample.ask(declarations.SEARCH, **parameters)
+            except Problem as problem:
+                # A query that has no words is no reason to lose the form.
+                if problem.kind.status != 400 or problem.members.get("parameter") != "query":
+                    raise
+                refused = problem.detail
+        if answer is not None and wants_csv(req):
+            send_csv(resp, "search", answer)
+            return
+        self._pages.send(
+            req,
+            resp,
+            "search.html",
+            searched=query,
+            answer=answer,
+            refused=refused,
+            kind=parameters.get("kind"),
+            cursor=parameters.get(CURSOR.name),
+            query=query_without(req, "cursor", "format"),
+            of_kind=query_without(req, "cursor", "format", "kind"),
+        )
+
+    on_head = on_get
+
+
+class CountriesPage:
+    """Every country of which something is held."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the list."""
+        check_names(req)
+        answer = self._sample.ask(declarations.CATALOGUE, section="dataset")
+        if wants_csv(req):
+            send_csv(resp, "countries", answer)
+            return
+        rows: dict[str, dict[str, Any]] = {}
+        for row in answer.rows:
+            if row["country"]:
+                rows.setdefault(row["country"], {})[row["dataset"]] = row
+        countries = sorted(rows, key=country_name)
+        self._pages.send(req, resp, "countries.html", countries=countries, rows=rows)
+
+    on_head = on_get
+
+
+class CountryPage:
+    """Everything held of one country."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, issuers: Issuers) -> None:
+        self._sample, self._pages, self._issuers = sample, pages, issuers
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, code: str) -> None:
+        """Send the page."""
+        check_names(req)
+        sample, build = self._sample, self._sample.mart.build()
+        country = alpha_2(build, country_code(code) or code) or code
+        datasets = sample.ask(declarations.CATALOGUE, section="dataset", country=country).rows
+        if not datasets:
+            raise Problem("not_found", f"Nothing is held of the country {code[:64]!r}.")
+        if country != code:
+            raise falcon.HTTPMovedPermanently(country)
+        has_tenders = any(row["dataset"] == "AF-TENDER" for row in datasets)
+        parties = {
+            role: sample.ask(declarations.TENDER_PARTIES, country=country, role=role).rows[:8]
+            for role in (("buyer", "supplier") if has_tenders else ())
+        }
+        tenders = sample.ask(declarations.TENDERS, country=country).rows[:8] if has_tenders else []
+        issuers = [each for each in self._issuers.of(build) if each.country == country]
+        self._pages.send(
+            req,
+            resp,
+            "country.html",
+            code=country,
+            datasets=datasets,
+            issuers=issuers,
+            series=coverage_entries(sample, "series", country),
+            indicators=entries_of(sample, "indicator"),
+            categories=coverage_entries(sample, "category", country)[:8],
+            parties=parties,
+            tenders=tenders,
+            panels=PANELS if has_tenders else (),
+        )
+
+    on_head = on_get
+
+
+class ScreenPage:
+    """Issuers ranked by a metric, as of any day."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, issuers: Issuers) -> None:
+        self._sample, self._pages, self._issuers = sample, pages, issuers
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the ranking."""
+        parameters = page_parameters(req, declarations.SCREEN, defaults={"metric": _DEFAULT_METRIC})
+        answer = self._sample.ask(declarations.SCREEN, **parameters)
+        if wants_csv(req):
+            send_csv(resp, f"screen-{parameters['metric']}", answer)
+            return
+        issuers = self._issuers.of(self._sample.mart.build())
+        codes = {issuer.country for issuer in issuers if issuer.country}
+        largest = max((abs(row["value"]) for row in answer.rows), default=0)
+        self._pages.send(
+            req,
+            resp,
+            "screen.html",
+            answer=answer,
+            parameters=parameters,
+            formulas=FORMULAS,
+            formula=FORMULA_BY_SLUG[parameters["metric"]],
+            in_percent=parameters["metric"] in METRICS_IN_PERCENT,
+            largest=largest,
+            countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
+            query=query_without(req, "cursor", "format"),
+            today=self._sample.today,
+        )
+
+    on_head = on_get

@@ -1,0 +1,383 @@
+"""Pages of one organisation: what it reported, its metrics, its tenders, who it is."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import falcon
+
+from api.endpoints import declarations
+from api.site.render import Pages, page_parameters, query_without, send_csv, wants_csv
+from api.site.sample import Row, Sample, SampleAnswer, decoded
+from warehouse.contract import lists
+from warehouse.contract.problems import Problem, unknown_id
+from warehouse.contract.row_schemas import ENTITY
+from warehouse.methodology.line_items import LINE_ITEMS, STATEMENTS
+from warehouse.methodology.metrics import FORMULA_BY_SLUG
+from warehouse.read.crosswalk import organisation_id
+from warehouse.read.entities import entity
+from warehouse.site.formats import decimals_of, scale_of, words
+
+# Sample answers that all statements, and the vintages of one line, are put together from.
+_STATEMENT_PAGES = 16
+_LINE_PAGES = 8
+# Issuers whose filing days and periods a process remembers, of one build.
+_MOST_REMEMBERED = 2_000
+_MOST_PERIODS = 8
+_MOST_DECIMALS = 2
+_ASKED = ("as_of", "period_type")
+# Lines that nearly every filing states: their vintages tell the days of filings.
+_DATED_BY = ("revenue", "total_assets", "profit", "total_equity", "cfo")
+_PERIOD_TITLES = {
+    "FY": "Full years",
+    "H1": "Half years",
+    "Q1": "First quarters",
+    "Q2": "Second quarters",
+    "Q3": "Third quarters",
+}
+_TITLES = {
+    "income": "Income statement",
+    "balance": "Balance sheet",
+    "cash_flow": "Cash flow statement",
+    "per_share": "Per share",
+}
+_STATEMENT_OF = {line.name: line.statement for line in LINE_ITEMS}
+_MEANINGS = {line.name: line.meaning for line in LINE_ITEMS}
+_ORDER = {line.name: place for place, line in enumerate(LINE_ITEMS)}
+# Ratios that people read as percentages; the others are multiples.
+METRICS_IN_PERCENT = frozenset(
+    slug
+    for slug in FORMULA_BY_SLUG
+    if slug.startswith("return_")
+    or slug.endswith(("_margin", "_growth", "_rate", "_payout", "equity_ratio", "_to_assets"))
+    or slug == "capex_to_revenue"
+)
+
+
+@dataclass(frozen=True)
+class StatementLine:
+    """One line of a statement: its figure in each period, None where none is known."""
+
+    name: str
+    meaning: str
+    unit: str
+    is_main: bool
+    decimals: int
+    figures: tuple[Row | None, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement as years by lines, newest year first; values are shown divided by ``scale``."""
+
+    title: str
+    unit: str
+    scale: int
+    periods: tuple[str, ...]
+    labels: tuple[str, ...]
+    lines: tuple[StatementLine, ...]
+    truncated: bool
+
+
+class CompanyPage:
+    """One organisation: statements, metrics, awards, identifiers, names."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
+        """Send the page; an alias, or an id in lower case, leads to that of its organisation."""
+        sample = self._sample
+        record = _record(sample, service_id.upper())
+        if record["service_id"] != service_id:
+            query = req.query_string
+            raise falcon.HTTPMovedPermanently(
+                f"{record['service_id']}{'?' if query else ''}{query}"
+            )
+        parameters = page_parameters(
+            req, declarations.FUNDAMENTALS, ("exact",), _ASKED, service_id=service_id
+        )
+        as_of, period_type = parameters["as_of"], parameters["period_type"] or "FY"
+        facts = sample.ask(
+            declarations.FUNDAMENTALS,
+            _STATEMENT_PAGES,
+            service_id=service_id,
+            period_type=period_type,
+            as_of=as_of,
+        )
+        if wants_csv(req):
+            send_csv(resp, f"{service_id}-{period_type}", facts)
+            return
+        of_issuer: dict[str, Any] = {"service_id": service_id, "as_of": as_of}
+        self._pages.send(
+            req,
+            resp,
+            "company.html",
+            record=record,
+            as_of=as_of,
+            today=sample.today,
+            period_type=period_type,
+            exact="exact" in req.params,
+            query=query_without(req, "format", "exact"),
+            statements=_statements(facts),
+            why_empty=facts.empty,
+            days=filing_days(sample, service_id),
+            period_types=_period_types(sample, service_id),
+            period_titles=_PERIOD_TITLES,
+            metrics=sample.ask(declarations.METRICS, 2, **of_issuer),
+            formulas=FORMULA_BY_SLUG,
+            shares=METRICS_IN_PERCENT,
+            **_tenders_of(sample, record, as_of),
+            crosswalk=sample.ask(declarations.CROSSWALK, service_id=service_id),
+        )
+
+    on_head = on_get
+
+
+class LinePage:
+    """Every vintage of one line of an issuer, with its filings."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(
+        self, req: falcon.Request, resp: falcon.Response, service_id: str, line_item: str
+    ) -> None:
+        """Send the page."""
+        service_id = service_id.upper()
+        record = _record(self._sample, service_id)
+        line = next((line for line in LINE_ITEMS if line.name == line_item), None)
+        if line is None:
+            raise Problem("not_found", f"There is no line item {line_item[:64]!r}.")
+        parameters = page_parameters(
+            req, declarations.FUNDAMENTALS, only=_ASKED, service_id=service_id
+        )
+        answer = self._sample.ask(
+            declarations.FUNDAMENTALS,
+            _LINE_PAGES,
+            service_id=service_id,
+            line_items=[line_item],
+            vintages="all",
+            as_of=parameters["as_of"],
+            period_type=parameters["period_type"],
+        )
+        if wants_csv(req):
+            send_csv(resp, f"{service_id}-{line_item}-vintages", answer)
+            return
+        figures = _by_figure(answer.rows)
+        self._pages.send(
+            req,
+            resp,
+            "line.html",
+            record=record,
+            line=line,
+            answer=answer,
+            figures=figures,
+            restated=sum(len(rows) > 1 for rows in figures),
+            as_of=parameters["as_of"],
+            today=self._sample.today,
+            query=query_without(req, "format"),
+            chart=_vintage_chart(record, line.name, figures, self._sample.today),
+        )
+
+    on_head = on_get
+
+
+def _record(sample: Sample, service_id: str) -> Row:
+    """Return the record of an organisation; one without a record that reported has its id only."""
+    rows = decoded(entity(sample.mart, service_id))
+    if rows:
+        return rows[0]
+    owner = organisation_id(sample.mart.build(), service_id)
+    # Raises if no organisation has the id.
+    sample.ask(declarations.FUNDAMENTALS, service_id=service_id)
+    members = ENTITY["properties"].items()
+    unknown: Row = {name: [] if schema.get("type") == "array" else None for name, schema in members}
+    return {**unknown, "service_id": owner}
+
+
+def _tenders_of(sample: Sample, record: Row, as_of: date | None) -> dict[str, Any]:
+    """Return the awards that an organisation won, its roles in tenders, and what it buys."""
+    service_id = record["service_id"]
+    nothing: dict[str, Any] = {"awards": None, "roles": [], "bought": []}
+    if "AF-TENDER" not in record["datasets"]:
+        return nothing
+    parameters: dict[str, Any] = dict.fromkeys(("country", "from", "to", "limit", "cursor"))
+    parameters |= {"service_id": service_id, "as_of": as_of}
+    awards = None
+    try:
+        awards = sample.ask_list(lists.AWARDS, **parameters)
+    except Problem as problem:
+        # A buyer that no register knows has no awards.
+        if problem.code != unknown_id(service_id).code:
+            raise
+    roles = sample.ask(declarations.TENDER_PARTIES, service_id=service_id, as_of=as_of)
+    countries = dict.fromkeys(row["country"] for row in roles.rows if row["role"] == "buyer")
+    bought = [
+        (country, sample.ask(declarations.TENDERS, country=country, buyer=service_id, as_of=as_of))
+        for country in list(countries)[:3]
+    ]
+    return {"awards": awards, "roles": _joined_roles(roles.rows), "bought": bought}
+
+
+def _joined_roles(rows: Sequence[Row]) -> list[tuple[list[str], Row]]:
+    """Return roles by what they were played in: a portal names a buyer as payer, too."""
+    same = ("country", "name", "processes", "first_release", "last_release", "match_method")
+    joined: dict[tuple[Any, ...], tuple[list[str], Row]] = {}
+    for row in rows:
+        joined.setdefault(tuple(row[name] for name in same), ([], row))[0].append(row["role"])
+    return list(joined.values())
+
+
+def filing_days(sample: Sample, service_id: str) -> list[str]:
+    """Return the days on which figures of an issuer became public, oldest first."""
+
+    def read(service_id: str) -> list[str]:
+        answer = sample.ask(
+            declarations.FUNDAMENTALS,
+            _LINE_PAGES,
+            service_id=service_id,
+            line_items=list(_DATED_BY),
+            period_type="FY",
+            vintages="all",
+        )
+        return sorted({row["available_at"] for row in answer.rows if row["available_at"]})
+
+    return _remembered(sample, "filing days", read, service_id)
+
+
+def _period_types(sample: Sample, service_id: str) -> list[str]:
+    """Return the types of periods of which an issuer reported flows."""
+
+    def read(service_id: str) -> list[str]:
+        return [
+            period_type
+            for period_type in _PERIOD_TITLES
+            if sample.ask(
+                declarations.FUNDAMENTALS, service_id=service_id, period_type=period_type, limit=1
+            ).rows
+        ]
+
+    return _remembered(sample, "period types", read, service_id)
+
+
+def _remembered(
+    sample: Sample, what: str, read: Callable[[str], list[str]], service_id: str
+) -> list[str]:
+    """Return what is the same at every step of the slider, read once for a build."""
+    remembered: Callable[[str], list[str]] = sample.mart.build().made_once(
+        what, lambda: lru_cache(_MOST_REMEMBERED)(read)
+    )
+    return remembered(service_id)
+
+
+def _statements(facts: SampleAnswer) -> list[Statement]:
+    by_statement: dict[str, list[Row]] = {name: [] for name in STATEMENTS}
+    for row in facts.rows:
+        # An older build may have lines that were renamed since.
+        if row["line_item"] in _STATEMENT_OF:
+            by_statement[_STATEMENT_OF[row["line_item"]]].append(row)
+    return [_statement(name, rows, facts.truncated) for name, rows in by_statement.items() if rows]
+
+
+def _statement(name: str, rows: Sequence[Row], truncated: bool) -> Statement:
+    ends = sorted({row["period_end"] for row in rows}, reverse=True)[:_MOST_PERIODS]
+    lines: dict[tuple[str, str, str], dict[str, Row]] = {}
+    units: dict[str, int] = {}
+    for row in rows:
+        # Figures of another unit or basis are lines of their own: nothing is hidden by another.
+        key = (row["line_item"], row["unit"], row["basis"] or "")
+        lines.setdefault(key, {}).setdefault(row["period_end"], row)
+        units[row["unit"]] = units.get(row["unit"], 0) + 1
+    main = max(units, key=lambda unit: units[unit])
+    scale = scale_of(row["value_reported"] for row in rows if row["unit"] == main)
+    labels = {row["period_end"]: row.get("fiscal_label") or row["period_end"] for row in rows}
+    several = len({basis for _, _, basis in lines}) > 1
+    return Statement(
+        _TITLES.get(name, name.replace("_", " ").capitalize()),
+        main,
+        scale,
+        tuple(ends),
+        tuple(labels[end] for end in ends),
+        tuple(
+            StatementLine(
+                item,
+                f"{_MEANINGS[item]}{f' Basis: {basis}.' if several else ''}",
+                unit,
+                unit == main,
+                1 if unit == main and scale > 1 else _decimals(figures.values()),
+                tuple(figures.get(end) for end in ends),
+            )
+            for (item, unit, basis), figures in sorted(
+                lines.items(), key=lambda line: (_ORDER[line[0][0]], line[0])
+            )
+            if any(end in figures for end in ends)
+        ),
+        truncated,
+    )
+
+
+def _decimals(figures: Iterable[Row]) -> int:
+    return decimals_of((figure["value_reported"] for figure in figures), _MOST_DECIMALS)
+
+
+def _by_figure(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return vintages by figure, newest period first, each oldest vintage first."""
+    figures: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        key = (row["period_end"], row["period_type"], row["period_start"], row["unit"])
+        figures.setdefault((*key, row["basis"]), []).append(row)
+    for vintages in figures.values():
+        vintages.sort(key=lambda row: row["vintage"])
+    return [figures[key] for key in sorted(figures, key=str, reverse=True)]
+
+
+def _vintage_chart(
+    record: Row, line: str, figures: Sequence[Sequence[Row]], today: date
+) -> dict[str, Any] | None:
+    """Return a stepped line for each full year: what was known of it, day by day."""
+    full_years = [rows for rows in figures if rows[0]["period_type"] in ("FY", "INSTANT")] or list(
+        figures
+    )
+    # Restated ones first: they are what the chart is for.
+    shown = sorted(full_years, key=lambda rows: -len(rows))[:8]
+    shown.sort(key=lambda rows: str(rows[0]["period_end"]))
+    dated = [[row for row in rows if row["available_at"]] for rows in shown]
+    if not any(dated):
+        return None
+    unit = str(shown[0][0]["unit"])
+    return {
+        "title": f"{words(line)}, as it was known day by day",
+        "unit": unit,
+        "source": f"filings of {record['legal_name'] or record['service_id']}",
+        "kind": "step",
+        "x": "publication day",
+        "until": today.isoformat(),
+        "series": [
+            {
+                "name": rows[0].get("fiscal_label") or rows[0]["period_end"],
+                "points": [
+                    [
+                        row["available_at"],
+                        plain(row["value_reported"]),
+                        f"vintage {row['vintage']}",
+                    ]
+                    for row in rows
+                ],
+            }
+            for rows in dated
+            if rows
+        ],
+    }
+
+
+def plain(value: Decimal | int | None) -> str | None:
+    """Return a number as text with all its digits, for charts."""
+    return None if value is None else format(Decimal(str(value)), "f")

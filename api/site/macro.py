@@ -1,0 +1,330 @@
+"""Macroeconomic series and indicators: the lists, and a page for each."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import falcon
+from msgspec.structs import replace
+
+from api.endpoints import declarations
+from api.site.company import plain
+from api.site.render import Pages, check_names, page_parameters, query_without, send_csv, wants_csv
+from api.site.sample import Row, Sample, SampleAnswer
+from warehouse.contract import parameters as p
+from warehouse.contract.problems import Problem
+from warehouse.site.formats import country_name, decimals_of, scale_of
+from warehouse.site.titles import SERIES_TYPES, indicator_title, series_title
+
+# Sample answers that the chart of a series is put together from.
+_SERIES_PAGES = 10
+_MOST_COMPARED = 8
+_MOST_LISTED = 500
+# Exchange rates have as many; what was computed, as annual indicators are, needs fewer.
+_MOST_DECIMALS = 6
+_COMPUTED_DECIMALS = 2
+_SERIES = declarations.MACRO
+_ASKED = ("country", "frequency", "as_of", "from", "to")
+
+
+class SeriesListPage:
+    """Every series and indicator that is held."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, section: str) -> None:
+        self._sample, self._pages, self._section = sample, pages, section
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the list."""
+        sent = check_names(req, "country", "type", "frequency")
+        wanted = {name: value for name, value in sent.items() if name != "format"}
+        if wants_csv(req):
+            answer = self._sample.ask(declarations.CATALOGUE, section=self._section)
+            send_csv(resp, self._section, _filtered(answer, wanted))
+            return
+        entries = entries_of(self._sample, self._section)
+        rows = [row for row in entries if wanted.items() <= row.items()]
+        choices = {
+            name: sorted({row[name] for row in entries if row[name]})
+            for name in ("country", "type", "frequency")
+        }
+        self._pages.send(
+            req,
+            resp,
+            "series_list.html",
+            section=self._section,
+            rows=rows[:_MOST_LISTED],
+            count=len(rows),
+            parameters=sent,
+            choices=choices,
+            types=SERIES_TYPES,
+            query=query_without(req, "format"),
+        )
+
+    on_head = on_get
+
+
+class SeriesPage:
+    """One series: chart, table, unit, base, source, as of any day, beside another day."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, series: str) -> None:
+        """Send the page."""
+        sample = self._sample
+        parameters = page_parameters(req, _SERIES, ("compare", "with"), _ASKED)
+        every = entries_of(sample, "series")
+        entries = [row for row in every if row["name"].upper() == series.upper()]
+        if not entries:
+            raise Problem("not_found", f"No series has the key {series[:64]!r}.")
+        entry = next(
+            (
+                row
+                for row in entries
+                if parameters["frequency"] in (None, row["frequency"])
+                and parameters["country"] in (None, row["country"], row["country_iso3"])
+            ),
+            entries[0],
+        )
+        own = {name: parameters[name] for name in ("from", "to")}
+        if len(entries) > 1:
+            # One line of the chart is one frequency of one country.
+            own |= {"frequency": entry["frequency"], "country": entry["country"]}
+        as_of = parameters["as_of"]
+        answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=as_of, **own)
+        if wants_csv(req):
+            send_csv(resp, series, answer)
+            return
+        compare = _compared_day(req)
+        other = None
+        if compare is not None:
+            other = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=compare, **own)
+        alike = [row for row in every if row not in entries and _is_alike(row, entry)]
+        sent = req.params.get("with") or []
+        chosen = [sent] if isinstance(sent, str) else list(sent)
+        beside = {
+            row["name"]: sample.ask(_SERIES, _SERIES_PAGES, series=row["name"], as_of=as_of)
+            for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
+        }
+        self._pages.send(
+            req,
+            resp,
+            "series.html",
+            alike=alike,
+            beside=beside,
+            entry=entry,
+            entries=entries,
+            answer=answer,
+            rows=_beside(answer, other),
+            decimals=decimals_of((row["value"] for row in answer.rows), _MOST_DECIMALS),
+            as_of=as_of,
+            compare=compare,
+            parameters=parameters,
+            days=_days(sample, series, own),
+            today=sample.today,
+            query=query_without(req, "format"),
+            chart=_series_chart(
+                entry,
+                answer,
+                other,
+                as_of,
+                compare,
+                [(row, beside[row["name"]]) for row in alike if row["name"] in beside],
+            ),
+        )
+
+    on_head = on_get
+
+
+class IndicatorPage:
+    """One annual indicator, of several countries beside each other."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, indicator: str) -> None:
+        """Send the page."""
+        sample = self._sample
+        sent = check_names(req, "c")
+        entries = [
+            row
+            for row in entries_of(sample, "indicator")
+            if row["name"].upper() == indicator.upper()
+        ]
+        if not entries:
+            raise Problem("not_found", f"No indicator has the code {indicator[:64]!r}.")
+        codes = _countries_with_macro(sample)
+        chosen = sent.get("c", [])
+        chosen = [chosen] if isinstance(chosen, str) else chosen
+        chosen = [code for code in chosen if code in codes][:_MOST_COMPARED] or list(codes)[:3]
+        answers = {
+            code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code) for code in chosen
+        }
+        if wants_csv(req):
+            parts = list(answers.values())
+            rows = [page for part in parts for page in part.pages]
+            send_csv(resp, indicator, SampleAnswer(parts[0].listing, [], rows, None, None, {}))
+            return
+        years = sorted(
+            {row["period_end"] for part in answers.values() for row in part.rows}, reverse=True
+        )
+        values = [row["value"] for part in answers.values() for row in part.rows]
+        scale = scale_of(values)
+        by_year = {
+            code: {row["period_end"]: row for row in part.rows} for code, part in answers.items()
+        }
+        self._pages.send(
+            req,
+            resp,
+            "indicator.html",
+            entry=entries[0],
+            countries=codes,
+            chosen=chosen,
+            years=years,
+            by_year=by_year,
+            scale=scale,
+            decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
+            source=_source_of([row for part in answers.values() for row in part.rows]),
+            query=query_without(req, "format"),
+            chart=_indicator_chart(entries[0], answers),
+        )
+
+    on_head = on_get
+
+
+def entries_of(sample: Sample, section: str) -> list[Row]:
+    """Return a section of the catalogue, which is read once for a build."""
+    mart = sample.mart
+
+    def read() -> list[Row]:
+        return sample.ask(declarations.CATALOGUE, section=section).rows
+
+    return mart.build().made_once(f"catalogue of {section}", read)
+
+
+def _filtered(answer: SampleAnswer, wanted: dict[str, Any]) -> SampleAnswer:
+    """Return the rows that have these values, as they are encoded."""
+    (page,) = answer.pages
+    bodies = [
+        body
+        for body, row in zip(page.rows, answer.rows, strict=True)
+        if wanted.items() <= row.items()
+    ]
+    return dataclasses.replace(answer, pages=(replace(page, rows=bodies),))
+
+
+def _compared_day(req: falcon.Request) -> Any:
+    text = req.params.get("compare")
+    if not text:
+        return None
+    try:
+        return p.AS_OF.kind.read(str(text))
+    except ValueError:
+        raise Problem(
+            "parameter_invalid", "compare must be a day, YYYY-MM-DD.", parameter="compare"
+        ) from None
+
+
+def _days(sample: Sample, series: str, own: dict[str, Any]) -> list[str]:
+    """Return the days on which values became public, oldest first."""
+    answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, **own)
+    return sorted({row["available_at"] for row in answer.rows if row["available_at"]})
+
+
+def _countries_with_macro(sample: Sample) -> dict[str, str]:
+    answer = sample.ask(declarations.CATALOGUE, section="dataset", dataset="AF-MACRO")
+    codes = {row["country"] for row in answer.rows if row["country"]}
+    return {code: country_name(code) for code in sorted(codes, key=country_name)}
+
+
+def _is_alike(row: Row, entry: Row) -> bool:
+    """Return whether a series can be drawn on the axis of another."""
+    return all(row[name] == entry[name] for name in ("type", "unit", "frequency"))
+
+
+def _beside(answer: SampleAnswer, other: SampleAnswer | None) -> list[tuple[Row, Row | None]]:
+    """Return each observation with the one of the other day."""
+    if other is None:
+        return [(row, None) for row in answer.rows]
+    before = {_place(row): row for row in other.rows}
+    return [(row, before.get(_place(row))) for row in answer.rows]
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    members = ("country_iso3", "unit", "base_period", "period_end")
+    return tuple(row[name] for name in members)
+
+
+def _source_of(rows: Sequence[Row]) -> str:
+    hosts = dict.fromkeys(
+        row["source_ref"].split("/")[2] for row in rows if "//" in row["source_ref"]
+    )
+    return ", ".join(hosts) or "see the table"
+
+
+def _series_chart(
+    entry: Row,
+    answer: SampleAnswer,
+    other: SampleAnswer | None,
+    as_of: Any,
+    compare: Any,
+    beside: Sequence[tuple[Row, SampleAnswer]],
+) -> dict[str, Any] | None:
+    if not answer.rows:
+        return None
+    known = f"as of {as_of}" if as_of else "latest"
+    lines = [(_label(entry) if beside else known, answer)]
+    if other is not None:
+        lines.append((f"{_label(entry)}, as of {compare}" if beside else f"as of {compare}", other))
+    lines += [(_label(row), part) for row, part in beside]
+    return {
+        "title": series_title(entry) + (f", as of {as_of}" if as_of else ""),
+        "unit": entry["unit"] or "",
+        "source": _source_of(answer.rows),
+        "kind": "line",
+        "x": "period",
+        "series": [
+            {"name": name, "points": _points(part.rows)} for name, part in lines if part.rows
+        ],
+    }
+
+
+def _label(entry: Row) -> str:
+    # Two series of a country may have the same title.
+    return f"{series_title(entry)} ({entry['name']})"
+
+
+def _indicator_chart(entry: Row, answers: dict[str, SampleAnswer]) -> dict[str, Any] | None:
+    if not any(part.rows for part in answers.values()):
+        return None
+    rows = [row for part in answers.values() for row in part.rows]
+    ends = sorted(int(row["period_end"][:4]) for row in rows)
+    years = [str(year) for year in range(ends[0], ends[-1] + 1)]
+    values = {
+        code: {row["period_end"][:4]: plain(row["value"]) for row in part.rows}
+        for code, part in answers.items()
+    }
+    return {
+        "title": indicator_title(entry["name"]),
+        "unit": entry["unit"] or "",
+        "source": _source_of(rows),
+        "kind": "line",
+        "x": "year",
+        "zero": "%" in (entry["unit"] or ""),
+        # A year without a value is a gap, and not a line from the one before to the one after.
+        "series": [
+            {"name": country_name(code), "points": [[year, known.get(year)] for year in years]}
+            for code, known in values.items()
+            if known
+        ],
+    }
+
+
+def _points(rows: Sequence[Row]) -> list[list[str | None]]:
+    return [[row["period_end"], plain(row["value"])] for row in reversed(rows)]

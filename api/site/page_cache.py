@@ -1,0 +1,141 @@
+"""Rendered pages are kept, and rendered only so often for one network.
+
+Requests run in the loop of the server: whoever has many pages rendered would delay everybody's.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import falcon
+
+from api.site.sample import Sample
+from warehouse.contract.problems import Problem
+from warehouse.errors import SankofaError
+from warehouse.usage.store import network_of
+
+_MOST_BYTES = 16 << 20
+_MINUTE = 60.0
+# What one page may take of the room; a CSV of a long list is sent and not kept.
+_MOST_SHARE = 8
+
+
+@dataclass(frozen=True)
+class KeptPage:
+    """A body with its headers; ``codings`` are its compressed forms, made when first sent."""
+
+    body: bytes
+    headers: Mapping[str, str]
+    codings: dict[str, bytes]
+
+
+class PageCache:
+    """The pages that were asked for last, up to a number of bytes."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes, self._bytes = most_bytes, 0
+        self._pages: OrderedDict[Hashable, KeptPage] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def get(self, key: Hashable) -> KeptPage | None:
+        """Return a page; None if it is not kept."""
+        with self._turn:
+            page = self._pages.get(key)
+            if page is not None:
+                self._pages.move_to_end(key)
+            return page
+
+    def put(self, key: Hashable, page: KeptPage) -> None:
+        """Keep a page in place of those that nobody asked for longest."""
+        size = _size(page)
+        if size > self._most_bytes // _MOST_SHARE:
+            return
+        with self._turn:
+            if (before := self._pages.pop(key, None)) is not None:
+                self._bytes -= _size(before)
+            self._pages[key] = page
+            self._bytes += size
+            while self._bytes > self._most_bytes:
+                self._bytes -= _size(self._pages.popitem(last=False)[1])
+
+
+def _size(page: KeptPage) -> int:
+    # Its compressed forms together are smaller than the page, its key and headers than 1 kB.
+    return 2 * len(page.body) + 1024
+
+
+class RenderLimit:
+    """How many pages are rendered in a minute for one network, in this process; 0 for any number.
+
+    Pages that are kept do not count.
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._rendered: dict[str, int] = {}
+        self._ends = 0.0
+
+    def take(self, address: str | None) -> None:
+        """Count a page; refuse it above the limit."""
+        now = self._clock()
+        if now >= self._ends:
+            # One minute for all networks: nothing has to be remembered of those that are gone.
+            self._rendered, self._ends = {}, now + _MINUTE
+        network = network_of(address)
+        count = self._rendered[network] = self._rendered.get(network, 0) + 1
+        if 0 < self._per_minute < count:
+            seconds = max(1, round(self._ends - now + 0.5))
+            raise Problem(
+                "rate_limited",
+                f"Your network opened more than {self._per_minute} different pages within a "
+                f"minute. Try again in {seconds} seconds. For many rows at once take the files or "
+                "the API.",
+                violated_policies=["pages"],
+                retry_after=seconds,
+                retryable=True,
+            )
+
+
+class CachedPage:
+    """A page that is rendered once for a build, a day and what it was asked with."""
+
+    open = True
+
+    def __init__(self, page: Any, sample: Sample, cache: PageCache, limit: RenderLimit) -> None:
+        self._page, self._sample, self._cache, self._limit = page, sample, cache, limit
+        self._varies = getattr(page, "varies", lambda req: None)
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
+        """Send the page as it is kept, or render it."""
+        key = (
+            self._data_version(),
+            self._sample.today,
+            req.context.base_url,
+            req.path,
+            req.query_string,
+            # Texts are Markdown to programs.
+            "text/html" in req.accept,
+            self._varies(req),
+        )
+        kept = self._cache.get(key)
+        if kept is None:
+            self._limit.take(req.remote_addr)
+            self._page.on_get(req, resp, **path)
+            kept = KeptPage(resp.render_body() or b"", resp.headers, {})
+            self._cache.put(key, kept)
+        else:
+            resp.set_headers(kept.headers)
+        resp.text, resp.data = None, kept.body
+        resp.context.codings = kept.codings
+
+    on_head = on_get
+
+    def _data_version(self) -> str | None:
+        """Return the version that is served; None while there is none, which texts do not need."""
+        try:
+            return self._sample.mart.build().data_version
+        except SankofaError:
+            return None

@@ -1,0 +1,239 @@
+"""The reference of the API: every endpoint with a request that works and what it answers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import falcon
+import msgspec
+
+from api.endpoints import declarations
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.examples import examples_in
+from api.endpoints.openapi import openapi_document
+from api.endpoints.request import read_values
+from api.endpoints.response import row_body
+from api.site.render import Pages, check_names
+from api.site.sample import Sample
+from warehouse.contract.body_schemas import body_example
+from warehouse.contract.problems import Problem
+from warehouse.errors import SankofaError
+from warehouse.json_encoding import encode
+from warehouse.read.build_info import export_body
+from warehouse.read.entities import entity
+from warehouse.read.mart import Build
+
+# Members of each list of an example answer that are shown.
+_MOST_MEMBERS = 2
+# Operations are made once for a build, which is served under several addresses.
+_EXPORTS_URL = "{exports_url}"
+_JSON = msgspec.json.Decoder(float_hook=Decimal)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter as a field of a form; ``example`` is a value that the build has rows for."""
+
+    name: str
+    location: str
+    required: bool
+    description: str
+    choices: tuple[str, ...]
+    value: str
+    example: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A member of a row."""
+
+    name: str
+    type: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An endpoint as the reference shows it.
+
+    ``answer`` is what ``request`` returns; not ``from_build``, it is what it could return.
+    """
+
+    endpoint: Endpoint
+    request: str
+    fields: tuple[Field, ...]
+    columns: tuple[Column, ...]
+    statuses: Mapping[str, str]
+    answer: str
+    from_build: bool
+
+
+class ReferencePage:
+    """The interactive reference; it loads nothing from other hosts."""
+
+    open = True
+
+    def __init__(
+        self, sample: Sample, pages: Pages, sandbox_key: Callable[[], str], mcp_page: str | None
+    ) -> None:
+        self._sample, self._pages = sample, pages
+        self._sandbox_key, self._mcp_page = sandbox_key, mcp_page
+
+    def varies(self, req: falcon.Request) -> str:
+        """Return what the page depends on beside its address."""
+        return self._sandbox_key()
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the page with the sandbox key, if there is one, filled in."""
+        check_names(req)
+        self._pages.send(
+            req,
+            resp,
+            "docs.html",
+            sandbox_key=self._sandbox_key(),
+            mcp_page=self._mcp_page,
+            base_url=req.context.base_url,
+            exports_url=req.context.exports_url,
+            groups=self._groups(),
+        )
+
+    on_head = on_get
+
+    def _groups(self) -> dict[str, list[Operation]]:
+        """Return the operations by subject; without a build their examples are the declared."""
+        try:
+            build = self._sample.mart.build()
+            return build.made_once("reference", lambda: _by_tag(self._operations(build)))
+        except SankofaError:
+            return _by_tag(self._operations(None))
+
+    def _operations(self, build: Build | None) -> Iterable[Operation]:
+        examples = {} if build is None else examples_in(self._sample.mart)
+        document = openapi_document(ENDPOINTS, examples)
+        for endpoint in ENDPOINTS:
+            described = document["paths"][endpoint.path]["get"]
+            sent: dict[str, str] = described.get("x-example", {})
+            body = None
+            # An example that cannot be asked must not take the page away.
+            with suppress(Problem):
+                body = None if build is None else self._answer(endpoint, sent, build)
+            if endpoint is declarations.OPENAPI:
+                body = encode({name: document[name] for name in ("openapi", "info", "servers")})
+            yield Operation(
+                endpoint,
+                _address(endpoint, sent),
+                tuple(_fields(described["parameters"], endpoint, sent)),
+                tuple(_columns(document["components"]["schemas"], endpoint)),
+                {
+                    code: response["description"]
+                    for code, response in described["responses"].items()
+                },
+                _shortened(encode(self._example(endpoint, build)) if body is None else body),
+                body is not None and endpoint.needs_key,
+            )
+
+    def _answer(self, endpoint: Endpoint, sent: Mapping[str, str], build: Build) -> bytes | None:
+        """Return what a sample key gets; None for what is not asked of a build, or has no rows."""
+        if endpoint is declarations.EXPORT:
+            return export_body(build, _EXPORTS_URL)
+        path = {name: value for name, value in sent.items() if name in endpoint.in_path}
+        query = {name: value for name, value in sent.items() if name in endpoint.query}
+        if any(name not in sent for name in endpoint.required):
+            return None
+        if endpoint is declarations.ENTITY:
+            rows = entity(self._sample.mart, path["service_id"])
+            return None if rows is None else row_body(rows, self._sample.tier)
+        if endpoint.listing is None:
+            return None
+        return self._sample.list_body(endpoint.listing, read_values(endpoint, query, path))
+
+    def _example(self, endpoint: Endpoint, build: Build | None) -> Any:
+        """Return what an answer looks like now, to a sample key if it depends on the key."""
+        example = body_example(endpoint.body)
+        if endpoint is declarations.STATUS:
+            data_version = None if build is None else build.data_version
+            return {**example, "build": version("sankofa"), "data_version": data_version}
+        if endpoint is declarations.USAGE:
+            tier = self._sample.tier
+            quotas = {"burst": tier.per_minute, "monthly": tier.per_month}
+            limits = [
+                {**limit, "quota": quotas[limit["name"]]}
+                | {"remaining": quotas[limit["name"]] - limit["used"]}
+                for limit in example["limits"]
+            ]
+            return {"tier": tier.name, "limits": limits}
+        return example
+
+
+def _by_tag(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    groups: dict[str, list[Operation]] = {}
+    for operation in operations:
+        groups.setdefault(operation.endpoint.tag, []).append(operation)
+    return groups
+
+
+def _address(endpoint: Endpoint, sent: Mapping[str, str]) -> str:
+    """Return the path and query of a request."""
+    path = endpoint.path
+    for name in endpoint.in_path:
+        path = path.replace(f"{{{name}}}", quote(sent.get(name, f"{{{name}}}"), safe="{}"))
+    query = urlencode({name: value for name, value in sent.items() if name in endpoint.query})
+    return f"{path}?{query}" if query else path
+
+
+def _fields(
+    described: Iterable[dict[str, Any]], endpoint: Endpoint, sent: Mapping[str, str]
+) -> Iterable[Field]:
+    by_name = {each["name"]: each for each in described if "name" in each}
+    for parameter in endpoint.parameters:
+        shown = by_name[parameter.name]
+        example = shown.get("example", parameter.example)
+        yield Field(
+            parameter.name,
+            parameter.location,
+            parameter.required,
+            parameter.description,
+            tuple(shown["schema"].get("enum", ())),
+            sent.get(parameter.name, ""),
+            ",".join(example) if isinstance(example, list) else str(example or ""),
+        )
+
+
+def _columns(schemas: Mapping[str, Any], endpoint: Endpoint) -> Iterable[Column]:
+    """Return the members of the rows of an answer, of each kind of row that it can have."""
+    names: set[str] = set()
+    for member in schemas[endpoint.body].get("properties", {}).values():
+        items = _resolved(schemas, member).get("items", {})
+        for row in items.get("anyOf", [items]):
+            for name, reference in _resolved(schemas, row).get("properties", {}).items():
+                column = _resolved(schemas, reference)
+                if name not in names:
+                    yield Column(name, _type(column), column.get("description", ""))
+                names.add(name)
+
+
+def _resolved(schemas: Mapping[str, Any], schema: Any) -> dict[str, Any]:
+    while "$ref" in schema:
+        schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
+    return dict(schema)
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    types = schema.get("type", "")
+    return " or ".join(types) if isinstance(types, list) else str(types)
+
+
+def _shortened(body: bytes) -> str:
+    """Return JSON for people, with the first members of each list and every digit."""
+    return msgspec.json.format(encode(_cut(_JSON.decode(body))), indent=2).decode()
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _cut(member) for name, member in value.items()}
+    return [_cut(member) for member in value[:_MOST_MEMBERS]] if isinstance(value, list) else value

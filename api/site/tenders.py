@@ -1,0 +1,176 @@
+"""Tenders: the list with its filters, one process, and who buys and supplies."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import falcon
+
+from api.endpoints import declarations
+from api.site.render import Pages, page_parameters, query_without, send_csv, wants_csv
+from api.site.sample import Row, Sample, Stated
+from warehouse.contract.problems import Problem
+from warehouse.site.formats import country_name
+
+# Suppliers of a process that are looked up.
+_MOST_LINKED = 10
+
+
+class TendersPage:
+    """Releases of a country, newest first, by the filters of the API."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the list."""
+        sample = self._sample
+        countries = tender_countries(sample)
+        parameters = page_parameters(req, declarations.TENDERS)
+        if "country" not in req.params or not req.params["country"]:
+            # That of the API may have no tenders in this build.
+            codes = [code for code, _ in countries]
+            country = parameters["country"]
+            parameters["country"] = country if country in codes or not codes else codes[0]
+        country = parameters["country"]
+        answer = sample.ask(declarations.TENDERS, **parameters)
+        if wants_csv(req):
+            send_csv(resp, f"tenders-{country}", answer)
+            return
+        self._pages.send(
+            req,
+            resp,
+            "tenders.html",
+            answer=answer,
+            parameters=parameters,
+            countries=countries,
+            categories=coverage_entries(sample, "category", country),
+            statuses=coverage_entries(sample, "status", country),
+            query=query_without(req, "cursor", "format"),
+            today=sample.today,
+        )
+
+    on_head = on_get
+
+
+class TenderPage:
+    """One contracting process: its newest release, and what changed from release to release."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, ocid: str) -> None:
+        """Send the page."""
+        parameters = page_parameters(req, declarations.TENDER, only=("as_of",), ocid=ocid)
+        answer = self._sample.ask(declarations.TENDER, **parameters)
+        if wants_csv(req):
+            send_csv(resp, f"tender-{ocid}", answer)
+            return
+        release, whole = answer.rows[0] if answer.rows else None, _whole(answer.rows)
+        suppliers = _suppliers(answer.rows)
+        buyer = whole["buyer"]["name"] if whole["buyer"] else None
+        named = [name for name in (buyer, *suppliers[:_MOST_LINKED]) if name]
+        self._pages.send(
+            req,
+            resp,
+            "tender.html",
+            ocid=ocid,
+            answer=answer,
+            release=release,
+            whole=whole,
+            as_of=parameters["as_of"],
+            days=sorted({row["available_at"] for row in answer.rows if row["available_at"]}),
+            today=self._sample.today,
+            query=query_without(req, "format"),
+            suppliers=suppliers,
+            organisations=_organisations(self._sample, named),
+        )
+
+    on_head = on_get
+
+
+class PartiesPage:
+    """Buyers or suppliers of a country, those in most releases first."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, role: str) -> None:
+        self._sample, self._pages, self._role = sample, pages, role
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the list."""
+        sample = self._sample
+        countries = tender_countries(sample)
+        names = ("country", "as_of", "from", "to", "cursor")
+        parameters = page_parameters(req, declarations.TENDER_PARTIES, only=names)
+        if parameters["country"] is None and countries:
+            parameters["country"] = countries[0][0]
+        parameters["role"] = self._role
+        answer = sample.ask(declarations.TENDER_PARTIES, **parameters)
+        if wants_csv(req):
+            send_csv(resp, f"{self._role}s-{parameters['country']}", answer)
+            return
+        self._pages.send(
+            req,
+            resp,
+            "parties.html",
+            role=self._role,
+            answer=answer,
+            parameters=parameters,
+            countries=countries,
+            query=query_without(req, "cursor", "format"),
+            today=sample.today,
+        )
+
+    on_head = on_get
+
+
+def _organisations(sample: Sample, names: Iterable[str]) -> dict[str, str]:
+    """Return the ids of organisations that have exactly these names."""
+    ids: dict[str, str] = {}
+    for name in names:
+        # A name without words cannot be searched for.
+        with suppress(Problem):
+            rows = sample.ask(declarations.SEARCH, query=name[:128], kind="organisation").rows
+            exact = [row["id"] for row in rows if row["match"] == "exact" and row["name"] == name]
+            if len(exact) == 1:
+                ids[name] = exact[0]
+    return ids
+
+
+def tender_countries(sample: Sample) -> list[tuple[str, str]]:
+    """Return the countries with tenders, by name."""
+    answer = sample.ask(declarations.CATALOGUE, section="dataset", dataset="AF-TENDER")
+    codes = dict.fromkeys(row["country"] for row in answer.rows if row["country"])
+    return sorted(((code, country_name(code)) for code in codes), key=lambda pair: pair[1])
+
+
+def coverage_entries(sample: Sample, section: str, country: str | None) -> list[Row]:
+    """Return the entries of a section of the catalogue, those with most rows first."""
+    answer = sample.ask(declarations.CATALOGUE, section=section, country=country)
+    return sorted(answer.rows, key=lambda row: -row["rows"])
+
+
+def _whole(releases: Iterable[Row]) -> Row:
+    """Return what the newest release that states it says, member by member."""
+    tender = Stated()
+    members: Row = {"awards": [], "contracts": [], "buyer": None, "tender": tender}
+    for release in releases:
+        for name, value in (release["tender"] or {}).items():
+            tender.setdefault(name, value)
+        for name in ("awards", "contracts", "buyer"):
+            members[name] = members[name] or release[name]
+    return members
+
+
+def _suppliers(releases: Iterable[Row]) -> list[str]:
+    named: dict[str, None] = {}
+    for release in releases:
+        for award in release["awards"] or ():
+            for supplier in award.get("suppliers") or ():
+                if supplier.get("name"):
+                    named[supplier["name"]] = None
+    return list(named)

@@ -1,0 +1,97 @@
+"""``sankofa verify``: whether everything held is what was written, and what to do if not."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from pipelines.commands.exit_status import Exit
+from pipelines.output import console, json_option, print_json, progress_console
+from warehouse.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from pipelines.verify.damage import Damage
+
+# Lines of one store that are shown; all of them are in the JSON.
+_MOST_SHOWN = 20
+
+
+@click.command()
+@click.option(
+    "--repair", "repairs", is_flag=True, help="Make again what can be made from the record."
+)
+@json_option
+@click.pass_context
+def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
+    """Check every file held: landing, record, builds, exports, pages, keys, stage.
+
+    Says what to restore from a backup and what can be made again, which --repair does: a new build
+    takes the place of the damaged one. Exits with 1 if anything is damaged, or still is after the
+    repair.
+    """
+    settings = read_settings(os.environ)
+    damaged = _examined(settings, as_json)
+    repaired = 0
+    if repairs and any(damage.remake for damage in damaged):
+        from pipelines.verify.repair import repair
+
+        with progress_console().status("Making again what is damaged"):
+            repair(settings, damaged)
+        before, damaged = damaged, _examined(settings, True)
+        repaired = sum(damage not in damaged for damage in before)
+    if as_json:
+        listed = [{**vars(damage), "delete": None} for damage in damaged]
+        for item in listed:
+            del item["delete"]
+        print_json({"repaired": repaired, "damaged": listed})
+    else:
+        _summarise(damaged, repaired)
+    context.exit(Exit.FAILED if damaged else Exit.OK)
+
+
+def _examined(settings: Settings, silent: bool) -> "list[Damage]":
+    from pipelines.verify.examine import STORES, examine
+
+    found: list[Damage] = []
+    names = list(STORES)
+    with progress_console().status(f"Checking {names[0]}") as status:
+        for number, (name, damaged) in enumerate(examine(settings), 1):
+            found += damaged
+            if not silent:
+                _show(name, damaged)
+            if number < len(names):
+                status.update(f"Checking {names[number]}")
+    return found
+
+
+def _show(name: str, damaged: "list[Damage]") -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    if not damaged:
+        out.print(Text.assemble(("✓ ", "green"), (name, "bold"), ": intact"))
+        return
+    out.print(Text.assemble(("✗ ", "bold red"), (name, "bold"), f": {len(damaged):,} damaged"))
+    for damage in damaged[:_MOST_SHOWN]:
+        out.print(Padding(Text(f"{damage.what}: {damage.says}"), (0, 0, 0, 2), expand=False))
+        out.print(Padding(Text(f"→ {damage.do}", "cyan"), (0, 0, 0, 4), expand=False))
+    if len(damaged) > _MOST_SHOWN:
+        out.print(f"  … and {len(damaged) - _MOST_SHOWN:,} more; see --json")
+
+
+def _summarise(damaged: "list[Damage]", repaired: int) -> None:
+    from rich.text import Text
+
+    if repaired:
+        click.echo(f"\n{repaired:,} repaired")
+        for damage in damaged[:_MOST_SHOWN]:
+            console().print(Text(f"still damaged: {damage.what}: {damage.says}"))
+            console().print(Text(f"  → {damage.do}", "cyan"))
+    made = sum(damage.remake for damage in damaged)
+    click.echo(
+        "\neverything held is intact"
+        if not damaged
+        else f"\n{len(damaged):,} damaged: {made:,} can be made again, {len(damaged) - made:,} "
+        "need a backup"
+    )

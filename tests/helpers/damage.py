@@ -1,0 +1,88 @@
+"""A small published home, and ways to damage one file of each kind in a copy of it."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.helpers.installation import (
+    BriefPublication,
+    load_sample,
+    publication,
+    settings_of,
+    write_sample,
+)
+from warehouse.keys.store import KeyStore, create_key
+from warehouse.mart.sqlite_builds import SqliteBuilds
+from warehouse.record.integrity import note_files
+from warehouse.record.store import open_record
+
+SOURCES = ("sec-companyfacts", "sec-submissions", "worldbank", "gleif")
+Find = Callable[[Path], Path]
+
+
+def make_home(home: Path) -> str:
+    """Load and publish some sources of the sample world; return a key."""
+    write_sample(home)
+    load_sample(home, *SOURCES)
+    settings = settings_of(home)
+    note_files(open_record(settings))
+    publication(settings, BriefPublication).run()
+    return create_key(KeyStore(settings.keys), "professional")
+
+
+def flip(path: Path, place: float = 0.5) -> None:
+    """Flip one bit of a file, which becomes another file: pages and exports may be links."""
+    body = bytearray(path.read_bytes())
+    body[int(len(body) * place)] ^= 1
+    copy = path.with_name(f"{path.name}.flipped")
+    copy.write_bytes(body)
+    copy.replace(path)
+
+
+def mart_file(home: Path, table: str, *, packs: bool = False) -> Path:
+    """Return the largest file of a table of the current build, or that of its packs."""
+    builds = SqliteBuilds(home / "marts")
+    manifest = builds.manifest(str(builds.current()))
+    assert manifest is not None
+    largest = max(manifest.of("mart", table), key=lambda file: file.bytes)
+    return home / "marts" / largest.stored[-1 if packs else 0].path
+
+
+def current(home: Path) -> str:
+    """Return the current data_version."""
+    return str(SqliteBuilds(home / "marts").current())
+
+
+def _first(pattern: str) -> Find:
+    return lambda home: max(home.glob(pattern), key=lambda path: path.stat().st_size)
+
+
+# A file of each kind of a home, by its kind.
+KINDS: Mapping[str, Find] = {
+    "mart": lambda home: mart_file(home, "identifiers"),
+    "pack": lambda home: mart_file(home, "fundamentals", packs=True),
+    "manifest": lambda home: home / "marts" / f"{current(home)}.json",
+    "pointer": lambda home: home / "marts" / "pointers.json",
+    "export": lambda home: home / "exports" / current(home) / "af-fund-facts.parquet",
+    "export manifest": lambda home: home / "exports" / current(home) / "manifest.json",
+    "export signature": lambda home: home / "exports" / current(home) / "manifest.json.sig",
+    "export description": lambda home: home / "exports" / current(home) / "datapackage.json",
+    "page": lambda home: home / "docs" / current(home) / "index.html",
+    "list of pages": lambda home: home / "docs" / current(home) / "checks.json",
+    "record": _first("record/fundamentals/*.parquet"),
+    "Delta log": _first("record/fundamentals/_delta_log/*.json"),
+    "ledger": _first("record/loads/*.parquet"),
+    "list of the record": lambda home: home / "record" / ".checks" / "fundamentals.json",
+    "index of the record": _first("record/.index/fundamentals/*.marks"),
+    "document": _first("landing/bodies/*/*.zst"),
+    "note of a document": _first("landing/documents/worldbank/*/*.json"),
+    "step": _first("stage/steps/*/*/*.parquet"),
+}
+# What a publication makes again, without which nothing else is lost.
+MADE_AGAIN = ("mart", "pack", "manifest", "export", "export description", "page", "step")
+
+
+def copy_home(home: Path, to: Path) -> Path:
+    """Copy a home to damage it."""
+    shutil.copytree(home, to)
+    return to

@@ -1,0 +1,114 @@
+"""``sankofa verify`` finds one flipped bit in a file of any kind, and makes again what can be."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipelines.commands.main import sankofa
+from tests.helpers.damage import KINDS, MADE_AGAIN, copy_home, current, flip, make_home
+from tests.helpers.installation import run_command, settings_of
+from warehouse.read.mart import Mart
+from warehouse.record.integrity import damaged_files, note_files
+from warehouse.record.store import open_record
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("verified") / "home"
+    make_home(home)
+    return home
+
+
+@pytest.fixture
+def home(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
+        if name != "SANKOFA_TURNS":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
+    return copy_home(published, tmp_path / "home")
+
+
+def verified(*options: str) -> tuple[int, Any]:
+    completed = CliRunner().invoke(sankofa, ["verify", "--json", *options])
+    assert completed.exception is None or completed.exit_code, completed.output
+    return completed.exit_code, json.loads(completed.stdout)
+
+
+def test_a_home_as_it_was_written_is_intact(home: Path) -> None:
+    assert verified() == (0, {"repaired": 0, "damaged": []})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_flipped_bit_is_found(home: Path, kind: str) -> None:
+    flip(KINDS[kind](home))
+    status, found = verified()
+    assert status == 1
+    assert found["damaged"]
+    assert all(damage["says"] and damage["do"] for damage in found["damaged"])
+    if kind in MADE_AGAIN:
+        assert all(damage["remake"] for damage in found["damaged"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_deleted_file_is_found(home: Path, kind: str) -> None:
+    KINDS[kind](home).unlink()
+    status, found = verified()
+    # Without its list or index a file counts as new; without its note a document was never read.
+    harmless = ("list of the record", "index of the record", "note of a document")
+    assert status == (0 if kind in harmless else 1), found
+
+
+def test_a_summary_says_what_can_be_made_again_and_what_needs_a_backup(home: Path) -> None:
+    flip(KINDS["mart"](home))
+    flip(KINDS["record"](home))
+    completed = CliRunner().invoke(sankofa, ["verify"])
+    assert completed.exit_code == 1
+    assert "2 damaged: 1 can be made again, 1 need a backup" in completed.stdout
+    assert "Restore the folder" in completed.stdout
+    assert "the table fundamentals of the record is damaged" in completed.stdout
+
+
+def test_repair_makes_a_build_with_the_same_rows(home: Path) -> None:
+    def rows() -> list[tuple[Any, ...]]:
+        mart = Mart(home / "marts")
+        statement = "SELECT service_id, row FROM entities ORDER BY row_number"
+        found = mart.build().query(statement)
+        mart.close()
+        return found
+
+    expected, before = rows(), current(home)
+    for kind in MADE_AGAIN:
+        if kind != "manifest":
+            flip(KINDS[kind](home))
+    status, out, err = run_command(home, "verify", "--repair", "--json")
+    found = json.loads(out)
+    assert current(home) != before, err
+    assert rows() == expected
+    # Files of the mart are shared. Exports and pages name their version: those that it lost stay
+    # lost without a backup, and verify says what to do.
+    lost = {damage["what"]: damage["do"] for damage in found["damaged"]}
+    assert (status, set(lost)) == (1, {f"exports {before}", f"pages {before}"})
+    assert all(f"`sankofa builds drop {before}`" in do for do in lost.values())
+    assert CliRunner().invoke(sankofa, ["builds", "drop", before]).exit_code == 0
+    assert verified()[0] == 0
+
+
+def test_files_of_the_record_are_noted_when_they_are_written(home: Path) -> None:
+    record = open_record(settings_of(home))
+    (home / "record" / ".checks" / "fundamentals.json").unlink()
+    note_files(record)
+    assert list(damaged_files(record, thorough=True)) == []
+    flip(KINDS["record"](home))
+    (damage,) = damaged_files(record, thorough=True)
+    assert damage.table == "fundamentals"
+
+
+def test_a_lost_last_commit_is_found_although_the_table_can_be_read(home: Path) -> None:
+    log = home / "record" / "fundamentals" / "_delta_log"
+    max(log.glob("*.json")).unlink()
+    (damage,) = damaged_files(open_record(settings_of(home)))
+    assert damage.says.endswith(".json is missing")

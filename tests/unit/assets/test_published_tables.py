@@ -1,0 +1,214 @@
+"""Series in tables of central banks and statistics offices, declared and read."""
+
+import io
+import zipfile
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.declared_files import DeclaredFileError
+from assets.ingest.sources import source_of
+from assets.macro import published_tables
+from assets.macro.table_files import ENTRIES, TableEntry, own_tables
+from assets.parsing.parsed import Parsed
+from assets.source import refuse_restricted
+from tests.helpers.parsed_rows import has_columns
+from warehouse.errors import LicenceError
+from warehouse.record.landing import Document
+from warehouse.record.tables import MACRO_SERIES
+from warehouse.settings import read_settings
+
+LONG = """
+[na-bank]
+title = "Bank"
+country = "NA"
+base_url = "https://bank.example"
+licence.class = "open-attribution"
+licence.name = "Open"
+decimal = "{decimal}"
+
+[na-bank.period]
+columns = ["Year", "Month"]
+formats = ["%Y %B", "%Y %m"]
+frequency = "monthly"
+
+[[na-bank.series]]
+key = "NA.CPI"
+type = "cpi"
+unit = "percent"
+column = ["Rate", "Taux"]
+"""
+WIDE = """
+[na-office]
+title = "Office"
+country = "NA"
+base_url = "https://office.example"
+licence.class = "open-attribution"
+licence.name = "Open"
+
+[[na-office.series]]
+key = "NA.GDP.REAL"
+type = "gdp"
+unit = "NAD million"
+base = "{base}"
+title = '^GDP at (?P<base>[0-9]{4}) prices'
+row = '^Total$'
+"""
+
+
+def declared(text: str, folder: Path) -> TableEntry:
+    file = folder / "tables.toml"
+    file.write_text(text, "utf-8")
+    (entry,) = own_tables([file], ())
+    return entry
+
+
+def read(entry: TableEntry, body: bytes, day: date = date(2026, 8, 20)) -> Parsed:
+    moment = datetime(day.year, day.month, day.day, 6, tzinfo=UTC)
+    url = f"{entry.base_url}/file"
+    document = Document("0" * 64, entry.key, url, "open-attribution", moment, 200, {}, len(body))
+    return published_tables.parse(document, body, entry=entry)
+
+
+def rows(parsed: Parsed) -> list[dict[str, Any]]:
+    found = parsed.rows.get("macro_series", [])
+    assert all(has_columns(row, MACRO_SERIES) for row in found)
+    return found
+
+
+def reasons(parsed: Parsed) -> list[str]:
+    return [each.reason for each in parsed.rejected.get("macro_series", [])]
+
+
+def workbook(*lines: list[object]) -> bytes:
+    """Write the smallest workbook that has the lines."""
+
+    def cell(value: object) -> str:
+        if isinstance(value, int | float):
+            return f"<c><v>{value}</v></c>"
+        return f'<c t="inlineStr"><is><t>{escape(str(value))}</t></is></c>'
+
+    data = "".join(f"<row>{''.join(map(cell, line))}</row>" for line in lines)
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006/relationships"
+    files = {
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="GDP" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}"><Relationship Id="rId1" '
+        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{data}</sheetData>'
+        "</worksheet>",
+        "_rels/.rels": f'<Relationships xmlns="{package}"><Relationship Id="rId1" '
+        f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "[Content_Types].xml": "<Types/>",
+    }
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return body.getvalue()
+
+
+def test_a_row_is_a_period_and_a_figure_is_known_since_it_was_read(tmp_path: Path) -> None:
+    entry = declared(LONG.format(decimal="."), tmp_path)
+    parsed = read(
+        entry, b"Title\nYear,Month,Rate\n2026,July,4.10\n2026,6,3.9 r\n2026,May,..\nNote,,\n"
+    )
+    july, june = rows(parsed)
+    assert (july["period_start"], july["period_end"]) == (date(2026, 7, 1), date(2026, 7, 31))
+    assert (july["available_at"], july["publication"]) == (date(2026, 8, 20), "2026-08-20")
+    assert (july["value"], june["value"]) == (Decimal("4.10"), Decimal("3.9"))
+    assert (july["series"], july["country_iso3"], july["unit"]) == ("NA.CPI", "NAM", "percent")
+    assert reasons(parsed) == []
+
+
+@given(value=st.decimals(places=3, min_value=-(10**9), max_value=10**9), comma=st.booleans())
+def test_every_digit_of_a_value_is_kept_with_or_without_marks_of_thousands(
+    value: Decimal, comma: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    entry = declared(LONG.format(decimal="," if comma else "."), tmp_path_factory.mktemp("tables"))
+    for text in (f"{value}", f"{value:,}", f"{value:,} %"):
+        swapped = text.translate(str.maketrans(",.", ".,")) if comma else text
+        parsed = read(entry, f'Year;Month;Taux\n2026;07;"{swapped}"\n'.encode())
+        assert [row["value"] for row in rows(parsed)] == [value], text
+
+
+def test_what_cannot_be_read_is_rejected_with_a_reason_and_nothing_is_guessed(
+    tmp_path: Path,
+) -> None:
+    entry = declared(LONG.format(decimal="."), tmp_path)
+    parsed = read(entry, b"Year,Month,Rate\n2026,Julember,4.1\n2026,July,four\n2027,July,1\n")
+    assert rows(parsed) == []
+    assert [reason.split(":")[-1].strip() for reason in reasons(parsed)] == [
+        "'2026 Julember' is no period in any form that is declared",
+        "'four' is not a number",
+        "the period begins after it was read, on 2026-08-20",
+    ]
+    assert "no table with the columns" in reasons(read(entry, b"a,b\n1,2\n"))[0]
+    assert "no column" in reasons(read(entry, b"Year,Month,Other\n2026,July,1\n"))[0]
+
+
+def test_a_column_is_a_year_or_a_quarter_below_the_title_that_names_the_base(
+    tmp_path: Path,
+) -> None:
+    entry = declared(WIDE, tmp_path)
+    parsed = read(
+        entry,
+        workbook(
+            ["GDP at current prices", "", "", ""],
+            ["", 2024, "", ""],
+            ["Total", 1, 2, 3],
+            ["GDP at 2019 prices (million)", "", "", "", "", ""],
+            ["", "2024*", "", "", "", ""],
+            ["", "Q1", "Q2", "Q3", "Q4", "Total"],
+            ["Farming", 1, 1, 1, 1, 4],
+            ["Total", 10.25, 11, 12, "-", 45.5],
+        ),
+    )
+    stated = [
+        (row["frequency"], row["period_start"], row["value"], row["base_period"])
+        for row in rows(parsed)
+    ]
+    assert stated == [
+        ("quarterly", date(2024, 1, 1), Decimal("10.25"), "2019"),
+        ("quarterly", date(2024, 4, 1), Decimal(11), "2019"),
+        ("quarterly", date(2024, 7, 1), Decimal(12), "2019"),
+        ("annual", date(2024, 1, 1), Decimal("45.5"), "2019"),
+    ]
+    assert rows(parsed)[0]["source_ref"].endswith("#GDP, row 8, column 2")
+    assert "no row" in reasons(read(entry, workbook(["Other", 2024], ["Total", 1])))[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (('country = "NA"', 'country = "XX"'), "country: XX is no country"),
+        (('column = ["Rate", "Taux"]', ""), "either column or row"),
+        (('type = "cpi"', 'type = "prices"'), "type"),
+        (('base_url = "https://bank.example"', 'base_url = "bank.example"'), "web address"),
+    ],
+)
+def test_a_mistake_in_a_declaration_is_named(
+    change: tuple[str, str], problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DeclaredFileError) as refused:
+        declared(LONG.format(decimal=".").replace(*change), tmp_path)
+    assert problem in str(refused.value) and "docs/add-a-table.md" in str(refused.value)
+
+
+def test_a_restricted_table_is_refused_until_its_licence_is_cleared(tmp_path: Path) -> None:
+    assert any(entry.licence.license_class == "restricted" for entry in ENTRIES)
+    with pytest.raises(LicenceError):
+        refuse_restricted(source_of(read_settings({}), "ke-cbk-inflation"))
+    cleared = tmp_path / "cleared.toml"
+    cleared.write_text('[ke-cbk-inflation]\nlicence = { class = "licensed", name = "Ours" }\n')
+    source = source_of(read_settings({"SANKOFA_SERIES_TABLES": str(cleared)}), "ke-cbk-inflation")
+    refuse_restricted(source)
+    assert source.license_class == "licensed" and "inflation" in source.title

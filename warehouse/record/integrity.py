@@ -1,0 +1,194 @@
+"""Find damage in the record: every file of a table has a check, noted in ``.checks/<table>.json``.
+
+Files of a Delta table never change, those of its log included. Each is noted once it is committed:
+after a load, when a publication begins, and after files were merged or deleted. What is noted and
+no longer the same, or gone, is damage that only a backup can undo.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from deltalake import DeltaTable
+
+from warehouse.errors import DamagedFile, DamagedRecord
+from warehouse.file_checks import (
+    FileCheck,
+    check_of_stream,
+    decode_checks,
+    encode_checks,
+)
+from warehouse.locks import file_lock
+from warehouse.record.store import Record
+
+_CHECKS = ".checks"
+_LOG = "_delta_log"
+_LOG_FILE = re.compile(r"\d+\..*(json|parquet)")
+_THREADS = 4
+
+
+@dataclass(frozen=True)
+class RecordDamage:
+    """A file of a table that is missing or is not what was written."""
+
+    table: str
+    path: str
+    says: str
+
+    @property
+    def is_list(self) -> bool:
+        """True if it is nothing but the list of checks, which can be made again."""
+        return self.path.startswith(f"{_CHECKS}/")
+
+
+def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
+    """Note the check of every file of the tables, or of all, that has none yet."""
+    with file_lock(record.local / ".locks" / "checks"):
+        for name in record.schemas if tables is None else tables:
+            delta = record.stored_table(name)
+            if delta is not None:
+                _note(record, name, _held(record, name, delta, _sizes(record, name)))
+
+
+def _note(record: Record, name: str, held: dict[str, int]) -> None:
+    noted = _noted(record, name)
+    new = [path for path in held if path not in noted]
+    kept = {path: noted[path] for path in noted if path in held or _must_be(path, held)}
+    if new or kept.keys() != noted.keys():
+        # Of two machines that do this at once one may undo what the other noted: it is noted again
+        # the next time.
+        checks = {**kept, **_checks_of(record, new)}
+        record.store.put(encode_checks(checks), _CHECKS, f"{name}.json")
+
+
+def note_anew(record: Record, name: str) -> None:
+    """Replace the list of a table that is damaged itself."""
+    record.store.delete(_CHECKS, f"{name}.json")
+    note_files(record, [name])
+
+
+def damaged_files(
+    record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
+) -> Iterator[RecordDamage]:
+    """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte."""
+    for name in record.schemas if tables is None else tables:
+        try:
+            noted = _noted(record, name)
+        except DamagedFile:
+            yield RecordDamage(name, f"{_CHECKS}/{name}.json", "the list of checks is damaged")
+            noted = {}
+        # In this order: what others commit meanwhile is in no list yet, or in all that follow.
+        try:
+            delta = record.stored_table(name)
+            sizes = _sizes(record, name)
+            held = {} if delta is None else _held(record, name, delta, sizes)
+        except DamagedRecord as error:
+            yield RecordDamage(name, f"{name}/{_LOG}", error.says)
+            # Which files have changed says more than the library.
+            held = sizes = _sizes(record, name)
+        yield from _damaged(record, name, held, sizes, noted, thorough=thorough)
+
+
+def require_intact(
+    record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
+) -> None:
+    """Raise ``DamagedRecord`` if a file of the tables is damaged; say which, and what to do."""
+    damage = list(damaged_files(record, tables, thorough=thorough))
+    if damage:
+        first = damage[0]
+        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+        raise DamagedRecord(f"{first.says}{more}. {advice(record, first)}")
+
+
+def advice(record: Record, damage: RecordDamage) -> str:
+    """Return what to do about damage of a table."""
+    if damage.is_list:
+        return "`sankofa verify --repair` notes the files anew"
+    return (
+        f"Restore the folder {record.root}/{damage.table} from your backup; or move {record.root} "
+        "away and run `sankofa ingest`, which loads everything again from the landing. "
+        "`sankofa verify` lists all that is damaged"
+    )
+
+
+def _damaged(
+    record: Record,
+    name: str,
+    held: dict[str, int],
+    sizes: dict[str, int],
+    noted: dict[str, FileCheck],
+    *,
+    thorough: bool,
+) -> Iterator[RecordDamage]:
+    wrong: set[str] = set()
+    for path in sorted(held.keys() | {path for path in noted if _must_be(path, held)}):
+        expected = noted[path].size if path in noted else held[path]
+        if path not in sizes:
+            wrong.add(path)
+            yield _damage(record, name, path, "is missing")
+        elif sizes[path] != expected:
+            wrong.add(path)
+            found = f"has {sizes[path]:,} bytes instead of {expected:,}"
+            yield _damage(record, name, path, found)
+    if thorough:
+        paths = [path for path in held if path in noted and path not in wrong]
+        for path, found_check in _checks_of(record, paths).items():
+            if found_check != noted[path]:
+                yield _damage(record, name, path, "is not what was written")
+
+
+def _damage(record: Record, name: str, path: str, says: str) -> RecordDamage:
+    return RecordDamage(name, path, f"the table {name} of the record is damaged: {path} {says}")
+
+
+def _sizes(record: Record, name: str) -> dict[str, int]:
+    """Return the size of every file in the folder of a table, by its path in the record."""
+    return {file.path: file.size for file in record.store.listing(name)}
+
+
+def _held(record: Record, name: str, delta: DeltaTable, sizes: dict[str, int]) -> dict[str, int]:
+    """Return the files of a table with their sizes: its data, and its log as far as it is there."""
+    below = len(record.root) + 1
+    log = {path: size for path, size in sizes.items() if _is_log(path)}
+    return {file.path[below:]: file.size for file in record.files(name, delta)} | log
+
+
+def _is_log(path: str) -> bool:
+    """Return whether a file of the log is one that never changes."""
+    file = PurePosixPath(path)
+    # Others are being written, or point to the last checkpoint.
+    return (
+        file.parent.name == _LOG and re.fullmatch(r"\d+\..*(json|parquet)", file.name) is not None
+    )
+
+
+def _must_be(path: str, held: dict[str, int]) -> bool:
+    """Return whether a noted file has to be there: erasures delete commits before a checkpoint."""
+    if PurePosixPath(path).parent.name != _LOG:
+        # Data that the table no longer consists of was replaced.
+        return path in held
+    checkpoints = [_version(other) for other in held if ".checkpoint" in other]
+    return _version(path) >= max(checkpoints, default=0)
+
+
+def _version(path: str) -> int:
+    return int(PurePosixPath(path).name.split(".", 1)[0])
+
+
+def _noted(record: Record, name: str) -> dict[str, FileCheck]:
+    try:
+        body = record.store.read(_CHECKS, f"{name}.json")
+    except FileNotFoundError:
+        return {}
+    return decode_checks(body, record.store.path(_CHECKS, f"{name}.json"))
+
+
+def _checks_of(record: Record, paths: Iterable[str]) -> dict[str, FileCheck]:
+    def check(path: str) -> tuple[str, FileCheck]:
+        with record.store.open(path) as file:
+            return path, check_of_stream(file)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return dict(threads.map(check, paths))
