@@ -202,7 +202,7 @@ SERIES_NOW = keyed(
     record_id(),
     parts(MacroSeries, "own"),
     parts(MacroSeries, "origin"),
-    columns(MacroSeries, ("available_at",)),
+    columns(MacroSeries, ("available_at", "available_at_evidence")),
     columns(ExportOnlyColumns, ("vintage",)),
     provenance(),
 )

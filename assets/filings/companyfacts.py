@@ -38,7 +38,7 @@ from assets.parsing.strict import (
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
-from warehouse.tables import Entity
+from warehouse.tables import PUBLISHED, Entity
 from warehouse.tables.column import content_of
 from warehouse.tables.fundamentals import PeriodType
 
@@ -341,6 +341,7 @@ def _reading(
         **of_line(place.item, fact.element.name, standard, fact.unit),
         # The filing date: what EDGAR accepts after hours is dated the next working day.
         "available_at": fact.filed,
+        "available_at_evidence": PUBLISHED,
         "publication": fact.accession,
         "service_id": service_id,
         "value_reported": fact.value,

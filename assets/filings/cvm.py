@@ -28,6 +28,7 @@ from quality.contact_in_name import has_contact
 from quality.persons import personal_name_rule
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.tables import FIRST_READ
 
 CVM_CODE = "BR-CVM"
 # Groups apply IFRS since 2010; companies alone what Brazil adopted of it, and banks less.
@@ -116,6 +117,7 @@ def _add_figures(
     published = {
         "service_id": _service_id(version.company),
         "available_at": day,
+        "available_at_evidence": FIRST_READ,
         "publication": f"{version.company.cvm_code}/{version.reference}/{version.number:04}",
     }
     stated = list(_filled_in(parsed, document, _of_group(lines)))

@@ -42,6 +42,7 @@ from assets.parsing.strict import (
 from warehouse.methodology.line_items import LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.tables import PUBLISHED
 
 _OIM = re.compile(r"https?://(www\.)?xbrl\.org/.*xbrl-json.*")
 _LEI_SCHEME = "http://standards.iso.org/iso/17442"
@@ -93,6 +94,7 @@ def _published(document: Document) -> dict[str, Any]:
     return {
         # A report without a date of its own is excluded from every as_of.
         "available_at": calendar_day(date_added[:10]) if date_added else None,
+        "available_at_evidence": PUBLISHED if date_added else None,
         "publication": report_id
         or PurePosixPath(urlsplit(document.url).path).stem
         or document.sha256,

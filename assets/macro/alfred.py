@@ -19,7 +19,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import UTC, date, timedelta
 from decimal import Decimal
 from io import StringIO
 from typing import Any
@@ -50,6 +50,7 @@ from assets.parsing.strict import (
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.tables import FIRST_READ, PUBLISHED
 
 VERSIONS_HEADER = "series-versions"
 FREQUENCIES = {"D": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
@@ -110,6 +111,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, location, str(error))
     values += list(dropped(values, answer))
+    evidence = {"available_at_evidence": FIRST_READ if answer.is_todays else PUBLISHED}
     # In order of publication: whether a point withdraws something depends on what came before.
     last_start: dict[tuple[Any, ...], str] = {}
     for value in sorted(values, key=lambda value: (str(value.day), value.start)):
@@ -118,7 +120,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, value.location, str(error))
             continue
-        shared = provenance(document, value.location, "api")
+        shared = provenance(document, value.location, "api") | evidence
         parsed.add(MACRO_SERIES, [shared | row for row in rows])
     return parsed
 
@@ -170,13 +172,13 @@ def _read_answer(document: Document, body: bytes) -> tuple[str, Answer]:
     # FRED computes means or sums on request. Those are not what the publisher released.
     if "frequency" in query or "aggregation_method" in query:
         raise ValueError("the values are aggregated by the source: not as published")
+    observed_on = document.observed_at.astimezone(UTC).date()
     if read_text(body).lstrip()[0] in "{[":
-        return series_id(document.url), _json_answer(body)
-    name, entries = _csv_entries(document, read_text(body))
-    return name, Answer(entries)
+        return series_id(document.url), _json_answer(body, observed_on)
+    return _csv_answer(read_text(body), observed_on)
 
 
-def _json_answer(body: bytes) -> Answer:
+def _json_answer(body: bytes, observed_on: date) -> Answer:
     answer = json_object(read_json(body))
     if "error_message" in answer:
         raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
@@ -187,14 +189,18 @@ def _json_answer(body: bytes) -> Answer:
     if not isinstance(observations, list):
         raise ValueError("the document holds no observations")
     until, count = answer.get("realtime_end"), answer.get("count")
+    # Unless asked for more, FRED answers what stands today, in its own time zone.
+    today = {str(observed_on - timedelta(days=1)), str(observed_on)}
+    is_todays = until in today and answer.get("realtime_start") == until
     return Answer(
         [(json_pointer("observations", index), entry) for index, entry in enumerate(observations)],
         until if isinstance(until, str) else None,
         is_page=isinstance(count, int | Decimal) and count > len(observations),
+        is_todays=is_todays,
     )
 
 
-def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
+def _csv_answer(text: str, observed_on: date) -> tuple[str, Answer]:
     rows = csv.reader(StringIO(text, newline=""), strict=True)
     first = next(rows, []) or [""]
     header = [_RENAMED_COLUMNS.get(column.strip(), column.strip()) for column in first]
@@ -205,13 +211,13 @@ def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
         raise ValueError("the document is not a series of FRED, neither as JSON nor as CSV")
     (name,) = names
     header = ["date", *("value" if column == name else column for column in header[1:])]
-    observed_on = document.observed_at.astimezone(UTC).date()
-    return name.upper(), list(_csv_lines(rows, header, observed_on))
-
-
-def _csv_lines(rows: Any, header: list[str], observed_on: date) -> Iterator[Entry]:
+    is_todays = "value" in header and "realtime_start" not in header
     # Today's values alone were public, at the latest, on the day they were read.
-    default = {"realtime_start": observed_on.isoformat()} if "value" in header else {}
+    default = {"realtime_start": observed_on.isoformat()} if is_todays else {}
+    return name.upper(), Answer(list(_csv_lines(rows, header, default)), is_todays=is_todays)
+
+
+def _csv_lines(rows: Any, header: list[str], default: dict[str, str]) -> Iterator[Entry]:
     for cells in rows:
         if cells:
             fits = len(cells) == len(header)

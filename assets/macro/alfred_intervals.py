@@ -20,11 +20,16 @@ Entry = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """The observations of a document, up to which day was asked, and whether it is one page."""
+    """The observations of a document, up to which day was asked, and whether it is one page.
+
+    ``is_todays``: it has what stood on the day on which it was asked for, and does not say since
+    when.
+    """
 
     entries: list[Entry]
     until: str | None = None
     is_page: bool = False
+    is_todays: bool = False
 
 
 @dataclass(frozen=True)

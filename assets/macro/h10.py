@@ -28,6 +28,7 @@ from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, read_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.tables import FIRST_READ
 
 # The Federal Reserve quotes US dollars for one of these, and units of any other currency for one
 # dollar.
@@ -176,6 +177,7 @@ def _rate(base: str, quote: str, cadence: str, span: Span, observed_on: date) ->
         "unit": f"{quote} per {base}",
         "base_period": None,
         "available_at": observed_on,
+        "available_at_evidence": FIRST_READ,
         "publication": observed_on.isoformat(),
         "frequency": cadence,
         "period_start": span[0],

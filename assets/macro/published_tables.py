@@ -21,6 +21,7 @@ from assets.parsing.strict import number_from_text
 from assets.parsing.tables import Row, Wanted, clean, fold, sheets, table_rows
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.tables import FIRST_READ
 
 # What publishers write where there is no value, and beside one.
 _NO_VALUE = frozenset({"", "-", "--", "–", "—", ".", "..", "...", "n/a", "na", "nan"})
@@ -198,6 +199,7 @@ def _add(parsed: Parsed, document: Document, entry: TableEntry, stated: _Stated)
     row: dict[str, Any] = {
         **provenance(document, location, "file"),
         "available_at": observed_on,
+        "available_at_evidence": FIRST_READ,
         "publication": observed_on.isoformat(),
         "country": area[0],
         "country_iso3": area[1],

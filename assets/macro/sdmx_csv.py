@@ -24,6 +24,7 @@ from assets.parsing.unpacking import read_member
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.tables import FIRST_READ, PUBLISHED
 
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 
@@ -347,6 +348,7 @@ def _published(
         action = "delete" if deleted else "replace"
         return {
             "available_at": valid_from.date(),
+            "available_at_evidence": PUBLISHED,
             "publication": f"{valid_from.isoformat()} {action}",
         }
     observed_on = document.observed_at.astimezone(UTC).date()
@@ -355,7 +357,11 @@ def _published(
         raise ValueError(f"the period begins after it was read, on {observed_on}")
     # Without a time of publication, the day we read it is the first on which it was surely public.
     day = span[1] if on_its_day else observed_on
-    return {"available_at": day, "publication": day.isoformat()}
+    return {
+        "available_at": day,
+        "available_at_evidence": PUBLISHED if on_its_day else FIRST_READ,
+        "publication": day.isoformat(),
+    }
 
 
 def _final_rows(

@@ -72,6 +72,10 @@ _CHANGES: Mapping[str, Row] = {
         "valid_from": date(2020, 1, 2),
         "valid_to": date(2020, 1, 1),
     },
+    "only of a day that is known is it said how": {
+        "available_at": None,
+        "available_at_evidence": "published",
+    },
 }
 
 # Values of columns that are no text.

@@ -19,7 +19,7 @@ from warehouse.record.tables import (
     record_schema,
 )
 from warehouse.sql_files import sql_file
-from warehouse.tables import Sighting
+from warehouse.tables import EvidencedSighting
 
 _BASE = ("unit", "base_period")
 _PERIOD = ("period_start", "period_end")
@@ -72,7 +72,8 @@ def _withdrawals(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str
 def _fragments(table: RecordTable) -> dict[str, str]:
     """Return the columns of a table that the withdrawals name."""
     # What says who replaced a figure, and what of the figure itself remains.
-    of_sighting = [name for name in Sighting.model_fields if name not in ("source", "withdrawn")]
+    of_figure = ("source", "withdrawn")
+    of_sighting = [name for name in EvidencedSighting.model_fields if name not in of_figure]
     replacing = (*of_sighting, "load_id", "load_seq")
     kept = [name for name in incoming_schema(table).names if name not in replacing]
     emptied = {**dict.fromkeys(table.content, "NULL"), "withdrawn": "TRUE"}

@@ -23,7 +23,7 @@ from warehouse.record import ledger
 from warehouse.record.erase import erasures
 from warehouse.record.incoming import RejectedRow, check_rows
 from warehouse.record.index import write_index
-from warehouse.record.merge import CompleteScope, merge, withdrawals
+from warehouse.record.merge import CompleteScope, merge, with_days, withdrawals
 from warehouse.record.quarantine import add_to_quarantine
 from warehouse.record.retractions import Rereading, retractions
 from warehouse.record.row_hashes import add_row_hashes
@@ -216,9 +216,7 @@ def _try_append(
 
 def _new_rows(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
     rows = rows.take(new["row"]).drop_columns(["incoming_row"])
-    # The day may differ from the publication's own: a silent edit counts from when we read it.
-    position = rows.schema.get_field_index("available_at")
-    rows = rows.set_column(position, rows.schema.field(position), new["available_at"])
+    rows = with_days(rows, new["available_at"])
     return rows.append_column("again", new["again"]).cast(unstamped_schema(table))
 
 

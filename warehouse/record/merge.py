@@ -26,6 +26,7 @@ from warehouse.record.parallel import parallel_map
 from warehouse.record.row_hashes import content_hashes
 from warehouse.record.store import DataFile, Record, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
+from warehouse.tables import FIRST_READ
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _compare_readings(
     columns = ", ".join(dict.fromkeys((*_READING_COLUMNS, *compared)))
     # The day is not among them: _SAME_READING compares it as it would be assigned now.
     also_equal = "".join(
-        f" AND stored.{name} IS NOT DISTINCT FROM dated.{name}"
+        f" AND stored.{name} IS NOT DISTINCT FROM {_ASSIGNED.get(name, f'dated.{name}')}"
         for name in compared
         if name != "available_at"
     )
@@ -198,6 +199,8 @@ def _compare_readings(
     return changed, list(contradictions["row"].to_pylist())
 
 
+# How the day of a row is known, in the tables that say so.
+_EVIDENCE = "available_at_evidence"
 _READING = ("sighting", "figure_check", "document", "observed_at")
 _READING_COLUMNS = (
     "sighting",
@@ -211,6 +214,11 @@ _SAME_MOMENT = """stored.sighting = dated.sighting AND stored.figure_check = dat
           AND stored.observed_at = dated.observed_at"""
 _SAME_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
           AND stored.available_at IS NOT DISTINCT FROM dated.known_from"""
+# How the day of a silent edit is known does not follow from the document: see with_days.
+_ASSIGNED = {
+    _EVIDENCE: f"""CASE WHEN dated.known_from IS DISTINCT FROM dated.available_at
+          THEN '{FIRST_READ}' ELSE dated.{_EVIDENCE} END"""
+}
 # For the same code the day of a reading only moves on, when an earlier reading turns up late. It
 # seems to move back if the earlier reading was erased: what was known then stays as it is dated.
 _STORED_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
@@ -346,10 +354,28 @@ def _withdrawing_rows(table: RecordTable, rows: pa.Table, complete: CompleteScop
         "again": pa.repeat(pa.scalar(True), count),
         **{name: pa.nulls(count, rows.schema.field(name).type) for name in table.content},
     }
+    if _EVIDENCE in rows.column_names:
+        # That a figure is gone is known because we looked.
+        is_dated = available_at.is_valid()
+        changes[_EVIDENCE] = pc.if_else(
+            is_dated, pa.scalar(FIRST_READ), pa.scalar(None, pa.string())
+        )
     for name, values in changes.items():
         rows = _with_column(rows, name, values)
     # The hash comes last: it covers the columns that have just been emptied.
     return _with_column(rows, "content", content_hashes(table, rows))
+
+
+def with_days(rows: pa.Table, available_at: pa.ChunkedArray) -> pa.Table:
+    """Return the rows of publications with the days from which their content was known.
+
+    A day may differ from the publication's own: a silent edit counts from when we read it.
+    """
+    if _EVIDENCE in rows.column_names:
+        is_own = pc.equal(rows["available_at"], available_at).fill_null(True)
+        evidence = pc.if_else(is_own, rows[_EVIDENCE], pa.scalar(FIRST_READ))
+        rows = _with_column(rows, _EVIDENCE, evidence)
+    return _with_column(rows, "available_at", available_at)
 
 
 def _with_column(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:

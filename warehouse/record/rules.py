@@ -286,6 +286,13 @@ def _rules_of_every_row(table: RecordTable) -> Iterator[RowRule]:
         "no row is available after the day it was read",
         "{} lies after the day on which the document was read",
     )
+    if "available_at_evidence" in table.row.model_fields:
+        yield RowRule(
+            "available_at_evidence",
+            "available_at_evidence IS NULL OR available_at IS NOT NULL",
+            "only of a day that is known is it said how",
+            "{!r} is stated of a day that is not known",
+        )
     for name in table.content:
         yield RowRule(
             name,

@@ -38,7 +38,15 @@ from warehouse.tables.operations import (
     WithheldEntry,
     WithheldKind,
 )
-from warehouse.tables.sighting import LICENSE_CLASSES, OPEN_CLASSES, LicenseClass, Sighting
+from warehouse.tables.sighting import (
+    FIRST_READ,
+    LICENSE_CLASSES,
+    OPEN_CLASSES,
+    PUBLISHED,
+    EvidencedSighting,
+    LicenseClass,
+    Sighting,
+)
 from warehouse.tables.tenders import TenderParty, TenderRelease
 
 # The tables computed for a build, by name.
@@ -54,11 +62,14 @@ DERIVED: Mapping[str, type[SQLModel]] = {
 
 __all__ = [
     "DERIVED",
+    "FIRST_READ",
     "LICENSE_CLASSES",
     "OPEN_CLASSES",
+    "PUBLISHED",
     "Entity",
     "EntityIdentifier",
     "ErasedEntry",
+    "EvidencedSighting",
     "FailureEntry",
     "Fundamental",
     "FundamentalVintage",

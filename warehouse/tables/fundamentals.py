@@ -5,13 +5,13 @@ from decimal import Decimal
 from typing import Literal
 
 from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import EvidencedSighting
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
 RestatementKind = Literal["restatement", "correction", "element", "measuring_unit"]
 
 
-class Fundamental(Sighting):
+class Fundamental(EvidencedSighting):
     """One reported figure of one issuer, as one filing stated it."""
 
     # A figure is the same figure in whichever source states it; unit and basis identify it: the

@@ -5,13 +5,13 @@ from decimal import Decimal
 from typing import Literal
 
 from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import EvidencedSighting
 
 Frequency = Literal["daily", "monthly", "quarterly", "annual"]
 SeriesType = Literal["fx", "cpi", "gdp", "macro"]
 
 
-class _Observation(Sighting):
+class _Observation(EvidencedSighting):
     country: str | None = column("ISO 3166-1 alpha-2 code; null for an area without one.", "NG")
     country_iso3: str | None = column(
         "ISO 3166-1 alpha-3 code; null for an area without one.", "NGA", identity=2

@@ -22,8 +22,11 @@ LicenseClass = Literal[
     "restricted",
 ]
 Method = Literal["xbrl", "api", "file"]
+DayEvidence = Literal["published", "first_read"]
 
 LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
+PUBLISHED: DayEvidence = "published"
+FIRST_READ: DayEvidence = "first_read"
 OPEN_CLASSES: tuple[str, ...] = (
     *("public-domain", "cc0", "cc-by"),
     *("open-attribution", "open-share-alike"),
@@ -95,4 +98,20 @@ class Sighting(SQLModel):
         appears="table",
         part="time",
         since="0.2",
+    )
+
+
+class EvidencedSighting(Sighting):
+    """A sighting that says how the day is known from which the public could read it."""
+
+    available_at_evidence: DayEvidence | None = column(
+        "How available_at is known: published, if the publisher or its filing system gives the "
+        "day; first_read, if it is the day on which we first read this content, which may have "
+        "been public before. Null if available_at is null, and in rows that were stored before "
+        "this was noted.",
+        "published",
+        default=None,
+        after="available_at",
+        part="time",
+        since="0.2.0",
     )
