@@ -76,4 +76,10 @@ COUNTRIES = (
     ),
 )  # fmt: skip
 
+# Only its own sources know it: those of all countries, and their figures, stay as they are.
+BRAZIL = Country(
+    "BR", "BRA", "Brazil", "D5", "BRL", "BVMF", "BR-CNPJ", "RA990011", "S.A.", "Ltda.",
+    _OTHER, "pt", "São Paulo", "{n:06d}",
+)  # fmt: skip
+
 COUNTRIES_BY_CODE = {country.code: country for country in COUNTRIES}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from assets.sample.brazil import companies_of
 from assets.sample.countries import COUNTRIES_BY_CODE
 from assets.sample.organisations import (
     ISSUERS_PER_SCALE,
@@ -62,6 +63,7 @@ def _records(world: WorldWriter) -> Iterator[Json]:
         yield from (lei_record(body(code, serial), updated) for code in ("ZA", "KE", "CO"))
         yield from (sole_proprietor(2 * serial + n, updated) for n in range(2))
     yield from (lei_record(fund(serial), updated) for serial in range(8 * world.scale))
+    yield from (lei_record(company, updated) for company in companies_of(world))
 
 
 def _changed_records(world: WorldWriter) -> Iterator[Json]:

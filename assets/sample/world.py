@@ -19,8 +19,10 @@ from typing import Any, Literal
 
 from assets.ingest.recorded_files import start_of_reading
 from assets.sample import (
+    brazil,
     listings,
     macro_alfred,
+    macro_bcb,
     macro_ecb,
     macro_worldbank,
     portal_co,
@@ -34,7 +36,7 @@ from assets.sample.writer import WorldWriter
 from warehouse.errors import SankofaError
 
 # Bump it when the content changes: folders of another generator are written again.
-GENERATOR = 2
+GENERATOR = 3
 
 FIRST_DAY = date(2026, 3, 1)
 
@@ -43,15 +45,16 @@ Size = Literal["small", "full"]
 TENDERS_A_MONTH: dict[Size, int] = {"small": 4, "full": 52}
 
 SOURCES = (
-    *(sec.FACTS, sec.SUBMISSIONS),
+    *(sec.FACTS, sec.SUBMISSIONS, brazil.CVM, brazil.REGISTER),
     *(portal.SOURCE for portal in (portal_za, portal_ke, portal_co, portal_ng)),
-    *(series.SOURCE for series in (macro_worldbank, macro_ecb, macro_alfred)),
+    *(series.SOURCE for series in (macro_worldbank, macro_ecb, macro_alfred, macro_bcb)),
     *(registers.GLEIF, registers.ISIN_LEI, registers.OC_LEI),
     *(listings.LISTINGS, listings.OPENFIGI, listings.EQUITIES),
 )
 
 _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
     sec.write_issuers,
+    brazil.write_brazil,
     portal_za.write_portal,
     portal_ke.write_portal,
     portal_co.write_portal,
@@ -59,6 +62,7 @@ _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
     macro_worldbank.write_worldbank,
     macro_ecb.write_ecb,
     macro_alfred.write_alfred,
+    macro_bcb.write_bcb,
     registers.write_registers,
     listings.write_listings,
 )

@@ -2,11 +2,13 @@
 
 import csv
 import hashlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 from stdnum import isin, lei
+from stdnum.br import cnpj
 
 from assets.ingest.recorded_files import start_of_reading
 from assets.sample.world import (
@@ -62,8 +65,10 @@ TRAPS = BROKEN | {
     "macro_revision",
     "measuring_unit",
     "missing_line",
+    "month_overwritten",
     "more_digits_than_float",
     "name_change",
+    "officer_in_register",
     "official_under_buyer_id",
     "person_among_suppliers",
     "person_with_cik",
@@ -79,9 +84,11 @@ TRAPS = BROKEN | {
     "tenth_is_exact",
     "trading_name",
     "value_comes_back",
+    "version_dropped",
     "year_of_weeks",
     "zero_means_unknown",
 }
+CVM: dict[str, Any] = {"delimiter": ";", "quoting": csv.QUOTE_NONE}
 LEGAL_FORM = re.compile(r"\b(ltd|limited|plc|s\.a\.|sarl|sa|llc|s\.a\.s\.|inc)\b", re.IGNORECASE)
 
 
@@ -234,6 +241,7 @@ def test_a_world_of_any_day_ends_with_what_was_new_then(day: date, tmp_path: Pat
         "ecb": (r",(\d{4}-\d\d-\d\d),[0-9.]+,A", 4),
         "alfred": (r'"realtime_start": "(2[^"]+)"', 12),
         "worldbank": (r'"lastupdated": "([^"]+)"', 60),
+        "cvm": (r";DFP;\d+;(\d{4}-\d\d-\d\d);", 14),
     }
     for source, (pattern, most) in newest.items():
         days = {
@@ -441,6 +449,47 @@ def test_portals_write_misleading_values(world: Path) -> None:
     assert all(isinstance(value(world, trap), str) for trap in traps(world, "amount_as_text"))
     for trap in traps(world, "licence_forbids_redistribution"):
         assert value(world, trap).endswith("/no-redistribution")
+
+
+def test_a_zip_of_statements_has_the_latest_version_of_a_document_alone(world: Path) -> None:
+    for trap in traps(world, "version_dropped"):
+        revenues, indexed = [], []
+        for day in (trap["before"], trap["day"]):
+            with zipfile.ZipFile(io.BytesIO(body(world, trap, day))) as archive:
+                index, *statements = (
+                    list(csv.DictReader(archive.read(name).decode("latin-1").splitlines(), **CVM))
+                    for name in archive.namelist()
+                )
+            indexed.append([row["VERSAO"] for row in index if row["CNPJ_CIA"] == trap["cnpj"]])
+            lines = [row for rows in statements for row in rows if row["CNPJ_CIA"] == trap["cnpj"]]
+            assert {row["VERSAO"] for row in lines} == {indexed[-1][-1]}
+            assert {row["ORDEM_EXERC"] for row in lines} == {"ÚLTIMO", "PENÚLTIMO"}
+            (revenue,) = {
+                row["VL_CONTA"]
+                for row in lines
+                if (row["CD_CONTA"], row["ORDEM_EXERC"]) == ("3.01", "ÚLTIMO")
+            }
+            revenues.append(revenue)
+        assert indexed == [["1"], ["1", "2"]] and revenues[0] != revenues[1]
+
+
+def test_a_register_has_officers_beside_companies(world: Path) -> None:
+    for trap in traps(world, "officer_in_register"):
+        header, *lines = body(world, trap).decode("latin-1").splitlines()
+        row = dict(zip(header.split(";"), lines[trap["line"] - 2].split(";"), strict=True))
+        assert "Fictional-" in row[trap["column"]] and "@" in row["EMAIL_RESP"]
+        assert cnpj.is_valid(row["CNPJ_CIA"]) and "FICTIONAL" in row["DENOM_SOCIAL"]
+
+
+def test_a_series_overwrites_a_month_without_a_word(world: Path) -> None:
+    for trap in traps(world, "month_overwritten"):
+        before, after = (
+            dict(line.split(";") for line in body(world, trap, day).decode().splitlines())
+            for day in (trap["before"], trap["day"])
+        )
+        year, month = trap["period"].split("-")
+        changed = {period for period, text in before.items() if after[period] != text}
+        assert changed == {f'"01/{month}/{year}"'} and len(after) > len(before)
 
 
 def test_a_portal_edits_and_withdraws_silently(world: Path) -> None:
