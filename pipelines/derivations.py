@@ -11,12 +11,13 @@ from assets.metrics import derive as metrics
 from assets.pages.site import PAGE_FILES
 from assets.signals import derive as signals
 from assets.signals.listed_issuers import EXTRACTS
+from assets.silent_revisions import derive as silent_revisions
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
 from quality.personal_data_audit import leave_out_personal_data
 from warehouse.code_version import code_version
 from warehouse.mart.awards import STATED_AWARDS
-from warehouse.mart.partitions import ISSUERS, TENDERS
+from warehouse.mart.partitions import ISSUERS, REGISTERS, TENDERS
 from warehouse.mart.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.methodology.metrics import METRIC_SET
 from warehouse.methodology.signals import SIGNAL_SET
@@ -62,6 +63,15 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
             reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
             extracts=EXTRACTS,
         ),
+        Derivation(
+            code_version("silent_revisions", "assets.silent_revisions.derive"),
+            silent_revisions.silent_revisions,
+            makes=(silent_revisions.TABLE,),
+            # As a whole: a file of them is small, and what changed is in few figures.
+            subject=REGISTERS,
+            reads=silent_revisions.READS,
+            extracts=silent_revisions.EXTRACTS,
+        ),
         Derivation(files, lambda _: {}),
         Derivation(code_version("pages", "assets.pages.site", files=PAGE_FILES), lambda _: {}),
     )
@@ -95,6 +105,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
             }
         case "metrics":
             return {"values": total(), **counted("metrics_absent", "reason")}
+        case silent_revisions.TABLE:
+            return {"revisions": total(), **counted(table, "source"), **counted(table, "kind")}
         case _:
             return {"rows": total(), **counted(table, "signal_key")}
 

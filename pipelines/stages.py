@@ -99,6 +99,13 @@ NODES = (
         ("tenders", "party_matches", "figures"),
         ("served.signals",),
     ),
+    Node(
+        "silent_revisions",
+        "revisions",
+        "What publishers changed without saying so: before, after, and when each was seen.",
+        ("figures", "tenders", "macro"),
+        ("served.silent_revisions",),
+    ),
 )
 # What each stage is made from.
 DEPS: dict[str, tuple[str, ...]] = {

@@ -25,9 +25,17 @@ from warehouse.mart.tables import MART_TABLES
 from warehouse.mart.tender_facts import TENDER_VINTAGES_TABLE
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.record.rules import COUNTRY, CURRENCY, ISO3, LICENSED, SERVICE_ID
-from warehouse.tables import LeftOut, Metric, MetricAbsent, PartyMatch, QualityMetric, Signal
+from warehouse.tables import (
+    LeftOut,
+    Metric,
+    MetricAbsent,
+    PartyMatch,
+    QualityMetric,
+    Signal,
+    SilentRevision,
+)
 from warehouse.tables.column import identity_of
-from warehouse.tables.derived import JoinMethod
+from warehouse.tables.derived import JoinMethod, RevisionKind
 
 _MART_ROWS = {table.name: table.rows for table in MART_TABLES}
 _ABSENT_REASONS = get_args(AbsentReason)
@@ -237,6 +245,21 @@ MART_SUITES = (
             "methodology_ref = 'signals-v1/' || signal_key",
         ),
         relation=_AS_IT_IS,
+    ),
+    _suite(
+        "silent_revisions",
+        identity_of(SilentRevision),
+        "concat(source_ref, ' (', member, ')')",
+        *_SOURCE_RULES,
+        one_of("kind is one of its allowed values", "kind", get_args(RevisionKind)),
+        satisfies(
+            "what is there differs from what was there", "after", "before IS DISTINCT FROM after"
+        ),
+        satisfies(
+            "the new content is seen after the old",
+            "after_first_seen_at",
+            "after_first_seen_at > before_last_seen_at",
+        ),
     ),
     _suite(
         "quality",

@@ -186,6 +186,17 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         sorted_table="macro_series",
     ),
     ExportFile(
+        "silent-revisions",
+        "Silent revisions: what publishers changed without saying so",
+        "open-panel",
+        None,
+        file_columns.SILENT_REVISION,
+        f"SELECT * FROM silent_revisions WHERE {_OPEN}",
+        ("after_first_seen_at", "source", "record_id"),
+        ("after_first_seen_at",),
+        ("silent_revisions",),
+    ),
+    ExportFile(
         "quality-history",
         "Quality measurements of every dataset",
         "open-panel",

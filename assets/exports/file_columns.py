@@ -24,6 +24,7 @@ from warehouse.tables import (
     SharedFact,
     Sighting,
     Signal,
+    SilentRevision,
     TenderParty,
     TenderRelease,
 )
@@ -211,3 +212,5 @@ SIGNAL = keyed(record_id(_HASHED_ID.format(_SIGNAL_ID)), parts(Signal))
 QUALITY = keyed(
     record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))), parts(QualityMetric)
 )
+_REVISION = tuple(name for name in shown_columns(SilentRevision, "file") if name != "revision_id")
+SILENT_REVISION = keyed(record_id("revision_id"), columns(SilentRevision, _REVISION))

@@ -115,6 +115,25 @@ WHERE latest GROUP BY ALL""",
         "get_macro",
     ),
     Card(
+        "datasets/silent-revisions",
+        "Silent revisions",
+        "What publishers changed without saying so: the value or member before and after, since "
+        "when the old one was known, when it was last seen, and when the new one was first seen.",
+        ("silent-revisions",),
+        None,
+        "",
+        f"""
+SELECT source AS name, count(*) AS n, NULL::DATE AS available_at,
+    max(after_first_seen_at) AS observed_at
+FROM silent_revisions WHERE {OPEN} GROUP BY ALL ORDER BY ALL""",
+        "/v1/export",
+        None,
+        (
+            "Only changes between two of our readings can be seen, and only where the figure that "
+            "counts became another one. Members of tender releases are compared one by one.",
+        ),
+    ),
+    Card(
         "datasets/quality-history",
         "Quality history",
         "Measurements of each dataset at each publication, compared with their floors. What could "

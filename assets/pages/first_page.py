@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from assets.pages.cards import OPEN
 from warehouse.mart.catalogue import CHANGES
 from warehouse.mart.served_rows import NAMED_ENTITIES
 from warehouse.mart.snapshot import Snapshot
@@ -24,7 +25,8 @@ SELECT
     (SELECT count(DISTINCT series) FROM macro_series) AS series,
     (SELECT count(*) FROM fundamentals) + (SELECT count(*) FROM macro_series) AS vintages,
     (SELECT count(*) FROM fundamentals WHERE vintage > 1)
-    + (SELECT count(*) FROM macro_series WHERE vintage > 1) AS restatements"""
+    + (SELECT count(*) FROM macro_series WHERE vintage > 1) AS restatements,
+    (SELECT count(*) FROM silent_revisions WHERE {OPEN}) AS silent_revisions"""
 # The line of an issuer of which most full years were restated.
 _STORY = f"""
 WITH chosen AS (

@@ -1,4 +1,4 @@
-"""Write the site of a build: first page, datasets, signals, quality.
+"""Write the site of a build: first page, datasets, signals, silent revisions, quality.
 
 It is plain files with relative links, and nothing in it needs a key. Of licensed datasets it has
 only coverage, column descriptions, a few first rows and one restated line; pages of single things
@@ -20,6 +20,7 @@ from assets.pages.coverage import CoverageGrid, SourceFreshness, coverage_grid, 
 from assets.pages.files import PageFile, files_of
 from assets.pages.first_page import read_change_totals, read_changes, read_counts, read_story
 from assets.pages.quality_board import read_quality_board
+from assets.pages.silent_revisions import read_silent_revisions
 from assets.pages.snippets import API, KEY, MCP, OWN_KEY, read_examples, write_snippets
 from warehouse.exports.published import Manifest, PublishedExports
 from warehouse.mart.served_rows import NAMED_ENTITIES
@@ -183,6 +184,7 @@ def write_site(
     pages.write("signals", "signals.html", panels=panels)
     _write_issuers(snapshot, folder)
     _write_json(folder.joinpath(*TOTALS_FILE), read_change_totals(snapshot))
+    pages.write("revisions", "revisions.html", sources=read_silent_revisions(snapshot))
     pages.write("quality", "quality.html", board=read_quality_board(snapshot), titles=titles)
     # For any other web host: the service itself answers with its own addresses and sandbox key.
     _write_json(folder / "config.json", {"api": api, "mcp": api, "sandbox_key": ""})

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from assets.exports.export import export
 from assets.exports.signing import SigningKey
+from assets.silent_revisions.derive import silent_revisions
 from tests.helpers.organisations import derive_organisations
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.snapshot import Snapshot
@@ -35,8 +36,11 @@ def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> S
     folder = folder / f"stage-{data_version}"
     snapshot = Snapshot(folder, record, current_loads(record), data_version)
     snapshot.copy_record()
+    # Of the ledger, which a publication extracts: no document was read again.
+    snapshot.sql.execute("CREATE TABLE readings (address VARCHAR, read_at TIMESTAMPTZ)")
     tables = {
         **derive_organisations(snapshot),
+        **silent_revisions(snapshot),
         "signals": signals(),
         "quality": quality(data_version),
     }

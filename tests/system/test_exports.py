@@ -218,7 +218,7 @@ def test_an_as_of_query_returns_no_later_vintage(world: ExportedWorld) -> None:
 
 def test_only_undated_files_have_no_as_of_query(world: ExportedWorld) -> None:
     undated = {artifact.key for artifact in world.manifest.artifacts if artifact.sql_as_of is None}
-    assert undated == {"af-macro-annual", "macro-series", "quality-history"}
+    assert undated == {"af-macro-annual", "macro-series", "silent-revisions", "quality-history"}
 
 
 def test_open_panels_contain_only_open_licences_and_need_no_key(world: ExportedWorld) -> None:

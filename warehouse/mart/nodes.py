@@ -44,7 +44,7 @@ from warehouse.mart.snapshot_steps import (
 from warehouse.mart.sqlite_builds import move_into_place
 from warehouse.mart.withheld import find_withheld
 from warehouse.record.rules import rules_version
-from warehouse.record.store import Record
+from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, arrow_schema
 from warehouse.steps.files import BuildFile
 from warehouse.steps.run import run_step
@@ -229,6 +229,7 @@ class Nodes:
             if derivation.extracts:
                 snapshot = stack.enter_context(self.open(self.folder / _EXTRACTS))
                 self._create_tender_partitions(snapshot)
+                self._show_loads(snapshot)
                 for table, statement in derivation.extracts.items():
                     names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
                     folder = snapshot.folder / name / table
@@ -269,6 +270,15 @@ class Nodes:
         snapshot.sql.execute("CREATE TABLE tender_partitions (source VARCHAR, partition VARCHAR)")
         for pair in names.items():
             snapshot.sql.execute("INSERT INTO tender_partitions VALUES (?, ?)", pair)
+
+    def _show_loads(self, snapshot: Snapshot) -> None:
+        """Show extracts the ledger of the loads that belong to the publication."""
+        loaded = " OR ".join(
+            f"(table_name = {sql_text(table)} AND load_seq <= {load_seq})"
+            for table, load_seq in self.plan.loads.items()
+        )
+        ledger = self.record.relation("loads")
+        snapshot.sql.execute(f"CREATE VIEW loads AS SELECT * FROM {ledger} WHERE {loaded}")
 
     # -- files -----------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ def key_column_sql(types: ColumnTypes, name: str) -> str:
     if kind == "DOUBLE":
         return column
     if kind.startswith("DECIMAL"):
-        return f"coalesce({_digits(column)}, '')"
+        return f"coalesce({digits_sql(column)}, '')"
     # PostgreSQL cannot store a NUL in text; U+2400 is its visible symbol.
     return f"coalesce(replace(CAST({column} AS VARCHAR), chr(0), chr(9216)), '')"
 
@@ -90,14 +90,14 @@ def _json(kind: str, column: str) -> str:
         timestamp = f"CAST(make_timestamp(epoch_us({column})) AS VARCHAR)"
         return f"'\"' || replace({timestamp}, ' ', 'T') || 'Z\"'"
     if kind.startswith("DECIMAL") and not kind.endswith("]"):
-        return _digits(column)
+        return digits_sql(column)
     # to_json writes numbers inside lists and structs as doubles.
     if any(inexact in kind for inexact in ("DECIMAL", "DOUBLE", "FLOAT")):
         raise BadTable(f"{column}: a number inside {kind} would lose digits in JSON")
     return f"to_json({column})"
 
 
-def _digits(column: str) -> str:
+def digits_sql(column: str) -> str:
     """Return the expression for a DECIMAL in full, without the zeros that its scale adds."""
     text = f"CAST({column} AS VARCHAR)"
     trimmed = f"rtrim(rtrim({text}, '0'), '.')"

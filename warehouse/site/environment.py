@@ -44,6 +44,7 @@ FOOTER: tuple[Link, ...] = (
     ("pricing", "Pricing and keys", True),
     ("usage", "Your usage", True),
     ("changes", "Changes", True),
+    ("revisions/", "Silent revisions", False),
     ("quality/", "Quality", False),
     (_FILES, "Files of every version", True),
 )

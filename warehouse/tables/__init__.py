@@ -21,6 +21,7 @@ from warehouse.tables.derived import (
     SameAs,
     SharedFact,
     Signal,
+    SilentRevision,
 )
 from warehouse.tables.entities import Entity, EntityIdentifier
 from warehouse.tables.fundamentals import Fundamental, FundamentalVintage
@@ -56,6 +57,7 @@ DERIVED: Mapping[str, type[SQLModel]] = {
     "metrics": Metric,
     "metrics_absent": MetricAbsent,
     "signals": Signal,
+    "silent_revisions": SilentRevision,
     "quality": QualityMetric,
     "left_out": LeftOut,
 }
@@ -89,6 +91,7 @@ __all__ = [
     "SharedFact",
     "Sighting",
     "Signal",
+    "SilentRevision",
     "TenderParty",
     "TenderRelease",
     "VersionEntry",

@@ -238,6 +238,71 @@ class Signal(SQLModel):
     )
 
 
+RevisionKind = Literal["edited", "overwritten", "removed", "restored"]
+
+
+class SilentRevision(SQLModel):
+    """One value or member that a publisher changed without saying so, as we saw it."""
+
+    dataset: str = column("Dataset: AF-FUND, AF-TENDER or AF-MACRO.", "AF-MACRO")
+    source: str = column("Key of the source.", "bcb-sgs")
+    country: str | None = column("ISO 3166-1 alpha-2 code; null for a company.", "BR")
+    service_id: str | None = column("Organisation identifier of a company.", None)
+    line_item: str | None = column("Line item of a company's figure.", None)
+    series: str | None = column("Key of the series.", "BR.IBC")
+    indicator: str | None = column("Code of an annual indicator.", None)
+    ocid: str | None = column("Open Contracting process id of a release.", None)
+    release_id: str | None = column("Id of the release within its process.", None)
+    unit: str | None = column("Unit of the value.", "index")
+    base_period: str | None = column("Base of an index; null if there is none.", "2022=100")
+    basis: str | None = column("Basis of preparation of a company's figure.", None)
+    period_start: date | None = column("First day of the period.", "2026-08-01")
+    period_end: date | None = column("Last day of the period.", "2026-08-31")
+    member: str = column(
+        "What changed: value, obs_status, or the path of a member of the release.", "value"
+    )
+    kind: RevisionKind = column(
+        "edited: the same publication shows something else. overwritten: the publisher shows one "
+        "state only, and it is another one. removed: it is no longer shown. restored: it is shown "
+        "again.",
+        "overwritten",
+    )
+    before: str | None = column("What was there, digit for digit; null if nothing was.", "148.21")
+    after: str | None = column("What is there instead; null if nothing is.", "147.95")
+    before_since: date = column(
+        "Day since which the old content was public; the day we first read it, where no day of "
+        "publication is known.",
+        "2026-10-16",
+    )
+    before_last_seen_at: datetime = column(
+        "When we last read a document that showed the old content, in UTC.", "2026-11-13T02:10:00Z"
+    )
+    after_first_seen_at: datetime = column(
+        "When we first read the new content, in UTC. The change lies between the two.",
+        "2026-11-14T02:10:00Z",
+    )
+    publication_before: str = column(
+        "The publisher's identifier of the publication with the old content.", "2026-10-16"
+    )
+    publication: str = column("That of the new content.", "2026-11-14")
+    license_class: LicenseClass = column(
+        "Licence class of the source.", "open-share-alike", part="provenance"
+    )
+    source_ref_before: str = column(
+        "Document and location of the old content, which may show it no longer.",
+        "https://example.org/series.csv#/28",
+        part="provenance",
+    )
+    source_ref: str = column(
+        "Document and location of the new content.",
+        "https://example.org/series.csv#/28",
+        part="provenance",
+    )
+    revision_id: str = column(
+        "Identifies the revision.", "9f86d081884c7d659a2feaa0c55ad015", identity=1
+    )
+
+
 class LeftOut(SQLModel):
     """Stored rows that a build leaves out, by table, rule and source."""
 

@@ -27,10 +27,11 @@ def versions() -> dict[str, str]:
     return dict(derivation.version.rsplit(" ", 1) for derivation in made)
 
 
-ALL = {"joins", "entities", "metrics-v1", "signals-v1", "files", "pages"}
+ALL = {"joins", "entities", "metrics-v1", "signals-v1", "silent_revisions", "files", "pages"}
 CHANGES = (
     ("assets/metrics/values.py", {"metrics-v1"}, {"metrics-v1"}),
     ("assets/signals/rates.py", {"signals-v1"}, {"signals-v1"}),
+    ("assets/silent_revisions/derive.py", {"silent_revisions"}, {"silent_revisions"}),
     ("assets/entities/resolve_parties.py", {"joins", "entities"}, {"joins", "entities"}),
     ("assets/pages/cards.py", {"pages"}, {"pages"}),
     ("assets/exports/parquet.py", {"files"}, {"files", "pages"}),

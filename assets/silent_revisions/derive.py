@@ -1,0 +1,156 @@
+"""Derive the silent revisions of a build: every change that a publisher did not announce.
+
+Values of figures and series are compared in SQL; releases of tenders member by member.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from assets.silent_revisions.release_members import changed_members
+from warehouse.mart.row_json import digits_sql
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.tables import arrow_schema
+from warehouse.sql_files import sql_file
+from warehouse.tables import SilentRevision
+
+TABLE = "silent_revisions"
+_SQL = sql_file(
+    __name__,
+    "silent_revisions",
+    # By hand, of series.
+    examples={
+        "document": "publication",
+        "undated": "FALSE",
+        "vintages": "macro_series",
+        "dataset": "AF-MACRO",
+        "shown": "after_change.series AS series",
+        "member": "value",
+        "before": "before_change.value",
+        "after": "after_change.value",
+        "counted": "TRUE",
+    },
+)
+# The ledger of all loads tells when a document was read again without any change.
+EXTRACTS = {"readings": _SQL["readings"]}
+# Changes of releases that are compared at a time.
+_BATCH = 2_000
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A table of vintages: ``document`` is what stays the same while its content changes.
+
+    ``undated`` tells content of publishers that show one state only, without a day.
+    ``shown`` are the columns that tell which figure it is, ``values`` its content columns.
+    """
+
+    dataset: str
+    document: str
+    shown: tuple[str, ...]
+    values: tuple[str, ...]
+    undated: str = "FALSE"
+
+
+_OBSERVATION = ("source", "country", "unit", "base_period", "period_start", "period_end")
+_COMPARED = {
+    "fundamentals": _Compared(
+        "AF-FUND",
+        # What ends in a number of four digits is a version of a document; see ``cvm.py``.
+        "regexp_replace(publication, '/[0-9]{4}$', '')",
+        ("source", "service_id", "line_item", "unit", "basis", "period_start", "period_end"),
+        ("value_reported",),
+    ),
+    "macro_series": _Compared(
+        "AF-MACRO",
+        "publication",
+        ("series", *_OBSERVATION),
+        ("value", "obs_status"),
+        undated="available_at_evidence = 'first_read'",
+    ),
+    "macro_annual": _Compared(
+        "AF-MACRO",
+        "publication",
+        ("indicator", *_OBSERVATION),
+        ("value", "obs_status"),
+        undated="TRUE",
+    ),
+    "tender_releases": _Compared(
+        "AF-TENDER",
+        "publication",
+        ("source", "country", "ocid", "release_id"),
+        ("released_on", "tag", "release"),
+    ),
+}
+READS = tuple(_COMPARED)
+_NUMBERS = ("value", "value_reported")
+_MEMBERS = {"released_on": "date", "value_reported": "value"}
+_SHOWN = (
+    *("source", "country", "service_id", "line_item", "series", "indicator", "ocid", "release_id"),
+    *("unit", "base_period", "basis", "period_start", "period_end"),
+)
+
+
+def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
+    """Return every silent revision of every dataset."""
+    with closing(snapshot.sql.cursor()) as sql:
+        tables = [rows for name in READS for rows in _changed(sql, name, _COMPARED[name])]
+    return {TABLE: pa.concat_tables(tables)}
+
+
+def _changed(sql: duckdb.DuckDBPyConnection, name: str, compared: _Compared) -> Iterator[pa.Table]:
+    schema = arrow_schema(SilentRevision)
+    _SQL.run(
+        sql,
+        "changes",
+        fill={"document": compared.document, "undated": compared.undated, "vintages": name},
+    )
+    for position, column in enumerate(compared.values):
+        before, after = (_text(f"{side}_change.{column}") for side in ("before", "after"))
+        statement = _SQL.statement(
+            "changed_values",
+            dataset=compared.dataset,
+            shown=", ".join(
+                f"after_change.{name} AS {name}" if name in compared.shown else f"NULL AS {name}"
+                for name in _SHOWN
+            ),
+            member=_MEMBERS.get(column, column),
+            before=before,
+            after=after,
+            # A removal empties every column, and is one revision.
+            counted="TRUE" if position == 0 else "kind NOT IN ('removed', 'restored')",
+        )
+        rows = sql.sql(statement)
+        if column != "release":
+            yield rows.to_arrow_table().select(schema.names).cast(schema)
+        else:
+            for batch in rows.to_arrow_reader(_BATCH):
+                yield _by_member(batch.to_pylist(), schema)
+
+
+def _text(column: str) -> str:
+    """Return a content column as text, numbers with their digits."""
+    name = column.partition(".")[2]
+    return digits_sql(column) if name in _NUMBERS else f"CAST({column} AS VARCHAR)"
+
+
+def _by_member(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Return a row for each member of a release that differs, instead of the whole release."""
+    changed = [
+        row
+        | {"member": member, "before": before, "after": after}
+        | {"revision_id": _hash(row["revision_id"], member)}
+        for row in rows
+        for member, before, after in changed_members(row["before"] or "{}", row["after"] or "{}")
+    ]
+    return pa.Table.from_pylist(changed, schema)
+
+
+def _hash(revision_id: str, member: str) -> str:
+    # No secret: an id that stays the same.
+    return hashlib.md5(f"{revision_id}\x1f{member}".encode(), usedforsecurity=False).hexdigest()
