@@ -30,7 +30,7 @@ _RESTATED, _RESTATED_LAST = 0, 1
 _FILED_AGAIN, _READ_AGAIN = "2024-09-09", "2024-09-16"
 # The same at the end, in days before that of the world.
 _FILED_LAST, _READ_LAST = 12, 5
-_REGISTER_READ = 30
+_REGISTER_READ = 3
 _FIRST_CODE = 900_001
 # Near the end of the range of numbers, where the federal register has hardly given any.
 _FIRST_ROOT = 99_980_001

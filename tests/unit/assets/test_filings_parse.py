@@ -445,9 +445,11 @@ def test_a_period_of_a_report_ends_on_the_day_before_midnight() -> None:
 
 
 def test_a_report_without_a_date_added_has_no_available_at() -> None:
-    assert rows(report(report_fact()))[0]["available_at"] is None
-    dated = report(report_fact(), **{"X-Date-Added": "2023-11-09 00:00:00"})
-    assert rows(dated)[0]["available_at"] == date(2023, 11, 9)
+    (undated,) = rows(report(report_fact()))
+    assert undated["available_at"] is None and undated["available_at_evidence"] is None
+    (dated,) = rows(report(report_fact(), **{"X-Date-Added": "2023-11-09 00:00:00"}))
+    assert dated["available_at"] == date(2023, 11, 9)
+    assert dated["available_at_evidence"] == "published"
 
 
 def test_segments_and_text_are_out_of_scope() -> None:
