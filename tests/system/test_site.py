@@ -56,7 +56,7 @@ def folder(world: World) -> Path:
 def test_every_dataset_and_panel_has_a_page(world: World) -> None:
     paths = addresses(world)
     assert {f"{card.path}/" for card in CARDS} < set(paths)
-    others = {"", "datasets/", "signals/", "quality/"}
+    others = {"", "datasets/", "signals/", "revisions/", "quality/"}
     assert others | {"quality/data-docs/"} < set(paths)
 
 

@@ -38,6 +38,7 @@ KINDS = (
     "datasets/macro-series/",
     "signals/",
     "signals/procurement-demand/",
+    "revisions/",
     "quality/",
     "quality/data-docs/",
 )
