@@ -18,9 +18,10 @@ from typing import Any
 
 import msgspec
 
+from assets.entities.identifiers import cik_of
 from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
 from assets.filings.figures import Reading, of_line, scaled_amounts, settle, unit_of
-from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
+from assets.filings.filers import ANNUAL_REPORTS, folded_name, service_id_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import KnownPeriods, fiscal_label
