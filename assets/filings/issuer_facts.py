@@ -29,6 +29,7 @@ from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 from warehouse.tables import Entity
 from warehouse.tables.column import content_of
 from warehouse.tables.fundamentals import PeriodType
+from warehouse.tables.sighting import Method
 
 # What a register may state of an organisation; of most of it these sources say nothing.
 _CONTENT = content_of(Entity)
@@ -116,6 +117,7 @@ def name_issuer(
     dated: tuple[date, str],
     *,
     member: str,
+    method: Method = "api",
 ) -> None:
     """Add an organisation that filed an annual report, and its CIK.
 
@@ -128,7 +130,7 @@ def name_issuer(
         parsed.reject(ENTITIES, document, location, f"{member}: {error}")
         return
     shared = {
-        **provenance(document, location, "api"),
+        **provenance(document, location, method),
         "available_at": dated[0],
         "publication": dated[1],
         "service_id": service_id_of(cik),

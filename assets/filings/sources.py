@@ -1,6 +1,16 @@
 """The sources of company filings."""
 
-from assets.filings import companyfacts, cvm, fetch, fetch_cvm, fetch_xbrl, submissions, xbrl_json
+from assets.filings import (
+    companyfacts,
+    cvm,
+    fetch,
+    fetch_cvm,
+    fetch_fsds,
+    fetch_xbrl,
+    fsds,
+    submissions,
+    xbrl_json,
+)
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
@@ -48,6 +58,23 @@ SOURCES = (
         ),
         rates=_SEC_RATE,
         license_url="https://www.sec.gov/about/privacy-information",
+    ),
+    Source(
+        "sec-fsds",
+        "filings",
+        "SEC Financial Statement Data Sets",
+        "public-domain",
+        _PUBLIC,
+        Parser(1, fsds.parse, fsds.stream),
+        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
+        # A set appears some weeks after its quarter.
+        new_within=150,
+        base_url="https://www.sec.gov",
+        fetch=fetch_fsds.data_sets,
+        requests=("/files/dera/data/financial-statement-data-sets/{quarter}.zip",),
+        rates=_SEC_RATE,
+        license_url="https://www.sec.gov/about/privacy-information",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "xbrl-filings",
