@@ -13,7 +13,7 @@ import msgspec
 
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
-from assets.filings.fetch import FACTS, FEW, LISTS
+from assets.filings.fetch import FACTS, FEW, INDEXES, LISTS
 from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
@@ -291,6 +291,10 @@ def _sec_issuers() -> tuple[str, ...]:
         "issuer instead. Facts follow the issuers whose lists were landed from the zip; if none "
         "were, the zip of lists is read first. All members of a zip given as a recording are "
         "read, whatever the rule says.",
+        "That is the first fetch of a week. Until the week is over EDGAR's daily indexes "
+        f"({INDEXES}) tell who filed something since the last fetch, and only these are asked for, "
+        "if they are not too many. There is no index on weekends and holidays; if that of a "
+        "working day is missing or cannot be read, everything is fetched, and the log says why.",
     )
 
 

@@ -2,11 +2,11 @@
 
 How a list writes all that is data (``exchange_lists.toml``); this one reader reads every list.
 
-Rows of one issuer become one organisation: those with the same LEI or register number, else with
-the same name. Its id is minted from the strongest identifier that the list has of it: LEI, register
-number, ISIN, or else the listing itself, so that an issuer of which only a ticker is known exists
-too. What several differently named issuers of a list share, such as an ISIN on the wrong line,
-identifies none of them.
+Rows of one issuer become one organisation: those with the same LEI, register number or CIK, else
+with the same name. Its id is minted from the strongest identifier that the list has of it: LEI,
+register number, CIK, ISIN, or else the listing itself, so that an issuer of which only a ticker is
+known exists too. What several differently named issuers of a list share, such as an ISIN on the
+wrong line, identifies none of them.
 
 A list that states its day is dated by it; any other by the day it was read.
 """
@@ -89,15 +89,19 @@ def issuers_of(rows: Iterable[ListedRow]) -> list[Issuer]:
             nameless.append(Issuer([row]))
     issuers: list[Issuer] = []
     for named in by_name.values():
-        # Two LEIs or register numbers under one name are two organisations.
-        groups: dict[tuple[str | None, str | None], Issuer] = {}
-        numbered = {(row.lei, row.register_number) for row in named} - {(None, None)}
+        # Two LEIs, register numbers or CIKs under one name are two organisations.
+        groups: dict[tuple[str | None, ...], Issuer] = {}
+        numbered = set(map(_numbers, named)) - {(None, None, None)}
         for row in named:
-            own = (row.lei, row.register_number)
+            own = _numbers(row)
             shared = next(iter(numbered)) if len(numbered) == 1 else own
             groups.setdefault(shared, Issuer()).rows.append(row)
         issuers += groups.values()
     return [*issuers, *nameless]
+
+
+def _numbers(row: ListedRow) -> tuple[str | None, ...]:
+    return row.lei, row.register_number, row.cik
 
 
 def _drop_shared(rows: list[ListedRow]) -> None:
@@ -136,6 +140,8 @@ def _service_id(entry: ListEntry, issuer: Issuer) -> str:
         return mint("lei", lei)
     if number := issuer.first("register_number"):
         return mint("registry", f"{entry.register}:{number}")
+    if cik := issuer.first("cik"):
+        return mint("cik", cik)
     if isin := issuer.first("isin"):
         return mint("isin", isin)
     listing = issuer.first("listing")
@@ -159,6 +165,8 @@ def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
         yield _identifier("lei", row.lei)
     if row.register_number:
         yield _identifier("registry", row.register_number, entry.register)
+    if row.cik:
+        yield _identifier("cik", row.cik)
     if row.isin:
         yield _identifier("isin", row.isin)
     if listing := row.listing:

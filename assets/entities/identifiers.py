@@ -20,6 +20,7 @@ _LENGTH = 10
 _LEI = re.compile("[A-Z0-9]{18}[0-9]{2}")
 _ISIN = re.compile("[A-Z]{2}[A-Z0-9]{9}[0-9]")
 _FIGI = re.compile("[A-Z0-9]{11}[0-9]")
+_CIK = re.compile("[0-9]{1,10}")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,14 @@ def is_isin(text: str) -> bool:
 def is_figi(text: str) -> bool:
     """Return whether a text is a valid FIGI."""
     return _FIGI.fullmatch(text) is not None and figis.is_valid(text)
+
+
+def cik_of(cik: object) -> str:
+    """Return a CIK, which some files write as a number, in ten digits as EDGAR pads it."""
+    digits = str(cik).strip()
+    if isinstance(cik, bool) or not _CIK.fullmatch(digits):
+        raise ValueError(f"{cik!r:.60} is not a CIK")
+    return digits.zfill(10)
 
 
 # Brazil's federal number of a company. LEI records have it under the code of the board of trade of

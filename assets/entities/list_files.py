@@ -35,6 +35,7 @@ PAGE = "docs/add-an-exchange-list.md"
 # The name of a column, or the names that it has in different files.
 Column = DeclaredText | tuple[DeclaredText, ...]
 _MIC = re.compile("[A-Z0-9]{4}")
+_IDENTIFYING = ("ticker", "isin", "lei", "register_number", "cik")
 
 
 class Columns(DeclaredTable, frozen=True, kw_only=True):
@@ -45,6 +46,7 @@ class Columns(DeclaredTable, frozen=True, kw_only=True):
     isin: Column | None = None
     lei: Column | None = None
     register_number: Column | None = None
+    cik: Column | None = None
     figi: Column | None = None
     composite_figi: Column | None = None
     share_class_figi: Column | None = None
@@ -84,6 +86,7 @@ class ListEntry(DeclaredSource, frozen=True, kw_only=True):
     ticker_without: DeclaredText | None = None
     date_formats: tuple[DeclaredText, ...] = ()
     statuses: Mapping[str, str] = {}
+    markets: Mapping[str, str] = {}
     only: Mapping[str, tuple[str, ...]] = {}
     left_out: Mapping[str, str] = {}
     notes: str = ""
@@ -139,14 +142,17 @@ def _check(entry: ListEntry) -> None:
         raise DeclarationError("addresses", "needs base_url")
     check_addresses(entry.base_url, entry.addresses)
     columns = entry.columns
-    if not (columns.ticker or columns.isin or columns.lei or columns.register_number):
+    if not any(getattr(columns, member) for member in _IDENTIFYING):
         raise DeclarationError(
-            "columns", "name the column of at least one of ticker, isin, lei, register_number"
+            "columns", f"name the column of at least one of {', '.join(_IDENTIFYING)}"
         )
     if columns.ticker and not (columns.mic or entry.everywhere.mic):
         raise DeclarationError("everywhere.mic", "a ticker needs its market: a column or this")
     if columns.register_number and not entry.register:
         raise DeclarationError("register", "say which register the numbers are of")
+    for name, mic in entry.markets.items():
+        if not _MIC.fullmatch(mic):
+            raise DeclarationError(f"markets.{name}", f"{mic!r:.40} is not a MIC of ISO 10383")
     for member in entry.optional:
         if member not in Columns.__struct_fields__:
             raise DeclarationError("optional", f"{member} is none of the members of columns")
@@ -159,3 +165,5 @@ def _check(entry: ListEntry) -> None:
 
 TABLES = declared_tables(BUILT_IN, PAGE)
 ENTRIES = tuple(read_lists(BUILT_IN))
+# How EDGAR names exchanges, in its list of tickers and everywhere else.
+(EDGAR_MARKETS,) = (entry.markets for entry in ENTRIES if entry.key == "sec-tickers")

@@ -12,12 +12,14 @@ from functools import lru_cache
 
 import pycountry
 
-from assets.entities.identifiers import has_digits, is_figi, is_isin, is_lei
+from assets.entities.identifiers import cik_of, has_digits, is_figi, is_isin, is_lei
 from assets.entities.list_files import ListEntry
 from assets.parsing.tables import Row, fold
 
 # What stands for no value in lists; "NA" is not among them: it is a ticker, and Namibia.
 _NO_VALUE = frozenset({"", "-", "--", "—", "n/a", "#n/a", "null", "none", "nan"})
+# In capitals this is a ticker as well: nobody writes "no value" so.
+_TICKER_IN_CAPITALS = "NAN"
 _MIC = re.compile("[A-Z0-9]{4}")
 _CURRENCY = re.compile("[A-Z]{3}")
 # Exchanges that quote in a hundredth of a currency write these; ISO 4217 has no code for it.
@@ -37,15 +39,20 @@ class RowRefused(ValueError):
 
 @dataclass
 class ListedRow:
-    """What a row states; None if absent. ``problems`` are the values that were left out."""
+    """What a row states; None if absent. ``problems`` are the values that were left out.
+
+    ``market`` is the name of a market without a MIC, in capitals.
+    """
 
     location: str
     ticker: str | None = None
     mic: str | None = None
+    market: str | None = None
     name: str | None = None
     isin: str | None = None
     lei: str | None = None
     register_number: str | None = None
+    cik: str | None = None
     figis: dict[str, str] = field(default_factory=dict)
     currency: str | None = None
     status: str | None = None
@@ -57,8 +64,9 @@ class ListedRow:
 
     @property
     def listing(self) -> str | None:
-        """The listing as it is stored, MIC:TICKER."""
-        return f"{self.mic}:{self.ticker}" if self.mic and self.ticker else None
+        """The listing as it is stored, MIC:TICKER; a market without a MIC has its name there."""
+        market = self.mic or self.market
+        return f"{market}:{self.ticker}" if market and self.ticker else None
 
 
 def why_left_out(entry: ListEntry, row: Row) -> str | None:
@@ -76,12 +84,13 @@ def why_left_out(entry: ListEntry, row: Row) -> str | None:
 def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
     """Return what a row states; raise RowRefused if it identifies nothing."""
     read = ListedRow(location)
-    read.mic = (_value(entry, row, "mic") or entry.everywhere.mic or "").upper() or None
     read.ticker = _ticker(entry, row)
+    _read_market(entry, read, row)
     read.name = _value(entry, row, "name")
     read.isin = _checked(read, _value(entry, row, "isin"), is_isin, "an ISIN")
     read.lei = _checked(read, _value(entry, row, "lei"), is_lei, "an LEI")
     read.register_number = _register_number(read, _value(entry, row, "register_number"))
+    read.cik = _cik(read, _value(entry, row, "cik"))
     for member, level in FIGI_LEVELS.items():
         figi = _checked(read, _value(entry, row, member), is_figi, "a FIGI")
         if figi:
@@ -101,9 +110,9 @@ def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
 
 
 def _refuse(read: ListedRow) -> None:
-    if read.ticker and not (read.mic and _MIC.fullmatch(read.mic)):
+    if read.ticker and not read.market and not (read.mic and _MIC.fullmatch(read.mic)):
         raise RowRefused("no MIC or no ticker")
-    if not (read.ticker or read.isin or read.lei or read.register_number):
+    if not (read.ticker or read.isin or read.lei or read.register_number or read.cik):
         said = "; ".join(read.problems)
         raise RowRefused(f"no identifier of an issuer or its share{': ' + said if said else ''}")
 
@@ -121,10 +130,36 @@ def _value(entry: ListEntry, row: Row, member: str) -> str | None:
 
 
 def _ticker(entry: ListEntry, row: Row) -> str | None:
-    ticker = _value(entry, row, "ticker")
+    written = _cell(entry, row, "ticker")
+    ticker = written if written == _TICKER_IN_CAPITALS else _value(entry, row, "ticker")
     if ticker and entry.ticker_without:
         ticker = _compiled(entry.ticker_without).sub("", ticker).strip()
     return ticker or None
+
+
+def _read_market(entry: ListEntry, read: ListedRow, row: Row) -> None:
+    """Read the market: its MIC, or its name if the list names markets.
+
+    A list that names them may leave one out: that ticker is listed nowhere.
+    """
+    value = _value(entry, row, "mic")
+    if not entry.markets:
+        read.mic = (value or entry.everywhere.mic or "").upper() or None
+    elif value:
+        mics = {fold(name): mic for name, mic in entry.markets.items()}
+        read.mic = mics.get(fold(value))
+        read.market = None if read.mic else value.upper()
+    elif read.ticker:
+        read.problems.append(f"{read.ticker!r:.40}: a ticker needs its market beside it")
+        read.ticker = None
+
+
+def _cik(read: ListedRow, value: str | None) -> str | None:
+    try:
+        return cik_of(value) if value else None
+    except ValueError as error:
+        read.problems.append(str(error))
+        return None
 
 
 def _checked(

@@ -5,29 +5,24 @@ sighting like any other; which of them are vintages is worked out from the recor
 looks like a restatement is rejected here, where all filings of the issuer are at hand.
 """
 
-import re
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
-from assets.filings.figures import Reading, of_line, scaled_amounts, settle, unit_of
-from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
-from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
-from assets.filings.measuring_units import date_measuring_units
-from assets.filings.periods import KnownPeriods, fiscal_label
-from assets.filings.restatements import StatedValues, without_echoes, without_written_roundings
-from assets.filings.signs import mark_wrong_signs
-from assets.filings.wholes import showing, without_narrower, without_refuted
-from assets.parsing.parsed import Parsed, provenance
+from assets.filings.cross_checks import WITNESSES, Witness
+from assets.filings.figures import unit_of
+from assets.filings.filers import ANNUAL_REPORTS, accession_number, service_id_of
+from assets.filings.issuer_facts import (
+    Fact,
+    add_figures,
+    name_issuer,
+    refuse_impossible,
+    without_scaled,
+)
+from assets.filings.line_items import BY_ELEMENT, STANDARDS, TaxonomyElement
+from assets.parsing.parsed import Parsed
 from assets.parsing.strict import (
     calendar_day,
     json_number,
@@ -37,37 +32,7 @@ from assets.parsing.strict import (
     read_text,
 )
 from warehouse.record.landing import Document
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
-from warehouse.tables import PUBLISHED, Entity
-from warehouse.tables.column import content_of
-from warehouse.tables.fundamentals import PeriodType
-
-# What a register may state of an organisation; of most of it company facts say nothing.
-_CONTENT = content_of(Entity)
-_ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
-# The day of a filing, and start and end of a period in it.
-Stated = tuple[date, date | None, date]
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One record of the document, understood."""
-
-    element: TaxonomyElement
-    unit: str
-    written_unit: str
-    location: str
-    value: Decimal
-    start: date | None
-    end: date
-    filed: date
-    accession: str
-    form: str | None
-
-    @property
-    def taxonomy(self) -> str:
-        """The taxonomy of its element."""
-        return self.element.name[0]
+from warehouse.record.tables import FUNDAMENTALS
 
 
 def facts_of(
@@ -112,7 +77,8 @@ def _witnesses_of(taxonomy: str, name: str, raw: bytes) -> Iterator[Witness]:
                 fact = json_object(record)
                 start = None if fact.get("start") is None else calendar_day(fact["start"])
                 end = _read_member("end", calendar_day, fact)
-                statement = (_accession(fact.get("accn")), STANDARDS[taxonomy], unit, start, end)
+                accession = accession_number(fact.get("accn"))
+                statement = (accession, STANDARDS[taxonomy], unit, start, end)
                 value = _read_member("val", json_number, fact)
                 yield Witness(statement, f"{taxonomy}:{name}", value)
 
@@ -123,7 +89,7 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
     end = _read_member("end", calendar_day, fact)
     filed = _read_member("filed", calendar_day, fact)
     value = _read_member("val", json_number, fact)
-    _refuse_impossible(element, start, end, filed)
+    refuse_impossible(element, start, end, filed)
     return Fact(
         element,
         unit_of(element.item, unit),
@@ -133,21 +99,9 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
         start,
         end,
         filed,
-        _read_member("accn", _accession, fact),
+        _read_member("accn", accession_number, fact),
         form if isinstance(form := fact.get("form"), str) else None,
     )
-
-
-def _refuse_impossible(
-    element: TaxonomyElement, start: date | None, end: date, filed: date
-) -> None:
-    if start is not None and element.kind == "instant":
-        raise ValueError(f"{element.item.name} is a balance at an instant, and a period is given")
-    if start is not None and start > end:
-        raise ValueError(f"the period ends ({end}) before it starts ({start})")
-    # A forecast, or a mistake in the filing: nothing can be reported before it is over.
-    if end > filed:
-        raise ValueError(f"the period ends ({end}) after the filing was made ({filed})")
 
 
 def _read_member(name: str, read: Any, members: dict[str, Any]) -> Any:
@@ -158,12 +112,6 @@ def _read_member(name: str, read: Any, members: dict[str, Any]) -> Any:
         return read(members[name])
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-def _accession(value: object) -> str:
-    if not isinstance(value, str) or not _ACCESSION.fullmatch(value):
-        raise ValueError(f"{value!r:.60} is not an accession number")
-    return value
 
 
 class _Company(msgspec.Struct):
@@ -189,122 +137,16 @@ def parse(document: Document, body: bytes) -> Parsed:
             facts.extend(facts_of(parsed, document, taxonomy, element, raw))
         if (taxonomy, element) in WITNESSES:
             witnesses.extend(_witnesses_of(taxonomy, element, raw))
-    facts = _without_scaled(parsed, document, facts)
-    _name_issuer(parsed, document, company, facts)
-    periods = _periods(facts)
-    standards = _standards(facts)
-    readings: list[Reading] = []
-    for fact in facts:
-        standard = standards.get((fact.accession, fact.taxonomy))
-        if standard is None and fact.element.places:
-            reason = "no statement of the filing tells its accounting standard"
-            parsed.reject(FUNDAMENTALS, document, fact.location, reason)
-        elif standard is not None:
-            readings.extend(
-                _reading(document, service_id, fact, place, standard, periods)
-                for place in fact.element.places
-            )
-    # In this order: parts first, which are no roundings of a total; then roundings, or the elements
-    # of a filing would seem to disagree; echoes last, since they compare the settled figures of
-    # several filings.
-    shown = showing((fact.accession, fact.element, fact.value) for fact in facts)
-    unrefuted = without_refuted(readings, shown)
-    precise = without_written_roundings(parsed, document, unrefuted)
-    settled = list(settle(parsed, document, without_narrower(precise)))
-    mark_contradictions(settled, witnesses)
-    mark_wrong_signs(settled)
-    date_measuring_units(settled)
-    accepted = without_echoes(parsed, document, settled, StatedValues(readings))
-    parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
-    return parsed
-
-
-def _without_scaled(parsed: Parsed, document: Document, facts: list[Fact]) -> list[Fact]:
-    """Return the facts without amounts per share that were scaled like the statements.
-
-    It happens where an amount has its currency for a unit, as that of a statement has.
-    """
-    amounts: dict[tuple[str, str], list[Fact]] = defaultdict(list)
-    for fact in facts:
-        if fact.element.item.measure == "money per share" and fact.written_unit.isalpha():
-            amounts[fact.accession, fact.written_unit].append(fact)
-    scaled: set[str] = set()
-    for (_, unit), of_filing in amounts.items():
-        values = scaled_amounts(fact.value for fact in of_filing)
-        for fact in of_filing:
-            if fact.value in values:
-                scaled.add(fact.location)
-                line = f"{fact.element.item.name} is {fact.element.item.measure}"
-                reason = f"unit {unit!r:.40}: {fact.value} is scaled, and {line}"
-                if fact.element.places:
-                    parsed.reject(FUNDAMENTALS, document, fact.location, reason)
-    return [fact for fact in facts if fact.location not in scaled]
-
-
-def _periods(facts: list[Fact]) -> dict[Stated, tuple[PeriodType, str | None]]:
-    """Return type and label of each period, by what was filed until the day that states it."""
-    known = KnownPeriods()
-    periods: dict[Stated, tuple[PeriodType, str | None]] = {}
-    by_day = attrgetter("filed")
-    for filed, of_day in groupby(sorted(facts, key=by_day), key=by_day):
-        spans = [(fact.start, fact.end) for fact in of_day]
-        known.add((start, end) for start, end in spans if start is not None)
-        for start, end in set(spans):
-            if start is None:
-                periods[filed, None, end] = "INSTANT", known.label_at(end)
-            else:
-                kind = known.type_of((start, end))
-                periods[filed, start, end] = kind, fiscal_label((start, end), kind)
-    return periods
-
-
-def _name_issuer(parsed: Parsed, document: Document, company: _Company, facts: list[Fact]) -> None:
-    """Add the organisation and its CIK, if it filed statements in an annual report.
-
-    Persons have CIKs too, but file no statements. The latest filing dates the name.
-    """
-    if company.name is None or not any(
+    facts = without_scaled(parsed, document, facts)
+    if company.name is not None and any(
         fact.form in ANNUAL_REPORTS and fact.taxonomy in STANDARDS for fact in facts
     ):
-        return
-    try:
-        name = folded_name(company.name)
-    except ValueError as error:
-        parsed.reject(ENTITIES, document, "/entityName", f"entityName: {error}")
-        return
-    filed, accession = max((fact.filed, fact.accession) for fact in facts)
-    shared = {
-        **provenance(document, "/entityName", "api"),
-        "available_at": filed,
-        "publication": accession,
-        "service_id": service_id_of(company.cik),
-    }
-    parsed.add(ENTITIES, [shared | dict.fromkeys(_CONTENT) | {"legal_name": name}])
-    identifier = {"id_type": "cik", "id_value": cik_of(company.cik), "issuer": None, "status": None}
-    parsed.add(IDENTIFIERS, [shared | identifier])
-
-
-def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
-    """Return the accounting standard of each filing and taxonomy.
-
-    A cover has that of the filing's statements, or the only one of all filings until that day.
-    """
-    filed = {fact.accession: fact.filed for fact in facts}
-    by_taxonomy = {(fact.accession, fact.taxonomy): STANDARDS.get(fact.taxonomy) for fact in facts}
-    standards = {key: standard for key, standard in by_taxonomy.items() if standard is not None}
-    first_used: dict[str, date] = {}
-    for (accession, _), standard in standards.items():
-        first_used[standard] = min(first_used.get(standard, date.max), filed[accession])
-    for accession, taxonomy in by_taxonomy.keys() - standards.keys():
-        in_filing = {
-            standards[accession, other] for other in STANDARDS if (accession, other) in standards
-        }
-        candidates = in_filing or {
-            standard for standard, day in first_used.items() if day <= filed[accession]
-        }
-        if len(candidates) == 1:
-            standards[accession, taxonomy] = next(iter(candidates))
-    return standards
+        dated = max((fact.filed, fact.accession) for fact in facts)
+        name_issuer(
+            parsed, document, "/entityName", company.cik, company.name, dated, member="entityName"
+        )
+    add_figures(parsed, document, service_id, facts, witnesses)
+    return parsed
 
 
 def _open(body: bytes) -> tuple[_Company, list[tuple[str, str, bytes]]]:
@@ -322,33 +164,3 @@ def _open(body: bytes) -> tuple[_Company, list[tuple[str, str, bytes]]]:
         if (taxonomy, element) in BY_ELEMENT or (taxonomy, element) in WITNESSES
     ]
     return company, line_elements
-
-
-def _reading(
-    document: Document,
-    service_id: str,
-    fact: Fact,
-    place: Place,
-    standard: str,
-    periods: dict[Stated, tuple[PeriodType, str | None]],
-) -> Reading:
-    period, label = periods[fact.filed, fact.start, fact.end]
-    # A fact without a start is a balance, or a duration of unknown length.
-    if fact.start is None and fact.element.kind == "duration":
-        period, label = "OTHER", None
-    row = {
-        **provenance(document, fact.location, "xbrl"),
-        **of_line(place.item, fact.element.name, standard, fact.unit),
-        # The filing date: what EDGAR accepts after hours is dated the next working day.
-        "available_at": fact.filed,
-        "available_at_evidence": PUBLISHED,
-        "publication": fact.accession,
-        "service_id": service_id,
-        "value_reported": fact.value,
-        "period_type": period,
-        "period_start": fact.start,
-        "period_end": fact.end,
-        "fiscal_label": label,
-    }
-    element = fact.element.name[1]
-    return Reading(element, place.rank, fact.location, row, unless=place.unless)

@@ -1,12 +1,17 @@
 """Fetch the SEC's lists of submissions and company facts: from its nightly zips, or by issuer.
 
-The zips are the default. A few issuers, named in the settings or chosen by batches, are asked for
-one by one. Both ways land the same documents, one per issuer, under the SEC's own address of it.
+The first fetch of a week gets everything: from the zips or, if they are few, named in the settings
+or chosen by batches, issuer by issuer. Until the week is over EDGAR's daily indexes tell who filed
+something since the last fetch, and only these are asked for. Both ways land the same documents, one
+per issuer, under the SEC's own address of it.
 """
 
+import hashlib
+import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import IO, Any, cast
 
@@ -14,18 +19,29 @@ from assets.fetching import fetchers
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
 from assets.filings.bulk import BulkFile, file_name, issuers_by_rule, open_bulk
+from assets.filings.filed_since import (
+    DAILY_INDEX,
+    INDEX_PATH,
+    daily_index_url,
+    filed_since,
+    index_days,
+    utc_now,
+)
 from assets.filings.issuers import ChosenIssuers, follows_rule
 from warehouse.record.landing import Document, FetchedResponse, Landing
 
 API = "https://data.sec.gov"
-ZIPS = "https://www.sec.gov/Archives/edgar/daily-index"
 SUBMISSIONS = "sec-submissions"
+INDEXES = f"{DAILY_INDEX}/{INDEX_PATH}"
 # Up to so many issuers are asked for one by one: the answers of more are larger than the zip.
 FEW = 500
 # Fixed batches of issuers, for partitions: see ``batch_of``.
 BATCHES = tuple(f"{number:02}" for number in range(16))
 # Landed with a document that came in a zip: the address of the zip, and of which day it was.
 ZIP_HEADER, ZIP_DATE_HEADER = "x-zip", "x-zip-last-modified"
+
+_NOT_FOUND = 404
+_log = logging.getLogger(__name__)
 
 _FILER_URL = re.compile(r"/CIK([0-9]{10})\.json$")
 _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
@@ -43,7 +59,7 @@ class _Files:
     @property
     def zip_url(self) -> str:
         """The SEC's address of the zip."""
-        return f"{ZIPS}/{self.zip_path}"
+        return f"{DAILY_INDEX}/{self.zip_path}"
 
     def url_of(self, name: str) -> str:
         """Return the SEC's own address of the file of an issuer."""
@@ -68,26 +84,109 @@ class _Followed:
 
 
 _FetchOne = Callable[[FetchTask, str], Iterator[FetchedResponse]]
+_FetchAll = Callable[[FetchTask, ChosenIssuers], Iterator[FetchedResponse]]
 _Choose = Callable[[BulkFile], _Followed]
 
 
 def submissions(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the list of filings of every issuer, with its older pages.
+    """Fetch the lists of filings of the issuers that filed something, with their older pages.
 
     The source cannot be queried by date; an issuer whose list has not changed adds nothing.
     """
-    chosen = ChosenIssuers.from_words(task.settings.ciks)
+    return _since_last_fetch(task, LISTS, _submissions, _all_submissions)
+
+
+def companyfacts(task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch all facts of the issuers that filed something; none can be queried by date."""
+    return _since_last_fetch(task, FACTS, _companyfacts, _all_companyfacts)
+
+
+def _all_submissions(task: FetchTask, chosen: ChosenIssuers) -> Iterator[FetchedResponse]:
     if chosen.by_rule:
         return _from_zip(task, LISTS, partial(_by_rule, task, chosen), chosen)
     return _some(task, LISTS, chosen, _submissions)
 
 
-def companyfacts(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch all facts of every issuer; the source cannot be queried by date."""
-    chosen = ChosenIssuers.from_words(task.settings.ciks)
+def _all_companyfacts(task: FetchTask, chosen: ChosenIssuers) -> Iterator[FetchedResponse]:
     if chosen.by_rule and _in_all_batches(task):
         return _from_zip(task, FACTS, lambda _: _followed(task, chosen), chosen)
     return _some(task, FACTS, chosen, _companyfacts)
+
+
+def _since_last_fetch(
+    task: FetchTask, files: _Files, fetch_one: _FetchOne, fetch_all: _FetchAll
+) -> Iterator[FetchedResponse]:
+    """Fetch the issuers that filed something since the last fetch of the same ones, or all."""
+    chosen, begun = ChosenIssuers.from_words(task.settings.ciks), utc_now()
+    ciks = _to_ask(task, files, chosen, begun)
+    if ciks is None:
+        yield from fetch_all(task, chosen)
+    else:
+        _log.info("%s: asking for %d issuers that filed something", task.source, len(ciks))
+        fetch_if_there = partial(_fetch_if_there, task, chosen, fetch_one)
+        yield from fetchers.fetch_all(task.source, sorted(ciks), fetch_if_there)
+    # Only now: what failed must be asked for again.
+    if task.landing is not None:
+        task.landing.mark_fetched(_fetched_key(task), begun)
+
+
+def _fetch_if_there(
+    task: FetchTask, chosen: ChosenIssuers, fetch_one: _FetchOne, cik: str
+) -> Iterator[FetchedResponse]:
+    """Fetch an issuer; as in the zips, one that nobody named may have no file."""
+    try:
+        yield from fetch_one(task, cik)
+    except FetchError as error:
+        if error.status != _NOT_FOUND or cik in chosen.named:
+            raise
+        _log.info("%s: the SEC has no file of %s", task.source, cik)
+
+
+def _fetched_key(task: FetchTask) -> str:
+    """Return the name of the mark of a fetch: the source, and which issuers were asked for.
+
+    A batch, or other issuers in the setting, say nothing of when the others were asked for.
+    """
+    batches = () if _in_all_batches(task) else sorted(task.window.batches)
+    asked = " ".join((*sorted(task.settings.ciks), "in", *batches))
+    return f"{task.source}.{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+
+
+def _to_ask(
+    task: FetchTask, files: _Files, chosen: ChosenIssuers, now: datetime
+) -> frozenset[str] | None:
+    """Return the followed issuers that filed something since the last fetch; None for all.
+
+    Once a week all are asked for: the SEC also changes files of issuers that filed nothing, and
+    only the zips show who is new to the rule.
+    """
+    since = None if task.landing is None else task.landing.last_fetched(_fetched_key(task))
+    if task.landing is None or since is None or _week(since) != _week(now):
+        return None
+    by_rule = _landed_by_rule(task.landing) if chosen.by_rule else ()
+    if by_rule is None:
+        return None
+    followed = {cik for cik in chosen.applied_to(by_rule) if _in_batches(task, cik)}
+    # So few are asked for in fewer requests than the indexes take.
+    if not chosen.by_rule and len(followed) <= len(index_days(since, now)):
+        return None
+    filed = filed_since(task, since, now)
+    if filed is None:
+        return None
+    # What was never landed is asked for, whoever filed: the set may have grown.
+    landed = _landed_ciks(task)
+    ciks = frozenset(cik for cik in followed if cik in filed or cik not in landed)
+    return ciks if len(ciks) <= FEW else None
+
+
+def _week(moment: datetime) -> tuple[int, int]:
+    return moment.isocalendar()[:2]
+
+
+def _landed_ciks(task: FetchTask) -> set[str]:
+    documents = [] if task.landing is None else task.landing.documents(task.source)
+    matches = (_FILER_URL.search(document.url) for document in documents)
+    return {match[1] for match in matches if match}
 
 
 def batch_of(cik: str) -> str:
@@ -145,9 +244,7 @@ def _from_zip(
 
 def _zips(task: FetchTask, files: _Files) -> Iterator[tuple[FetchedResponse, BulkFile]]:
     """Yield a zip, once it is downloaded to a temporary file."""
-    # A mirror has the zips beside the files of single issuers.
-    url = f"{task.base_url}/{files.zip_path}" if task.client.is_mirrored else files.zip_url
-    for zipped in task.download(url, "zip"):
+    for zipped in task.download(daily_index_url(task, files.zip_path), "zip"):
         with open_bulk(cast(IO[bytes], zipped.body), files.zip_url) as bulk:
             yield zipped, bulk
 

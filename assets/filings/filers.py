@@ -1,23 +1,14 @@
-"""Filers of the SEC: their ids, their names, and the reports that make them issuers."""
+"""Filers of the SEC: their ids, names and filings, and the reports that make them issuers."""
 
 import re
 
-from assets.entities.identifiers import mint
+from assets.entities.identifiers import cik_of, mint
 from assets.parsing.strict import printable_text
 
 # Including transition periods (10-KT) and discontinued forms (10-K405, 10-KSB).
 _FORMS = ("10-K", "10-KT", "10-K405", "10-KT405", "10-KSB", "10-KSB40", "20-F", "20-FT", "40-F")
 ANNUAL_REPORTS = frozenset(form + amendment for form in _FORMS for amendment in ("", "/A"))
-
-_CIK = re.compile(r"[0-9]{1,10}")
-
-
-def cik_of(cik: object) -> str:
-    """Return a CIK, which older files write as a number, in ten digits as EDGAR pads it."""
-    digits = str(cik).strip()
-    if isinstance(cik, bool) or not _CIK.fullmatch(digits):
-        raise ValueError(f"{cik!r:.60} is not a CIK")
-    return digits.zfill(10)
+_ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 
 
 def service_id_of(cik: object) -> str:
@@ -28,3 +19,10 @@ def service_id_of(cik: object) -> str:
 def folded_name(value: object) -> str:
     """Return a name with white space of any kind, such as no-break spaces, as single spaces."""
     return printable_text(" ".join(value.split()) if isinstance(value, str) else value)
+
+
+def accession_number(value: object) -> str:
+    """Return the number of a filing; raise if it is none."""
+    if not isinstance(value, str) or not _ACCESSION.fullmatch(value):
+        raise ValueError(f"{value!r:.60} is not an accession number")
+    return value

@@ -1,6 +1,16 @@
 """The sources of company filings."""
 
-from assets.filings import companyfacts, cvm, fetch, fetch_cvm, fetch_xbrl, submissions, xbrl_json
+from assets.filings import (
+    companyfacts,
+    cvm,
+    fetch,
+    fetch_cvm,
+    fetch_fsds,
+    fetch_xbrl,
+    fsds,
+    submissions,
+    xbrl_json,
+)
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
@@ -24,7 +34,8 @@ SOURCES = (
         other_hosts=("www.sec.gov",),
         member_url=fetch.FACTS.member_url,
         cadence="by issuer",
-        requests=(fetch.FACTS.zip_url, "/api/xbrl/companyfacts/CIK{cik}.json"),
+        requests=(fetch.FACTS.zip_url, "/api/xbrl/companyfacts/CIK{cik}.json", fetch.INDEXES),
+        lookups=(fetch.INDEXES,),
         rates=_SEC_RATE,
         license_url="https://www.sec.gov/about/privacy-information",
     ),
@@ -45,9 +56,28 @@ SOURCES = (
             fetch.LISTS.zip_url,
             "/submissions/CIK{cik}.json",
             "/submissions/CIK{cik}-submissions-{page}.json",
+            fetch.INDEXES,
         ),
+        lookups=(fetch.INDEXES,),
         rates=_SEC_RATE,
         license_url="https://www.sec.gov/about/privacy-information",
+    ),
+    Source(
+        "sec-fsds",
+        "filings",
+        "SEC Financial Statement Data Sets",
+        "public-domain",
+        _PUBLIC,
+        Parser(1, fsds.parse, fsds.stream),
+        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
+        # A set appears some weeks after its quarter.
+        new_within=150,
+        base_url="https://www.sec.gov",
+        fetch=fetch_fsds.data_sets,
+        requests=("/files/dera/data/financial-statement-data-sets/{quarter}.zip",),
+        rates=_SEC_RATE,
+        license_url="https://www.sec.gov/about/privacy-information",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "xbrl-filings",

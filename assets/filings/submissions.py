@@ -11,7 +11,9 @@ from typing import Any
 
 from stdnum import lei as lei_number
 
-from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
+from assets.entities.identifiers import cik_of
+from assets.entities.list_files import EDGAR_MARKETS
+from assets.filings.filers import ANNUAL_REPORTS, folded_name, service_id_of
 from assets.filings.places import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
@@ -21,17 +23,8 @@ from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 _OLDER_PAGE = re.compile(r"/CIK[0-9]{10}-submissions-[0-9]+\.json$")
 
-# EDGAR's names of exchanges -> ISO 10383; only where a name means exactly one market.
-# "OTC" is no market: it keeps its name.
-MICS = {
-    "NYSE": "XNYS",
-    "NYSE AMERICAN": "XASE",
-    "NYSE MKT": "XASE",
-    "NYSE ARCA": "ARCX",
-    "NASDAQ": "XNAS",
-    "CBOE": "XCBO",
-    "CBOE BZX": "BATS",
-}
+# EDGAR's names of exchanges -> ISO 10383, in capitals: not all of its files agree on their case.
+MICS = {name.upper(): mic for name, mic in EDGAR_MARKETS.items()}
 
 
 def parse(document: Document, body: bytes) -> Parsed:

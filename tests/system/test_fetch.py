@@ -16,6 +16,7 @@ import pytest
 from assets.entities.fetch import ISINS
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import FetchTask, Window, fetch_all
+from assets.filings.fetch_fsds import FOLDER, quarters_until
 from assets.ingest.land import land_all, stored_headers
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
@@ -23,6 +24,7 @@ from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
 from assets.macro import worldbank as worldbank_parser
 from assets.source import asked_url_of
+from tests.helpers.data_sets import data_set
 from tests.helpers.http_client import http_client
 from tests.helpers.record_rows import load, sighting
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
@@ -462,6 +464,29 @@ def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: C
 
     assert [document.url[-6:] for document in documents] == ["2.json"]
     assert "CIK0000000001.json: it answers 404" in words
+
+
+def test_the_data_sets_of_all_quarters_arrive_and_the_newest_may_not_be_there_yet(
+    server: Replay, client: Client
+) -> None:
+    newest, *others = quarters_until(datetime.now(UTC).date())
+    for name in others:
+        server.on(f"/{FOLDER}/{name}.zip", Reply(data_set({})))
+
+    documents, error = documents_and_error(
+        fetch("sec-fsds", client, server.base, ALWAYS, configured())
+    )
+    assert error == ""
+    assert [document.url for document in documents] == [
+        f"{LIVE['sec-fsds']}/{FOLDER}/{name}.zip" for name in others
+    ]
+    assert server.requests[0].path == f"/{FOLDER}/{newest}.zip"
+
+    server.on(f"/{FOLDER}/{others[3]}.zip", Reply(b"not here", 404))
+    documents, error = documents_and_error(
+        fetch("sec-fsds", client, server.base, ALWAYS, configured())
+    )
+    assert len(documents) == len(others) - 1 and f"{others[3]}: " in error
 
 
 def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, client: Client) -> None:

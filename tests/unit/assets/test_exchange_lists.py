@@ -302,7 +302,7 @@ def test_an_own_list_takes_no_key_of_another_source(tmp_path: Path) -> None:
 
 def test_every_list_that_is_not_open_is_refused_by_default() -> None:
     open_lists = {entry.key for entry in ENTRIES if entry.licence.license_class != "restricted"}
-    assert open_lists == {"listings", "finance-database", "cvm-register"}
+    assert open_lists == {"listings", "finance-database", "cvm-register", "sec-tickers"}
     assert BUILT_IN.name == "exchange_lists.toml" and LIST_PARSER_VERSION > 1
 
 

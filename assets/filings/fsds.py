@@ -1,0 +1,346 @@
+"""The SEC's Financial Statement Data Sets: the figures of all filings of a quarter.
+
+A set is a zip of tables; ``sub.txt`` has the filings and ``num.txt`` their numbers. The figures
+are those of company facts: a figure has no source in its identity, and its publication is the
+accession number, so that a number which both state is one sighting.
+
+A set is coarser than the filings. Days are rounded to ends of months and periods to whole quarters:
+a number is read if the filing shows that this is exact, by the name of its instance, and by a
+balance on the eve of the period or a period that ends or begins on the day of the balance. Values
+are rounded to four decimals: one that has as many is not read. Filers outside our markets are not
+followed, and what is left out of a filing is counted.
+"""
+
+import io
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import IO, Any, cast
+
+from assets.filings.cross_checks import WITNESSES, Witness
+from assets.filings.figures import unit_of
+from assets.filings.filers import ANNUAL_REPORTS, service_id_of
+from assets.filings.fsds_tables import (
+    NUMBERS,
+    SUBMISSIONS,
+    Cells,
+    Submission,
+    element_of,
+    is_followed,
+    located_cells,
+    period_of,
+    read_submission,
+)
+from assets.filings.issuer_facts import (
+    Fact,
+    add_figures,
+    name_issuer,
+    refuse_impossible,
+    without_scaled,
+)
+from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element
+from assets.filings.periods import years_of
+from assets.parsing.parsed import Parsed, join_parts
+from assets.parsing.strict import number_from_text
+from assets.parsing.unpacking import counted
+from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from warehouse.record.landing import Document
+from warehouse.record.tables import FUNDAMENTALS
+
+_ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
+_ISSUERS_PER_PART = 100
+# A set keeps so many decimals of a value.
+_DECIMALS = 4
+# Reasons of numbers that are counted for each filing.
+_COREGISTRANT = "of a coregistrant"
+_SEGMENT = "of a segment"
+_NO_VALUE = "without a value"
+_COVER = "of the cover, whose day the set rounds"
+_NO_EVE = "of a period that the set rounds to quarters, without a balance on its eve"
+_NO_TURN = "of a day that the set rounds, on which no period or year ends or begins"
+_ROUNDED = f"with {_DECIMALS} decimals, to which the set rounds"
+_SHORT = "of a period that the set rounds to no quarter"
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A line of ``num.txt`` whose element states a line item, or is a witness."""
+
+    location: str
+    element: Element
+    ddate: str
+    qtrs: str
+    unit: str
+    value: str
+
+
+@dataclass
+class _Filing:
+    """What a set states in one filing; ``periods`` are end and quarters of all its numbers."""
+
+    submission: Submission
+    numbers: list[_Number] = field(default_factory=list)
+    periods: set[tuple[str, str]] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def exact_periods(self) -> set[tuple[date | None, date]]:
+        """Return the periods and balance days that the filing shows to be exact.
+
+        A period has a balance on its eve; a balance is of a day on which a period or a financial
+        year ends or begins.
+        """
+        spans = set()
+        for ddate, qtrs in self.periods:
+            with suppress(ValueError):
+                spans.add(period_of(ddate, qtrs))
+        balances = {end for start, end in spans if start is None}
+        durations = [(start, end) for start, end in spans if start is not None]
+        turning = [*durations, *self.submission.years()]
+        turns = {self.submission.period, *(end for _, end in turning)}
+        turns |= {_eve(start) for start, _ in turning}
+        exact = {(start, end) for start, end in durations if _eve(start) in balances}
+        return exact | {(None, day) for day in balances & turns}
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Parse the zip of a quarter; figures are located by table and line."""
+    return join_parts(stream(document, io.BytesIO(body)))
+
+
+def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Parse the zip of a quarter, or its table of submissions, some issuers at a time."""
+    parsed = Parsed()
+    buffered = io.BufferedReader(cast(io.RawIOBase, body), 1 << 16)
+    start = buffered.peek(4)[:4]
+    if start == _PARQUET:
+        reason = "a Parquet file: the SEC publishes zips of tab-separated text"
+        parsed.reject(FUNDAMENTALS, document, "", reason)
+    elif start == _ZIP:
+        yield from _zip(parsed, document, cast(IO[bytes], buffered))
+        return
+    else:
+        filings = _filings(parsed, document, counted(cast(IO[bytes], buffered)), "")
+        for issuer in _by_issuer(filings):
+            _name(parsed, document, issuer)
+    yield parsed
+
+
+def _zip(parsed: Parsed, document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Read the tables of a zip; a damaged one gives no figures, since parts of filings mislead."""
+    filings: dict[str, _Filing] = {}
+    try:
+        with open_zip(body) as archive:
+            members = {PurePosixPath(info.filename).name: info for info in zip_members(archive)}
+            for name in ("sub.txt", "num.txt"):
+                if name not in members:
+                    parsed.reject(FUNDAMENTALS, document, "", f"the zip has no {name}")
+                    yield parsed
+                    return
+            with archive.open(members["sub.txt"]) as table:
+                filings = _filings(parsed, document, counted(table), "sub.txt#")
+            with archive.open(members["num.txt"]) as table:
+                _read_numbers(parsed, document, counted(table), filings)
+    except zipfile.BadZipFile as error:
+        parsed.reject(FUNDAMENTALS, document, "", f"not a whole zip: {error}")
+        filings = {}
+    except UNREADABLE as error:
+        reason = f"a table is damaged ({type(error).__name__}), so no figure of the set is read"
+        parsed.reject(FUNDAMENTALS, document, "", reason)
+        filings = {}
+    for count, issuer in enumerate(_by_issuer(filings), 1):
+        _name(parsed, document, issuer)
+        _add_figures(parsed, document, issuer)
+        if count % _ISSUERS_PER_PART == 0:
+            yield parsed
+            parsed = Parsed()
+    yield parsed
+
+
+def _filings(
+    parsed: Parsed, document: Document, table: "io.BufferedReader[Any]", prefix: str
+) -> dict[str, _Filing]:
+    """Return the filings of followed issuers by their number."""
+    filings: dict[str, _Filing] = {}
+    others = 0
+    for line, cells in located_cells(table, SUBMISSIONS):
+        location = f"{prefix}{line}"
+        if isinstance(cells, str):
+            parsed.reject(FUNDAMENTALS, document, location, cells)
+        elif not is_followed(cells):
+            others += 1
+        else:
+            try:
+                submission = read_submission(location, cells)
+            except ValueError as error:
+                parsed.reject(FUNDAMENTALS, document, location, str(error))
+            else:
+                filings[submission.accession] = _Filing(submission)
+    if others:
+        reason = f"filers outside our markets are not followed: {others} filings"
+        parsed.reject(FUNDAMENTALS, document, prefix.rstrip("#"), reason, partial=True)
+    return filings
+
+
+def _read_numbers(
+    parsed: Parsed,
+    document: Document,
+    table: "io.BufferedReader[Any]",
+    filings: dict[str, _Filing],
+) -> None:
+    """Give the filings their numbers."""
+    for line, cells in located_cells(table, NUMBERS):
+        location = f"num.txt#{line}"
+        if isinstance(cells, str):
+            parsed.reject(FUNDAMENTALS, document, location, cells)
+        elif (filing := filings.get(cells["adsh"])) is not None:
+            _take(filing, location, cells)
+
+
+def _take(filing: _Filing, location: str, cells: Cells) -> None:
+    """Keep a number of a filing, or count why it is left out."""
+    element = element_of(cells)
+    of_whole = not cells["coreg"] and not cells.get("segments")
+    if of_whole:
+        filing.periods.add((cells["ddate"], cells["qtrs"]))
+    states_line = _states_line(element)
+    if not of_whole or not cells["value"].strip() or element[0] == "dei":
+        if states_line:
+            filing.left_out[_why_left_out(cells)] += 1
+    elif states_line or element in BY_ELEMENT or element in WITNESSES:
+        filing.numbers.append(
+            _Number(location, element, cells["ddate"], cells["qtrs"], cells["uom"], cells["value"])
+        )
+
+
+def _states_line(element: Element) -> bool:
+    # An element that is a part of a line gives no row, so nothing of it can be missing.
+    return element in BY_ELEMENT and bool(BY_ELEMENT[element].places)
+
+
+def _why_left_out(cells: Cells) -> str:
+    if cells["coreg"]:
+        return _COREGISTRANT
+    if cells.get("segments"):
+        return _SEGMENT
+    return _NO_VALUE if not cells["value"].strip() else _COVER
+
+
+def _by_issuer(filings: dict[str, _Filing]) -> list[list[_Filing]]:
+    issuers: dict[str, list[_Filing]] = defaultdict(list)
+    for filing in filings.values():
+        issuers[filing.submission.cik].append(filing)
+    return [issuers[cik] for cik in sorted(issuers)]
+
+
+def _name(parsed: Parsed, document: Document, filings: list[_Filing]) -> None:
+    annual = [each.submission for each in filings if each.submission.form in ANNUAL_REPORTS]
+    if annual:
+        latest = max(annual, key=lambda each: (each.available_at, each.accession))
+        dated = latest.available_at, latest.accession
+        name_issuer(
+            parsed,
+            document,
+            latest.location,
+            latest.cik,
+            latest.name,
+            dated,
+            member="name",
+            method="file",
+        )
+
+
+def _add_figures(parsed: Parsed, document: Document, filings: list[_Filing]) -> None:
+    """Add the figures of one issuer."""
+    facts: list[Fact] = []
+    witnesses: list[Witness] = []
+    years = []
+    for filing in filings:
+        facts.extend(_facts(parsed, document, filing, witnesses))
+        years.extend(filing.submission.years())
+        for reason, count in filing.left_out.items():
+            text = f"{count} number{'s' * (count != 1)} of lines left out: {reason}"
+            location = filing.submission.location
+            parsed.reject(FUNDAMENTALS, document, location, text, partial=True)
+    service_id = service_id_of(filings[0].submission.cik)
+    facts = without_scaled(parsed, document, facts)
+    # The years that the facts state count before those of the filer's calendar.
+    if years_of((fact.start, fact.end) for fact in facts if fact.start is not None):
+        years = []
+    add_figures(parsed, document, service_id, facts, witnesses, set(years))
+
+
+def _facts(
+    parsed: Parsed, document: Document, filing: _Filing, witnesses: list[Witness]
+) -> Iterator[Fact]:
+    """Yield the facts of a filing that are exact; what helps to check them joins the witnesses."""
+    unknown_days = filing.submission.why_days_are_unknown()
+    exact = filing.exact_periods()
+    for number in filing.numbers:
+        try:
+            start, end = period_of(number.ddate, number.qtrs)
+            value = _value(number.value)
+            reason = unknown_days or _why_inexact(number, value, start)
+            if reason is None and (start, end) not in exact:
+                reason = _NO_TURN if start is None else _NO_EVE
+            if reason is None:
+                if number.element in BY_ELEMENT:
+                    yield _fact(filing.submission, number, start, end, value)
+                if number.element in WITNESSES:
+                    witnesses.append(_witness(filing.submission, number, start, end, value))
+            elif _states_line(number.element):
+                filing.left_out[reason] += 1
+        except ValueError as error:
+            if _states_line(number.element):
+                parsed.reject(FUNDAMENTALS, document, number.location, str(error))
+
+
+def _why_inexact(number: _Number, value: Decimal, start: date | None) -> str | None:
+    """Return why a number of the set may not be that of the filing, whatever its period."""
+    element = BY_ELEMENT.get(number.element)
+    if start is None and element is not None and element.kind == "duration":
+        return _SHORT
+    exponent = value.as_tuple().exponent
+    return _ROUNDED if isinstance(exponent, int) and exponent <= -_DECIMALS else None
+
+
+def _eve(start: date) -> date:
+    return start - timedelta(days=1)
+
+
+def _value(text: str) -> Decimal:
+    """Return a value without the zeros that fill it up to four decimals."""
+    value = number_from_text(text)
+    whole = value.to_integral_value()
+    return whole if whole == value else value.normalize()
+
+
+def _fact(
+    submission: Submission, number: _Number, start: date | None, end: date, value: Decimal
+) -> Fact:
+    element = BY_ELEMENT[number.element]
+    refuse_impossible(element, start, end, submission.available_at)
+    return Fact(
+        element,
+        unit_of(element.item, number.unit),
+        number.unit,
+        number.location,
+        value,
+        start,
+        end,
+        submission.available_at,
+        submission.accession,
+        submission.form,
+    )
+
+
+def _witness(
+    submission: Submission, number: _Number, start: date | None, end: date, value: Decimal
+) -> Witness:
+    taxonomy, name = number.element
+    statement = (submission.accession, STANDARDS[taxonomy], number.unit, start, end)
+    return Witness(statement, f"{taxonomy}:{name}", value)
