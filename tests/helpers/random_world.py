@@ -81,7 +81,7 @@ def filings_of() -> list[dict[str, Any]]:
             version=version,
             received_on=date(year + 1, 3, 1) + timedelta(version // 2),
             available_at=date(year + 3, 1, 1) + timedelta(40 * version + later),
-            publication=f"{issuer}/{year}/{version:04}",
+            publication=f"{issuer}/{year}/{version:04}/{later}",
             link=f"https://fictional.example/{issuer}/{year}/{version}",
         )
         for issuer in ISSUERS
