@@ -49,9 +49,12 @@ NODES = (
     Node(
         "figures",
         "snapshot",
-        "Every vintage of every reported figure, under canonical ids.",
+        "Every vintage of every reported figure and of the list of filings, under canonical ids.",
         ("same_as",),
-        ("record.fundamentals", "served.fundamentals"),
+        (
+            *("record.fundamentals", "served.fundamentals"),
+            *("record.filings", "served.filings"),
+        ),
     ),
     Node(
         "tenders",

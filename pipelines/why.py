@@ -50,6 +50,7 @@ from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     MACRO_ANNUAL,
@@ -69,6 +70,7 @@ _ANSWER = "the answer"
 # The column that a row of each table shows as its value.
 _VALUES: Mapping[RecordTable, str] = {
     FUNDAMENTALS: "value_reported",
+    FILINGS: "form",
     MACRO_SERIES: "value",
     MACRO_ANNUAL: "value",
     TENDER_RELEASES: "tag",
@@ -375,7 +377,7 @@ class _Inquiry:
 
 # How requests for rows of each table are capped; see ``api/endpoints/declarations.py``.
 _ROW_RULES: Mapping[RecordTable, RowRule] = dict.fromkeys(
-    (FUNDAMENTALS, MACRO_SERIES, MACRO_ANNUAL, TENDER_RELEASES, TENDER_PARTIES), "tier"
+    (FUNDAMENTALS, FILINGS, MACRO_SERIES, MACRO_ANNUAL, TENDER_RELEASES, TENDER_PARTIES), "tier"
 )
 
 

@@ -14,6 +14,7 @@ from warehouse.read.crosswalk import ID_TYPES
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     MACRO_ANNUAL,
@@ -57,7 +58,7 @@ def find_subject(
     ``ids`` are all ids of an organisation: the record has its rows as they were minted.
     """
     ways = (
-        (_organisation, (ENTITIES, FUNDAMENTALS, IDENTIFIERS), "service_id"),
+        (_organisation, (ENTITIES, FUNDAMENTALS, FILINGS, IDENTIFIERS), "service_id"),
         (_process, (TENDER_RELEASES, TENDER_PARTIES), "ocid"),
         (_series, (MACRO_SERIES,), "series"),
         (_indicator, (MACRO_ANNUAL,), "indicator"),
@@ -100,7 +101,7 @@ def _distinct(
 
 def _organisation(record: Record, text: str, condition: str, name: str | None) -> Subject:
     if name is None:
-        conditions = dict.fromkeys((ENTITIES, IDENTIFIERS, FUNDAMENTALS), condition)
+        conditions = dict.fromkeys((ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS), condition)
         return Subject(text, f"the organisation {text}", conditions)
     if name in _METRICS:
         inputs = {needed.line_item for needed in _METRICS[name].inputs}

@@ -28,6 +28,7 @@ from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
@@ -248,7 +249,7 @@ class Finder:
     def _organisation(self, text: str) -> Match | None:
         ids = self._organisation_ids(text)
         condition = f"service_id IN ({', '.join(map(sql_text, ids))})"
-        tables = (ENTITIES, IDENTIFIERS, FUNDAMENTALS)
+        tables = (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS)
         if not any(self._rows(table, "1", condition, 1) for table in tables):
             return None
         # Names that the register calls other names count as well.

@@ -18,6 +18,7 @@ from quality.personal_data_audit import PERSONAL_DATA_RULES
 from quality.suites import SNAPSHOT_RULES, key_of
 from warehouse.record.rules import LICENSED, rules_of
 from warehouse.record.tables import (
+    FILINGS,
     FUNDAMENTALS,
     MACRO_ANNUAL,
     MACRO_SERIES,
@@ -85,7 +86,7 @@ MEANINGS = {
 }
 
 _TABLES = {
-    "AF-FUND": (FUNDAMENTALS,),
+    "AF-FUND": (FUNDAMENTALS, FILINGS),
     "AF-TENDER": (TENDER_RELEASES, TENDER_PARTIES),
     "AF-MACRO": (MACRO_ANNUAL, MACRO_SERIES),
 }

@@ -81,6 +81,7 @@ MART_SUITES = (
         "concat(source_ref, ' (fact ', row_id, ')')",
         relation=_AS_IT_IS,
     ),
+    _suite("filings", ("row_id",), "source_ref", relation=_AS_IT_IS),
     _suite("macro_annual", ("row_id",), "source_ref", relation=_AS_IT_IS),
     _suite("macro_series", ("row_id",), "source_ref", relation=_AS_IT_IS),
     _suite("tender_releases", ("row_id",), "source_ref", computed_with=("source_ref",)),

@@ -24,7 +24,7 @@ from warehouse.steps.files import BuildFile
 
 # Tables that are partitioned alike: by organisation, by country, by source.
 _ALIKE: tuple[frozenset[str], ...] = (
-    frozenset({"fundamentals", STATEMENTS, "metrics", "metrics_absent"}),
+    frozenset({"fundamentals", "filings", STATEMENTS, "metrics", "metrics_absent"}),
     frozenset(
         {
             *("tender_releases", "tender_parties", "party_matches", "signals"),

@@ -78,6 +78,22 @@ FUNDAMENTALS_OF_SEVERAL = Endpoint(
     _LIMITED_STATUSES,
     listing=lists.FUNDAMENTALS_OF_SEVERAL,
 )
+FILINGS = Endpoint(
+    "listFilings",
+    "/v1/filings",
+    "The filings of one issuer, newest first",
+    "Every version of every document that a publisher lists, by the day of its receipt, with its "
+    "form, its number and a link. `available_at` is the first day on which it could be read: for "
+    "some publishers that is the first download that shows it.",
+    "Filings",
+    "fundamentals",
+    (
+        *(p.FILED_BY, p.FORM, p.FROM_RECEIPT, p.TO_RECEIPT, p.AS_OF),
+        *_paged(lists.FILINGS),
+    ),
+    _LIMITED_STATUSES,
+    listing=lists.FILINGS,
+)
 TENDERS = Endpoint(
     "listTenders",
     "/v1/tenders",
@@ -321,7 +337,7 @@ USAGE = Endpoint(
 )
 
 ENDPOINTS = (
-    *(HEALTH, STATUS, OPENAPI, CATALOGUE, SEARCH, FUNDAMENTALS, FUNDAMENTALS_OF_SEVERAL, TENDERS),
-    *(TENDER, SHARED_FACTS, TENDER_PARTIES, MACRO, ENTITY, CROSSWALK, LOOKUP, SCREEN, METRICS),
-    *(PROCUREMENT_DEMAND, SIGNAL, QUALITY, EXPORT, CHANGES, VERSIONS, USAGE),
+    *(HEALTH, STATUS, OPENAPI, CATALOGUE, SEARCH, FUNDAMENTALS, FUNDAMENTALS_OF_SEVERAL, FILINGS),
+    *(TENDERS, TENDER, SHARED_FACTS, TENDER_PARTIES, MACRO, ENTITY, CROSSWALK, LOOKUP, SCREEN),
+    *(METRICS, PROCUREMENT_DEMAND, SIGNAL, QUALITY, EXPORT, CHANGES, VERSIONS, USAGE),
 )

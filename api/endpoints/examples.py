@@ -12,6 +12,7 @@ from warehouse.read.mart import Mart
 _SUBJECTS: Mapping[Endpoint, str] = {
     declarations.FUNDAMENTALS: "fundamentals",
     declarations.FUNDAMENTALS_OF_SEVERAL: "fundamentals_of_several",
+    declarations.FILINGS: "filings",
     declarations.SEARCH: "search",
     declarations.CATALOGUE: "catalogue",
     declarations.CHANGES: "changes",

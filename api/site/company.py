@@ -1,4 +1,4 @@
-"""Pages of one organisation: what it reported, its metrics, its tenders, who it is."""
+"""Pages of one organisation: what it reported and filed, its metrics, its tenders, who it is."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Statement:
 
 
 class CompanyPage:
-    """One organisation: statements, metrics, awards, identifiers, names."""
+    """One organisation: statements, metrics, filings, awards, identifiers, names."""
 
     open = True
 
@@ -132,6 +132,7 @@ class CompanyPage:
             metrics=sample.ask(declarations.METRICS, 2, **of_issuer),
             formulas=FORMULA_BY_SLUG,
             shares=METRICS_IN_PERCENT,
+            filings=sample.ask(declarations.FILINGS, **of_issuer),
             **_tenders_of(sample, record, as_of),
             crosswalk=sample.ask(declarations.CROSSWALK, service_id=service_id),
         )

@@ -115,6 +115,18 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         sorted_table="fundamentals",
     ),
     ExportFile(
+        "af-fund-filings",
+        "Filings of companies: each version of each document, every vintage",
+        "licensed",
+        "AF-FUND",
+        file_columns.FILING,
+        "SELECT * FROM filings",
+        ("service_id", "received_on", "document_id", "vintage", "record_id"),
+        ("received_on",),
+        ("filings",),
+        sorted_table="filings",
+    ),
+    ExportFile(
         "af-tender-awards",
         "Award facts: each award as each release states it, every vintage",
         "licensed",

@@ -16,6 +16,7 @@ from sqlmodel import SQLModel
 
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import (
+    Filing,
     FundamentalVintage,
     MacroAnnual,
     MacroSeries,
@@ -174,6 +175,7 @@ _NAMED_IN = ("ocid", "release_id", "country")
 _NAMED = tuple(name for name in shown_columns(TenderParty, "file", "own") if name not in _NAMED_IN)
 
 FACT = keyed(record_id(name="fact_id"), _dated(FundamentalVintage))
+FILING = keyed(record_id(), _dated(Filing))
 RELEASE = keyed(record_id(), _dated(TenderRelease))
 AWARD = keyed(
     record_id("award_row_id"), AWARDED_IN, parts(Award), AWARD_ORIGIN, vintages(), provenance()

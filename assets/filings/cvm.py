@@ -3,7 +3,8 @@
 CVM's files always show the latest version of a document alone. A document is dated by the day on
 which we, or a dated recording, first read it: the day on which CVM received it (``DT_RECEB``) can
 be months before it could be read. So each reading adds the versions that are new in it, and
-versions that the publisher has dropped since stay.
+versions that the publisher has dropped since stay. The index lists all versions, also those whose
+figures nobody has any more: they are filings, dated in the same way.
 
 A group's figures are read; those of the parent company alone only where a document has no others.
 Every account of the form has an amount, zero if the company left it empty: a statement of nothing
@@ -19,7 +20,14 @@ from typing import IO, Any
 from assets.entities.identifiers import CNPJ_REGISTER, mint
 from assets.filings.cross_checks import mark_contradictions
 from assets.filings.cvm_accounts import TAXONOMY
-from assets.filings.cvm_lines import Company, StatedAccount, Version, located_lines
+from assets.filings.cvm_lines import (
+    Company,
+    ListedDocument,
+    StatedAccount,
+    UnreadDocument,
+    Version,
+    located_lines,
+)
 from assets.filings.figures import Reading, of_line, settle
 from assets.filings.periods import KnownPeriods, Span, fiscal_label
 from assets.filings.signs import mark_wrong_signs
@@ -27,7 +35,7 @@ from assets.parsing.parsed import Parsed, join_parts, provenance
 from quality.contact_in_name import has_contact
 from quality.persons import personal_name_rule
 from warehouse.record.landing import Document
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 from warehouse.tables import FIRST_READ
 
 CVM_CODE = "BR-CVM"
@@ -56,9 +64,14 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
         if isinstance(line, str):
             parsed.reject(FUNDAMENTALS, document, location, line)
             continue
+        if isinstance(line, UnreadDocument):
+            parsed.reject(FILINGS, document, location, line.reason)
+            continue
         names.setdefault(line.version.company, (location, line.name))
         if isinstance(line, StatedAccount):
             filings[line.version].append((location, line))
+        elif isinstance(line, ListedDocument):
+            parsed.add(FILINGS, [_filing(document, location, line)])
     for company, (location, name) in names.items():
         _name_company(parsed, document, company, location, name)
     for count, version in enumerate(sorted(filings, key=_order), 1):
@@ -110,16 +123,34 @@ def _name_company(
     parsed.add(ENTITIES, [shared | content])
 
 
-def _add_figures(
-    parsed: Parsed, document: Document, version: Version, lines: list[Located]
-) -> None:
-    day = _read_on(document)
-    published = {
+def _published(document: Document, version: Version) -> dict[str, Any]:
+    """Return when a version could be read, and of whom; it is a publication."""
+    return {
         "service_id": _service_id(version.company),
-        "available_at": day,
+        "available_at": _read_on(document),
         "available_at_evidence": FIRST_READ,
         "publication": f"{version.company.cvm_code}/{version.reference}/{version.number:04}",
     }
+
+
+def _filing(document: Document, location: str, line: ListedDocument) -> dict[str, Any]:
+    return {
+        **provenance(document, location, "file"),
+        **_published(document, line.version),
+        "form": line.form,
+        "period_end": line.version.reference,
+        "document_id": line.document_id,
+        "version": line.version.number,
+        "received_on": line.received_on,
+        "received_at": None,
+        "link": line.link,
+    }
+
+
+def _add_figures(
+    parsed: Parsed, document: Document, version: Version, lines: list[Located]
+) -> None:
+    day, published = _read_on(document), _published(document, version)
     stated = list(_filled_in(parsed, document, _of_group(lines)))
     known = _periods(version.reference, [line for _, line in stated])
     readings = []

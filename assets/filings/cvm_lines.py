@@ -6,7 +6,7 @@ semicolons and never quoted, in Latin-1; copies that were saved as UTF-8 are rea
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -25,6 +25,7 @@ _STATEMENT = (
     *("GRUPO_DFP", "MOEDA", "ESCALA_MOEDA", "ORDEM_EXERC", "DT_FIM_EXERC"),
     *("CD_CONTA", "DS_CONTA", "VL_CONTA"),
 )
+_INDEX = ("CATEG_DOC", "ID_DOC", "DT_RECEB", "LINK_DOC")
 _CONSOLIDATIONS: dict[str, Consolidation] = {
     "df consolidado": "consolidated",
     "df individual": "individual",
@@ -60,6 +61,25 @@ class NamedVersion:
 
 
 @dataclass(frozen=True)
+class ListedDocument:
+    """A line of the index: a version of a document, under its number at CVM."""
+
+    version: Version
+    name: str
+    form: str
+    document_id: str
+    received_on: date
+    link: str | None
+
+
+@dataclass(frozen=True)
+class UnreadDocument:
+    """Why a line of the index is none."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class StatedAccount:
     """A line with an account that states a line item; ``value`` as written, in thousands or not."""
 
@@ -77,7 +97,7 @@ class StatedAccount:
     currency: str
 
 
-Line = NamedVersion | StatedAccount
+Line = NamedVersion | ListedDocument | UnreadDocument | StatedAccount
 # A text instead of a line says why there is none.
 LocatedLines = Iterator[tuple[str, Line | str]]
 
@@ -95,24 +115,45 @@ def _lines(body: "io.BufferedReader[Any]") -> LocatedLines:
         if not {*_COMPANY} <= {*header}:
             yield "", f"not a file of documents: no columns {', '.join(_COMPANY)}"
             return
-        # Of audit reports and the like only the company and the version are read.
-        read = _stated_account if {*_STATEMENT} <= {*header} else _named_version
+        read = _reader({*header})
         for number, line in enumerate(lines, 2):
             cells = decode_as_latin1(line).rstrip("\r\n").split(";")
             if cells == [""]:
                 continue
-            if len(cells) != len(header):
-                yield f"line {number}", "the line has more or fewer cells than the header"
-                continue
             try:
+                if len(cells) != len(header):
+                    raise ValueError("the line has more or fewer cells than the header")
                 found = read(dict(zip(header, cells, strict=True)))
             except ValueError as error:
-                yield f"line {number}", str(error)
+                is_index = read is _listed_document
+                yield f"line {number}", UnreadDocument(str(error)) if is_index else str(error)
             else:
                 if found is not None:
                     yield f"line {number}", found
     except LineTooLong as error:
         yield "", f"not a file of documents: {error}"
+
+
+def _reader(columns: set[str]) -> Callable[[dict[str, str]], Line | None]:
+    """Return what reads the lines of a file with these columns."""
+    if {*_STATEMENT} <= columns:
+        return _stated_account
+    # Of audit reports and the like only the company and the version are read.
+    return _listed_document if {*_INDEX} <= columns else _named_version
+
+
+def _listed_document(cells: dict[str, str]) -> ListedDocument:
+    number, link = cells["ID_DOC"].strip(), cells["LINK_DOC"].strip()
+    if not number.isdecimal() or not number.isascii():
+        raise ValueError(f"ID_DOC: {number!r:.40} is no number of a document")
+    return ListedDocument(
+        _version(cells),
+        _name(cells),
+        printable_text(cells["CATEG_DOC"]),
+        number,
+        calendar_day(cells["DT_RECEB"]),
+        link or None,
+    )
 
 
 def _named_version(cells: dict[str, str]) -> NamedVersion:

@@ -12,7 +12,7 @@ from assets.filings import (
     xbrl_json,
 )
 from assets.source import Parser, Source
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 
 _PUBLIC = "United States government work, public domain"
 # The SEC allows 10 requests a second, over all its hosts.
@@ -45,8 +45,10 @@ SOURCES = (
         "SEC EDGAR submissions",
         "public-domain",
         _PUBLIC,
-        Parser(4, submissions.parse),
-        (ENTITIES, IDENTIFIERS),
+        Parser(5, submissions.parse),
+        (ENTITIES, IDENTIFIERS, FILINGS),
+        # As for company facts: what is new comes from issuers.
+        new_within=100,
         base_url=fetch.API,
         fetch=fetch.submissions,
         other_hosts=("www.sec.gov",),
@@ -100,8 +102,8 @@ SOURCES = (
         "CVM (Brazil), annual and quarterly statements",
         "open-share-alike",
         "Open Database License 1.0",
-        Parser(2, cvm.parse, cvm.stream),
-        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
+        Parser(3, cvm.parse, cvm.stream),
+        (FUNDAMENTALS, ENTITIES, IDENTIFIERS, FILINGS),
         base_url="https://dados.cvm.gov.br",
         fetch=fetch_cvm.statements,
         requests=("/dados/CIA_ABERTA/DOC/{form}/DADOS/{file}.zip",),

@@ -1,7 +1,8 @@
-"""SEC submissions: the filers that are issuers, which only an annual report proves.
+"""SEC submissions: what issuers filed, and who they are; only an annual report proves an issuer.
 
 EDGAR also numbers natural persons, who report what they own. Without an annual report nothing is
-stored, and the reason does not repeat the name.
+stored, and the reason does not repeat the name. An older page of a list is judged by itself: it has
+the number of the filer in its address alone.
 """
 
 import json
@@ -13,28 +14,36 @@ from stdnum import lei as lei_number
 
 from assets.entities.identifiers import cik_of
 from assets.entities.list_files import EDGAR_MARKETS
-from assets.filings.filers import ANNUAL_REPORTS, folded_name, service_id_of
+from assets.filings.filers import folded_name, service_id_of
+from assets.filings.listed_filings import (
+    add_filings,
+    columns_of,
+    lists_filings,
+    require_annual_report,
+)
 from assets.filings.places import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
 from quality.persons import drop_personal_names
 from warehouse.record.landing import Document
-from warehouse.record.tables import ENTITIES, IDENTIFIERS
+from warehouse.record.tables import ENTITIES, FILINGS, IDENTIFIERS
 
-_OLDER_PAGE = re.compile(r"/CIK[0-9]{10}-submissions-[0-9]+\.json$")
+_OLDER_PAGE = re.compile(r"/CIK([0-9]{10})-submissions-[0-9]+\.json$")
 
 # EDGAR's names of exchanges -> ISO 10383, in capitals: not all of its files agree on their case.
 MICS = {name.upper(): mic for name, mic in EDGAR_MARKETS.items()}
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Parse one filer: the organisation and its identifiers, if it files annual reports."""
+    """Parse one filer that files annual reports: the organisation, its identifiers and filings."""
     parsed = Parsed()
     try:
         filer = json_object(read_json(body))
-        if _is_older_page(document, filer):
-            return parsed
-        shared = _shared(document, filer)
+        if (cik := _cik_of_older_page(document, filer)) is not None:
+            return _older_page(document, cik, filer)
+        service_id = _service_id(filer)
+        listed = columns_of(json_object(json_object(filer.get("filings")).get("recent")))
+        shared = _shared(document, service_id, listed)
         entity = _entity(filer)
     except ValueError as error:
         parsed.reject(ENTITIES, document, "", str(error))
@@ -45,31 +54,43 @@ def parse(document: Document, body: bytes) -> Parsed:
     for reason in reasons:
         parsed.reject(ENTITIES, document, "/formerNames", reason)
     # All that EDGAR names besides are former names.
-    listed = json.dumps(names, ensure_ascii=False) if names else None
-    entity |= {"other_names": listed, "former_names": listed}
+    former = json.dumps(names, ensure_ascii=False) if names else None
+    entity |= {"other_names": former, "former_names": former}
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
     parsed.add(IDENTIFIERS, [shared | _identifier("cik", cik_of(filer["cik"]), None)])
     _tickers(parsed, document, filer, shared)
+    add_filings(parsed, document, filer["cik"], listed, "filings", "recent")
     return parsed
 
 
-def _is_older_page(document: Document, page: dict[str, Any]) -> bool:
-    """Return whether this continues a list: more filings, of which none is a row of ours."""
-    columns = [page.get(name) for name in ("form", "filingDate", "accessionNumber")]
-    return (
-        _OLDER_PAGE.search(document.url) is not None
-        and "cik" not in page
-        and all(isinstance(column, list) for column in columns)
-    )
+def _cik_of_older_page(document: Document, page: dict[str, Any]) -> str | None:
+    """Return whose list this continues with more filings; None if it is no such page."""
+    match = _OLDER_PAGE.search(document.url)
+    return match[1] if match and "cik" not in page and lists_filings(page) else None
 
 
-def _shared(document: Document, filer: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns that all rows share; the latest filing dates them."""
+def _older_page(document: Document, cik: str, page: dict[str, Any]) -> Parsed:
+    parsed = Parsed()
+    try:
+        columns = columns_of(page)
+        if columns["form"]:
+            require_annual_report(columns)
+            add_filings(parsed, document, cik, columns)
+    except ValueError as error:
+        parsed.reject(FILINGS, document, "", str(error))
+    return parsed
+
+
+def _service_id(filer: dict[str, Any]) -> str:
     if "cik" not in filer:
         raise ValueError("no filer is named: an older page, or not a list of submissions")
-    service_id = service_id_of(filer["cik"])
-    filed, accession = _latest_filing(filer)
+    return service_id_of(filer["cik"])
+
+
+def _shared(document: Document, service_id: str, listed: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return the columns that rows of the filer share; the latest filing dates them."""
+    filed, accession = _latest_filing(listed)
     return {
         **provenance(document, "", "api"),
         "available_at": filed,
@@ -78,25 +99,13 @@ def _shared(document: Document, filer: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _latest_filing(filer: dict[str, Any]) -> tuple[date, str]:
-    """Return day and accession number of the latest filing; raise if no annual report is listed.
-
-    EDGAR writes the list column by column: equally long arrays of forms, days and numbers.
-    """
-    recent = json_object(json_object(filer.get("filings")).get("recent"))
-    forms, days, accessions = (
-        recent.get(name) for name in ("form", "filingDate", "accessionNumber")
-    )
-    if not (isinstance(forms, list) and isinstance(days, list) and isinstance(accessions, list)):
-        raise ValueError("the list of filings is not there")
-    if not len(forms) == len(days) == len(accessions):
-        raise ValueError("the columns of the list of filings differ in length")
-    if not any(isinstance(form, str) and form in ANNUAL_REPORTS for form in forms):
-        raise ValueError("no annual report: not established to be an issuer")
+def _latest_filing(listed: dict[str, list[Any]]) -> tuple[date, str]:
+    """Return day and accession number of the latest filing; raise if no annual report is listed."""
+    require_annual_report(listed)
     # The newest by day and number, whatever the order of the list.
     return max(
         (calendar_day(day), printable_text(accession))
-        for day, accession in zip(days, accessions, strict=True)
+        for day, accession in zip(listed["filingDate"], listed["accessionNumber"], strict=True)
     )
 
 

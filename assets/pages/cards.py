@@ -57,8 +57,8 @@ DATASETS = (
         "datasets/af-fund",
         "AF-FUND: company fundamentals",
         "Figures as companies reported them in XBRL filings, with every restatement as a separate "
-        "vintage: choose any day and get what was public by then.",
-        ("af-fund-facts",),
+        "vintage: choose any day and get what was public by then. Beside them the list of filings.",
+        ("af-fund-facts", "af-fund-filings"),
         f"""
 SELECT country, year(period_end) AS year, count(*) AS n
 FROM fundamentals LEFT JOIN ({NAMED_ENTITIES}) USING (service_id)
@@ -70,6 +70,8 @@ WHERE latest GROUP BY ALL""",
         (
             "A figure is identified by issuer, line item, unit, basis and period. A later filing "
             "with a different value adds a vintage; one that repeats the value does not.",
+            "A filing is a version of a document. The day on which its publisher received it need "
+            "not be the day from which it could be read.",
         ),
     ),
     Card(

@@ -4,8 +4,9 @@
 -- A measurement without rows, or of nothing, is UNMEASURED. Conditions of shares are those of the
 -- rule book.
 --
--- Inputs: fundamentals, statements, tender_releases, tender_parties, macro_annual, macro_series,
---   party_matches; releases_with_contact, failing_parties (tables of the organisation check)
+-- Inputs: fundamentals, filings, statements, tender_releases, tender_parties, macro_annual,
+--   macro_series, party_matches; releases_with_contact, failing_parties (tables of the organisation
+--   check)
 -- Outputs: scope, n_checked, n_passed, value (of ages only)
 
 -- name: share

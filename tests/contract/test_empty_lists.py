@@ -186,6 +186,7 @@ HELD = {
     "buyer": ("agency", "DCA1", "nobody"),
     "query": ("roads", "école", "nothing here"),
     "status": ("active",),
+    "form": ("DFP", "ITR", "20-F"),
     "entity_id": ("DCA1", "ZAF", "KEN", "DCNOBODY", "DCX9"),
     "service_id": ("DCA1", "DCX9", "DCNOBODY"),
     "service_ids": ("DCA1,DCB2", "DCNOBODY", "DCX9,DCB2"),

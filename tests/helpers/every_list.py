@@ -41,6 +41,13 @@ ASKED: dict[str, Sequence[str]] = {
         f"{_SEVERAL}&as_of=2021-06-01",
         f"{_SEVERAL}&vintages=all&line_items=revenue",
     ),
+    "listFilings": (
+        "/v1/filings?service_id=DCA1",
+        "/v1/filings?service_id=DCX9",
+        "/v1/filings?service_id=DCA1&as_of=2019-06-01",
+        "/v1/filings?service_id=DCB2&form=ITR&as_of=2019-06-01",
+        "/v1/filings?service_id=DCC3&form=DFP&from=2017-03-01&to=2017-12-31",
+    ),
     "listTenders": (
         "/v1/tenders",
         "/v1/tenders?country=KEN",

@@ -5,10 +5,18 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from tests.helpers.facts import fact
-from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
+from tests.helpers.record_rows import (
+    entity_row,
+    filing_row,
+    party_row,
+    release_row,
+    series_row,
+    sighting,
+)
 from warehouse.record.rules import RowRule, rules_of
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     MACRO_ANNUAL,
@@ -28,6 +36,7 @@ _ANNUAL = {
 } | {"indicator": "NY.GDP", "source": "test-annual"}
 GOOD: Mapping[RecordTable, Row] = {
     FUNDAMENTALS: fact(),
+    FILINGS: filing_row(),
     TENDER_RELEASES: release_row(1),
     TENDER_PARTIES: party_row(),
     MACRO_ANNUAL: _ANNUAL,
@@ -53,6 +62,10 @@ _CHANGES: Mapping[str, Row] = {
     "an LEI has 18 letters or digits, then two digits": {"lei": "2138"},
     "only a withdrawn figure has no value": {"value_reported": None},
     "a period of known length has a start": {"period_start": None},
+    "a filing has a form unless it is withdrawn": {"form": None},
+    "versions are counted from 1": {"version": 0},
+    "no filing is available before it was received": {"received_on": date(2019, 3, 30)},
+    "links are addresses of the web": {"link": "the document itself"},
     "parties_withheld is not negative": {"parties_withheld": -1},
     "number_of_tenderers is not negative": {"number_of_tenderers": -3},
     "a release has only members that may be served": {"release": '{"tender":{},"parties":[]}'},

@@ -11,11 +11,20 @@ import pyarrow as pa
 
 from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
-from tests.helpers.record_rows import entity_row, load, party_row, release_row, series_row, sighting
+from tests.helpers.record_rows import (
+    entity_row,
+    filing_row,
+    load,
+    party_row,
+    release_row,
+    series_row,
+    sighting,
+)
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     MACRO_ANNUAL,
@@ -58,6 +67,27 @@ def facts_of(random: Random) -> list[dict[str, Any]]:
         )
         for issuer, year, number, filed in filings
         for item in ITEMS
+    ]
+
+
+def filings_of() -> list[dict[str, Any]]:
+    """Return filings in several versions; one was listed under another form at first."""
+    return [
+        filing_row(
+            service_id=issuer,
+            form=form,
+            period_end=date(year, 12, 31),
+            document_id=f"{issuer}-{year}-{version}",
+            version=version,
+            received_on=date(year + 1, 3, 1) + timedelta(version // 2),
+            available_at=date(year + 3, 1, 1) + timedelta(40 * version + later),
+            publication=f"{issuer}/{year}/{version:04}/{later}",
+            link=f"https://fictional.example/{issuer}/{year}/{version}",
+        )
+        for issuer in ISSUERS
+        for year in (2015, 2016, 2017)
+        for version in range(1, 5)
+        for form, later in (("ITR" if version == 2 else "DFP", 0), ("DFP", 500))
     ]
 
 
@@ -142,6 +172,7 @@ def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
     ]
     return {
         FUNDAMENTALS: facts_of(random),
+        FILINGS: filings_of(),
         MACRO_SERIES: series_of(random),
         MACRO_ANNUAL: [annual],
         TENDER_RELEASES: releases,

@@ -110,6 +110,20 @@ def entity_row(**others: Any) -> dict[str, Any]:
     return sighting(**{**defaults, **others})
 
 
+def filing_row(**others: Any) -> dict[str, Any]:
+    defaults = {
+        "service_id": "DCTEST1",
+        "form": "20-F",
+        "period_end": date(2018, 12, 31),
+        "document_id": "0001193125-19-090263",
+        "version": None,
+        "received_on": FIRST,
+        "received_at": "2019-03-29T16:31:22.000Z",
+        "link": "https://www.sec.gov/Archives/edgar/data/1/000119312519090263/",
+    }
+    return sighting(**{**defaults, **others})
+
+
 def restated(record: Record) -> None:
     """One figure: 10 in 2019, 12.50 from 2020 on."""
     append(

@@ -18,10 +18,10 @@ from warehouse.read.mart import Build, Mart
 from warehouse.steps.files import BuildManifest, encode_manifest
 
 _PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
-_LATER_TABLES = ("screens", "party_history", "catalogue", "changes", "search")
+_LATER_TABLES = ("screens", "party_history", "catalogue", "changes", "search", "filings")
 # The world of tests/helpers/random_world.py with this seed, as it was published by commit 82a7ebb
-# (version 8, one file), by commit 15e1e60 (version 9), by commit 25aed31 (version 10) and by commit
-# 6466f9f (version 11).
+# (version 8, one file), by commit 15e1e60 (version 9), by commit 25aed31 (version 10), by commit
+# 6466f9f (version 11) and by commit d674582 (version 12).
 SEED_OF_STORED = 7
 
 

@@ -143,7 +143,7 @@ def test_postgres_gives_the_same_bytes_from_many_files(
                     assert answer(ask(mart, day)) == answer(ask(in_few_files, day)), name
 
 
-@pytest.mark.parametrize("version", [8, 9, 10, 11])
+@pytest.mark.parametrize("version", [8, 9, 10, 11, 12])
 def test_an_older_build_answers_as_the_code_that_wrote_it(version: int, tmp_path: Path) -> None:
     marts = stored_build(version, tmp_path / "before")
     publish_world(tmp_path / "record", tmp_path / "marts", SEED_OF_STORED)

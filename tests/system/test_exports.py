@@ -28,6 +28,7 @@ from warehouse.mart.snapshot import Snapshot
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    FILINGS,
     FUNDAMENTALS,
     MACRO_SERIES,
     TENDER_PARTIES,
@@ -151,6 +152,7 @@ def test_ids_are_unique_and_rows_are_sorted(world: ExportedWorld, key: str) -> N
 
 AS_OF: dict[str, tuple[RecordTable, tuple[str, ...], str]] = {
     "af-fund-facts": (FUNDAMENTALS, (*FUNDAMENTALS.identity, "value_reported"), "TRUE"),
+    "af-fund-filings": (FILINGS, (*FILINGS.identity, "form", "received_on"), "TRUE"),
     # Of a series that was given another base, the file has the new one: see test_rebasing.
     "af-macro-series": (
         MACRO_SERIES,

@@ -20,7 +20,7 @@ from tests.helpers.record_rows import entity_row, party_row, release_row, series
 from tests.helpers.thoroughness import times
 from warehouse.compute.pool import ProcessPool
 from warehouse.mart.awards import add_tender_facts
-from warehouse.mart.canonical_ids import use_canonical_ids
+from warehouse.mart.canonical_ids import REWRITTEN, use_canonical_ids
 from warehouse.mart.nodes import Nodes, Plan
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.mart.withheld import withhold_rows
@@ -203,14 +203,14 @@ def _at_once(record: Record, folder: Path, *, with_signals: bool) -> dict[str, l
     with Snapshot(folder, record, loads, "20210101.1") as snapshot:
         withhold_rows(snapshot, SECRET)
         snapshot.apply_rules()
-        snapshot.copy_record([table for table in RECORD_TABLES if table != FUNDAMENTALS])
+        snapshot.copy_record([table for table in RECORD_TABLES if table not in REWRITTEN])
         for check in checks():
             check.leave_out(snapshot)
         snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
         joins, *derived = _derivations(with_signals)
         snapshot.add(joins.derive(snapshot))
         use_canonical_ids(snapshot)
-        snapshot.copy_record([FUNDAMENTALS])
+        snapshot.copy_record(REWRITTEN)
         for each in derived:
             snapshot.add(each.derive(snapshot))
         snapshot.add({"left_out": snapshot.left_out()})

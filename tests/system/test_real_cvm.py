@@ -17,7 +17,7 @@ from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import Document
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.tables import FILINGS, FUNDAMENTALS
 
 pytestmark = pytest.mark.shared
 
@@ -140,3 +140,92 @@ def test_two_downloads_give_the_same_vintages_in_either_order(
             (DOWNLOADS["dfp_2022_downloaded_2024-01-26"], Decimal(-11016000)),
             (DOWNLOADS["dfp_2022_downloaded_2024-06-16"], Decimal(-8031000)),
         ] in restated.values()
+
+
+# What the index says of a version: number, form, period, version and day of receipt.
+Listed = tuple[str, str, str, int, str]
+_INDEX_FILES = sorted(FOLDER.glob("*_*/*_cia_aberta_[0-9]*"))
+
+
+def independent_index_line(cells: dict[str, str]) -> Listed:
+    """Return what a line of the index says, with nothing of the parser."""
+    return (
+        *(cells["ID_DOC"], cells["CATEG_DOC"], cells["DT_REFER"], int(cells["VERSAO"])),
+        cells["DT_RECEB"],
+    )
+
+
+def listed(row: dict[str, object]) -> Listed:
+    return (
+        *(str(row["document_id"]), str(row["form"]), str(row["period_end"])),
+        *(int(str(row["version"])), str(row["received_on"])),
+    )
+
+
+@pytest.mark.parametrize("path", _INDEX_FILES, ids=lambda path: path.parent.name)
+def test_every_line_of_an_index_is_a_filing(path: Path) -> None:
+    result = parsed(path)
+    rows = result.rows.get("filings", [])
+    assert {listed(row) for row in rows} == set(map(independent_index_line, stated(path)))
+    assert len(rows) == sum(1 for _ in stated(path)) and not result.rejected
+    assert {row["available_at"] for row in rows} <= {DOWNLOADS[path.parent.name]}
+    assert to_table(FILINGS, [result])[1] == []
+
+
+def test_minervas_eight_versions_are_filings_with_the_days_of_their_receipt() -> None:
+    (path,) = files_of("itr_2011_downloaded_2020-03-12")
+    expected = {
+        int(cells["VERSAO"]): cells["DT_RECEB"]
+        for cells in stated(path)
+        if int(cells["CD_CVM"]) == 20931 and cells["DT_REFER"] == "2011-03-31"
+    }
+    versions = {
+        row["version"]: str(row["received_on"])
+        for row in parsed(path).rows["filings"]
+        if row["publication"].startswith("20931/2011-03-31/")
+    }
+    assert versions == expected
+    # Two of them on one day.
+    assert len(versions) == 8 and versions[2] == versions[3] == "2011-05-02"
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_version_is_known_since_the_first_index_that_shows_it(
+    record: Record, newest_first: bool
+) -> None:
+    paths = [path for path in _INDEX_FILES if path.parent.name.startswith("dfp_2022")]
+    assert len(paths) == 2
+    expected: dict[tuple[str, Listed], date] = {}
+    for path in sorted(paths, reverse=True):
+        for cells in stated(path):
+            key = f"{int(cells['CD_CVM'])} {cells['CNPJ_CIA']}"
+            of_line = independent_index_line(cells)
+            expected[key, of_line] = DOWNLOADS[path.parent.name]
+    numbers = {}
+    for path in sorted(paths, reverse=newest_first):
+        result = parsed(path)
+        rows, rejected = to_table(FILINGS, [result])
+        entry = append(record, FILINGS, rows, Load("cvm", (str(path),)), rejected=rejected)
+        assert entry.quarantined == 0
+        for row in result.rows["identifiers"]:
+            numbers[row["service_id"], row["issuer"]] = row["id_value"]
+    stored = record.relation("filings", record.table("filings"))
+    vintages = record.query(vintages_query(FILINGS, stored, vintages="all")).to_pylist()
+    found = {
+        (
+            " ".join(numbers[row["service_id"], issuer] for issuer in ("BR-CVM", "BR-CNPJ")),
+            listed(row),
+        ): row["available_at"]
+        for row in vintages
+    }
+    assert found == expected and len(vintages) == len(found)
+    # Fifteen versions are new in the later download, and one company has another number there.
+    later = DOWNLOADS["dfp_2022_downloaded_2024-06-16"]
+    assert sum(day == later for day in found.values()) == 16
+    of_serena = sorted(
+        (of_line[3], of_line[4], str(day))
+        for (numbers_of, of_line), day in found.items()
+        if numbers_of.startswith("26441 ")
+    )
+    assert [day for _, _, day in of_serena] == ["2024-01-26"] * 4 + ["2024-06-16"]
+    assert of_serena[-1][:2] == (5, "2024-03-18")

@@ -78,6 +78,7 @@ _LEFT_OUT = object_schema(
 
 ROW_SCHEMAS: Mapping[str, Schema] = {
     "Fact": row_schemas.FACT,
+    "Filing": row_schemas.FILING,
     "Release": row_schemas.RELEASE,
     "SharedFact": row_schemas.SHARED_FACT,
     "TenderParty": row_schemas.PARTY,
@@ -152,6 +153,7 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
         "Fact",
         unknown_ids=array_schema(type_schema(str), "Ids that no organisation has.", []),
     ),
+    "Filings": _envelope("Filing"),
     "Tenders": _envelope("Release"),
     "SharedFacts": _envelope("SharedFact"),
     "TenderParties": _envelope("TenderParty"),

@@ -20,7 +20,7 @@ from warehouse.contract.problems import (
     unknown_id,
     unknown_word,
 )
-from warehouse.mart.tables import FILES_SINCE, FILTERS_SINCE
+from warehouse.mart.tables import FILES_SINCE, FILINGS_SINCE, FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS
 from warehouse.nearest import nearest
@@ -36,6 +36,7 @@ from warehouse.read.crosswalk import (
     organisation_id,
 )
 from warehouse.read.entities import entities_found
+from warehouse.read.filings import filings_known
 from warehouse.read.fundamentals import facts_known, facts_of_issuers
 from warehouse.read.mart import Build
 from warehouse.read.metrics import absent_reasons, metrics, screen
@@ -126,6 +127,25 @@ def _figures_asked(build: Build, question: Question) -> Asked:
     as_of = parameters["as_of"]
     known = known_on(as_of, parameters["vintages"])
     return Asked("fundamentals", "reported figures", filters, known, as_of, "period_end")
+
+
+# Filings.
+
+
+def _filings(question: Question) -> ListRows:
+    from_, to = _days(question)
+    filters = question.values("service_id", "form", "as_of")
+    return ListRows(filings_known(question.mart, **filters, from_=from_, to=to, **question.page))
+
+
+def _filings_asked(build: Build, question: Question) -> Asked:
+    parameters = question.parameters
+    service_id, as_of = parameters["service_id"], parameters["as_of"]
+    owner = organisation_id(build, service_id)
+    filters = [Filter("service_id", service_id, equal(organisation=owner))]
+    filters += filters_of(form=parameters["form"])
+    days = (parameters["from"], parameters["to"])
+    return Asked("filings", "filings", filters, known_on(as_of), as_of, "received_on", days)
 
 
 # Tenders and their parties.
@@ -608,12 +628,12 @@ def _never_empty(question: Question) -> Empty:
     return Empty("nothing_held", "Nothing is held.")
 
 
-def _before_catalogue(why: Callable[[Question], Empty]) -> Callable[[Question], Empty]:
-    """Return the reason of a list that older builds do not have."""
+def _in_builds_since(version: int, why: Callable[[Question], Empty]) -> Callable[[Question], Empty]:
+    """Return the reason of a list that builds before a schema version do not have."""
 
     def reason(question: Question) -> Empty:
         build = question.mart.build()
-        if build.schema_version < FILTERS_SINCE:
+        if build.schema_version < version:
             detail = f"{build.data_version} was published before there was such a list."
             return Empty("nothing_held", detail)
         return why(question)
@@ -633,6 +653,9 @@ FUNDAMENTALS_OF_SEVERAL = Listing(
     read=_fundamentals_of_several,
     row_rule="paid_unlimited",
     **_FIGURES,
+)
+FILINGS = Listing(
+    "filings", ("Filing",), _filings, _in_builds_since(FILINGS_SINCE, _reason(_filings_asked))
 )
 TENDERS = Listing("tenders", ("Release",), _tenders, _why_no_releases)
 TENDER = Listing("tender", ("Release",), _tender, _reason(_process_asked))
@@ -655,8 +678,13 @@ CATALOGUE = Listing(
     "catalogue",
     ("CatalogueEntry",),
     _catalogue,
-    _before_catalogue(_why_no_entries),
+    _in_builds_since(FILTERS_SINCE, _why_no_entries),
     "uncapped",
 )
-CHANGES = Listing("changes", ("Change",), _changes, _before_catalogue(_reason(_changes_asked)))
+CHANGES = Listing(
+    "changes",
+    ("Change",),
+    _changes,
+    _in_builds_since(FILTERS_SINCE, _reason(_changes_asked)),
+)
 VERSIONS = Listing("versions", ("Version",), _versions, _never_empty, "uncapped")

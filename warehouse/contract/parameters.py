@@ -52,6 +52,15 @@ SERVICE_ID = Parameter(
     "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, location="path"
 )
 OF_SERVICE_ID = Parameter("service_id", _ID, "Only parties resolved to this id.", "DC7Q2M4XK9")
+FILED_BY = Parameter("service_id", _ID, "The organisation that filed.", "DC7Q2M4XK9", required=True)
+FORM = Parameter(
+    "form",
+    FreeText(64),
+    "Only filings of this form, as the publisher calls it: 20-F, 10-K/A, DFP, ITR.",
+    "20-F",
+)
+FROM_RECEIPT = Parameter("from", Day(), "Earliest day of receipt.", "2024-01-01")
+TO_RECEIPT = Parameter("to", Day(), "Latest day of receipt.", "2024-12-31")
 AS_OF = Parameter(
     "as_of",
     Day(by_today=True),

@@ -22,6 +22,7 @@ from warehouse.read.search import Match
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
+    Filing,
     FundamentalVintage,
     MacroAnnual,
     MacroSeries,
@@ -106,6 +107,7 @@ FACT = _row(
     {"fact_id": member_schema(str, "Identifies this vintage of this figure.", _MD5)},
     "One reported figure of one issuer, in one vintage.",
 )
+FILING = _row("filings", [Filing], {}, "One document that an issuer filed, in one version of it.")
 RELEASE = _row(
     "tender_releases",
     [TenderRelease],

@@ -10,19 +10,21 @@ one figure, in the order in which they were known.
 
 from warehouse.mart.left_out import ROW_ID
 from warehouse.mart.snapshot import Snapshot
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS, RecordTable
 from warehouse.sql_files import sql_file
 
-_IDENTITY = ", ".join(name for name in FUNDAMENTALS.identity if name != "service_id")
+# The tables whose rows are rewritten, and merged where two ids have the same figure or filing.
+REWRITTEN = (FUNDAMENTALS, FILINGS)
 _SQL = sql_file(
     __name__,
     "canonical_ids",
     fragments={
-        "identity": _IDENTITY,
         "row_id": ROW_ID.replace("figure", "stored.figure").replace("sighting", "stored.sighting"),
     },
     examples={
         "rows": "fundamentals",
+        "merged": "merged_fundamentals",
+        "identity": "line_item, unit, basis, period_start, period_end",
         "register": "(SELECT * EXCLUDE (alias, match_method) FROM entities)",
     },
 )
@@ -31,13 +33,21 @@ _SQL = sql_file(
 def use_canonical_ids(snapshot: Snapshot) -> None:
     """Rewrite the ids of a snapshot by its ``same_as``.
 
-    Call it when no more rows will be left out. Figures that were copied before are copied again.
+    Call it when no more rows will be left out. Rows that were copied before are copied again.
     """
     if not show_canonical_registers(snapshot):
         return
-    rows = snapshot.remaining(FUNDAMENTALS)
-    _SQL.run(snapshot.sql, "merged_figures", fill={"rows": rows})
-    snapshot.rewrite_rows(FUNDAMENTALS, f"({_SQL.statement('rewritten', rows='{rows}')})")
+    for table in REWRITTEN:
+        _rewrite_rows(snapshot, table)
+
+
+def _rewrite_rows(snapshot: Snapshot, table: RecordTable) -> None:
+    merged = f"merged_{table.name}"
+    identity = ", ".join(name for name in table.identity if name != "service_id")
+    fill = {"rows": snapshot.remaining(table), "merged": merged, "identity": identity}
+    _SQL.run(snapshot.sql, "merged_figures", fill=fill)
+    rewritten = _SQL.statement("rewritten", rows="{rows}", merged=merged)
+    snapshot.rewrite_rows(table, f"({rewritten})")
 
 
 def show_canonical_registers(snapshot: Snapshot) -> bool:

@@ -7,7 +7,7 @@ reading of a figure is in the same.
 | subject | tables | partition |
 |---|---|---|
 | registers | entities, identifiers | one |
-| issuers | fundamentals | bucket of a hash of the canonical id of the organisation |
+| issuers | fundamentals, filings | bucket of a hash of the canonical id of the organisation |
 | tenders | tender_releases, tender_parties | country of the portal |
 | macro | macro_annual, macro_series | source |
 """
@@ -28,6 +28,7 @@ from warehouse.mart.buckets import bucket_count, bucket_sql
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     MACRO_ANNUAL,
@@ -42,7 +43,7 @@ from warehouse.steps.step import Input
 REGISTERS, ISSUERS, TENDERS, MACRO = "registers", "issuers", "tenders", "macro"
 SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
     REGISTERS: (ENTITIES, IDENTIFIERS),
-    ISSUERS: (FUNDAMENTALS,),
+    ISSUERS: (FUNDAMENTALS, FILINGS),
     TENDERS: (TENDER_RELEASES, TENDER_PARTIES),
     MACRO: (MACRO_ANNUAL, MACRO_SERIES),
 }

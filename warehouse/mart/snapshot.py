@@ -50,6 +50,7 @@ GROUP = 100_000
 # and the mart, whose orders begin alike, sorts what is nearly sorted.
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": ("service_id", "period_end", "line_item", "vintage", "row_id"),
+    "filings": ("service_id", "received_on", "document_id", "vintage", "row_id"),
     "tender_releases": ("country", "released_on", "ocid", "release_id", "vintage", "row_id"),
     "macro_series": ("series", "country_iso3", "frequency", "period_end", "vintage", "row_id"),
     "macro_annual": ("indicator", "country_iso3", "period_end", "vintage", "row_id"),

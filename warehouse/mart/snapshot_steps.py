@@ -16,7 +16,11 @@ from deltalake import DeltaTable
 from warehouse.compute.task import Task
 from warehouse.errors import BadTable
 from warehouse.mart.awards import add_stated_awards, add_tender_facts
-from warehouse.mart.canonical_ids import show_canonical_registers, use_canonical_ids
+from warehouse.mart.canonical_ids import (
+    REWRITTEN,
+    show_canonical_registers,
+    use_canonical_ids,
+)
 from warehouse.mart.left_out import write_listed
 from warehouse.mart.snapshot import (
     GROUP,
@@ -30,7 +34,6 @@ from warehouse.mart.withheld import apply_withheld
 from warehouse.record.store import DataFile, Record, parquet_relation
 from warehouse.record.tables import (
     ENTITIES,
-    FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
     RecordTable,
@@ -86,18 +89,19 @@ def copy_rows(
     with partition_snapshot(task, sql) as snapshot:
         apply_withheld(snapshot, withheld)
         snapshot.apply_rules(tables)
-        # Figures are copied once their ids are known: no check reads them.
-        snapshot.copy_record([table for table in tables if table != FUNDAMENTALS])
+        # Figures and filings are copied once their ids are known: no check reads them.
+        rewritten = [table for table in tables if table in REWRITTEN]
+        snapshot.copy_record([table for table in tables if table not in REWRITTEN])
         checks = tuple(check for check in checks if {*check.tables} & {*tables})
         if checks:
             _create_empty(snapshot, [table for table in RECORD_TABLES if table not in tables])
         for check in checks:
             check.leave_out(snapshot)
-        if FUNDAMENTALS in tables:
+        if rewritten:
             if task.inputs.get("same_as"):
                 snapshot.show("same_as", task.inputs["same_as"])
                 use_canonical_ids(snapshot)
-            snapshot.copy_record([FUNDAMENTALS])
+            snapshot.copy_record(rewritten)
         write_listed(sql, snapshot.folder)
 
 

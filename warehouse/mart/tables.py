@@ -28,6 +28,7 @@ from warehouse.mart.tender_facts import TENDER_FACTS
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
+    Filing,
     FundamentalVintage,
     MacroAnnual,
     MacroSeries,
@@ -69,10 +70,10 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 12
+MART_SCHEMA_VERSION = 13
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11, 12)
+READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11, 12, 13)
 # From this version on, every row has the canonical id of its organisation.
 CANONICAL_IDS_SINCE = 8
 # From this version on, a build is a manifest of files, and packs are compressed. Builds made before
@@ -88,6 +89,8 @@ SEARCH_SINCE = 11
 # From this version on, the packs of a file lie in an LMDB file beside it, unless it is in
 # PostgreSQL, and the records of organisations are packed as well.
 PACK_FILES_SINCE = 12
+# From this version on, a build has the list of filings.
+FILINGS_SINCE = 13
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
@@ -214,6 +217,19 @@ MART_TABLES = (
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
         packed=Packing(1_000, "organisation"),
+        files=Files("organisation", "hash", 4_096),
+        merged_by=("organisation",),
+    ),
+    MartTable(
+        "filings",
+        _WITH_ORGANISATION.format("SELECT * FROM filings"),
+        # Newest first; a publication sorts by version. An undated one comes last.
+        "organisation, coalesce(CAST(received_on AS VARCHAR), '') DESC, publication DESC, "
+        "document_id DESC, coalesce(version, 0) DESC, source, vintage",
+        ("organisation", "service_id", "form", "received_on", *_VINTAGE),
+        ("(organisation, row_number)",),
+        _dated(members_of(Filing, "own"), Filing),
+        packed=Packing(500, "organisation"),
         files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
     ),

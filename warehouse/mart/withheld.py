@@ -21,6 +21,7 @@ from warehouse.names import withheld_party_key
 from warehouse.record.store import sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
@@ -233,7 +234,7 @@ def _rules(
             condition = f"(source, ocid) IN ({', '.join(processes)})"
             rules[table][WITHHELD_RULES["process"]] = condition
     if _rows(snapshot, "FROM withheld_organisations LIMIT 1"):
-        for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS):
+        for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS):
             condition = "service_id IN (SELECT service_id FROM withheld_organisations)"
             rules[table][WITHHELD_RULES["service_id"]] = condition
     return {table: conditions for table, conditions in rules.items() if conditions}

@@ -7,7 +7,7 @@ files of a table only, so that a large build costs no more than a small one.
 from collections.abc import Mapping
 
 from warehouse.mart.row_json import NEVER
-from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.mart.tables import FILINGS_SINCE, FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Build
 
@@ -35,6 +35,7 @@ def examples(build: Build) -> dict[str, Example]:
         "screen": ranked,
         "fundamentals": figures,
         "fundamentals_of_several": _of_several(figures),
+        "filings": _filings(build, issuer),
         "search": _search(build, issuer),
         "tender": _first(
             build, "tender_releases", {"ocid": "ocid", "as_of": "available_at"}, _LATEST
@@ -73,6 +74,16 @@ def _fundamentals(build: Build, issuer: str) -> Example:
 def _of_several(figures: Example) -> Example:
     others = {name: value for name, value in figures.items() if name != "service_id"}
     return {"service_ids": figures["service_id"], **others} if figures else {}
+
+
+def _filings(build: Build, issuer: str) -> Example:
+    if build.schema_version < FILINGS_SINCE:
+        return {}
+    columns = {
+        **{"service_id": "organisation", "form": "form", "as_of": "available_at"},
+        **{"from": "received_on", "to": "received_on"},
+    }
+    return _of_issuer(build, "filings", columns, issuer, f"{_LATEST} AND received_on <> ''")
 
 
 def _search(build: Build, issuer: str) -> Example:

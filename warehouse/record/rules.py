@@ -42,6 +42,7 @@ SERVICE_ID = "^DC[0-9A-Z]+$"
 COUNTRY = "^[A-Z]{2}$"
 ISO3 = CURRENCY = "^[A-Z]{3}$"
 LEI = "^[0-9A-Z]{18}[0-9]{2}$"
+WEB_ADDRESS = "^https?://[^ ]+$"
 # A release is served byte for byte, so it must be an object with only these members.
 _RELEASE_MEMBERS = "['awards', 'buyer', 'contracts', 'tender']"
 
@@ -152,6 +153,23 @@ _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
             "a period of known length has a start",
             "is missing, and the period has a known length",
         ),
+    ),
+    "filings": (
+        _SERVICE_ID_RULE,
+        RowRule(
+            "form",
+            "withdrawn OR coalesce(form, '') <> ''",
+            "a filing has a form unless it is withdrawn",
+            "is missing, and the filing is not withdrawn",
+        ),
+        RowRule("version", "version >= 1", "versions are counted from 1", "{} is no version"),
+        RowRule(
+            "received_on",
+            "received_on <= available_at",
+            "no filing is available before it was received",
+            "{} lies after the day on which the filing could be read",
+        ),
+        _matches("link", WEB_ADDRESS, "links are addresses of the web", "is no address of the web"),
     ),
     "tender_releases": (
         _COUNTRY_RULE,

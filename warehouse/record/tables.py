@@ -17,6 +17,7 @@ from sqlmodel import SQLModel
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
+    Filing,
     Fundamental,
     MacroAnnual,
     MacroSeries,
@@ -51,6 +52,7 @@ class RecordTable:
 
 
 FUNDAMENTALS = RecordTable("fundamentals", Fundamental, "service_id")
+FILINGS = RecordTable("filings", Filing, "service_id")
 TENDER_RELEASES = RecordTable("tender_releases", TenderRelease, "ocid")
 TENDER_PARTIES = RecordTable("tender_parties", TenderParty, "ocid")
 MACRO_ANNUAL = RecordTable("macro_annual", MacroAnnual, "indicator")
@@ -60,6 +62,7 @@ IDENTIFIERS = RecordTable("identifiers", EntityIdentifier, "service_id")
 
 RECORD_TABLES = (
     FUNDAMENTALS,
+    FILINGS,
     TENDER_RELEASES,
     TENDER_PARTIES,
     MACRO_ANNUAL,
@@ -67,8 +70,8 @@ RECORD_TABLES = (
     ENTITIES,
     IDENTIFIERS,
 )
-# Tables whose documents contain figures and name only issuers and countries.
-TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES)
+# Tables whose rows are figures and filings, and name only issuers and countries.
+TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, FILINGS, MACRO_ANNUAL, MACRO_SERIES)
 
 
 # 20 digits before the decimal point and 18 after it, exact. Spark and DuckDB allow 38 as well.

@@ -1,9 +1,9 @@
 """One definition of each row: its columns, types, meanings and examples.
 
 Start with ``sighting.py``: what every row of the record carries, and ``column.py``: what a column
-says about itself. ``fundamentals``, ``tenders``,
-``macro`` and ``entities`` add the columns of one subject each, ``derived`` has the rows that are
-computed for a build, ``operations`` what the record keeps about itself.
+says about itself. ``fundamentals``, ``filings``, ``tenders``, ``macro`` and ``entities`` add the
+columns of one subject each, ``derived`` has the rows that are computed for a build,
+``operations`` what the record keeps about itself.
 
 How rows are stored belongs to ``warehouse.record``, how they are served to
 ``warehouse.contract``. Every surface takes its types, descriptions and examples from here.
@@ -24,6 +24,7 @@ from warehouse.tables.derived import (
     SilentRevision,
 )
 from warehouse.tables.entities import Entity, EntityIdentifier
+from warehouse.tables.filings import Filing
 from warehouse.tables.fundamentals import Fundamental, FundamentalVintage
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
@@ -73,6 +74,7 @@ __all__ = [
     "ErasedEntry",
     "EvidencedSighting",
     "FailureEntry",
+    "Filing",
     "Fundamental",
     "FundamentalVintage",
     "LeftOut",

@@ -33,6 +33,10 @@ QUESTIONS: dict[str, tuple[Ask, str]] = {
         ),
         f"/v1/fundamentals?service_ids={ISSUER},{OTHER}&line_items=revenue,profit&vintages=all",
     ),
+    "filings": (
+        lambda s, exact: s.filings("XJSE:UBF0", form="20-F", to="2022-12-31", decimals=exact),
+        f"/v1/filings?service_id={ISSUER}&form=20-F&to=2022-12-31",
+    ),
     "metrics": (
         lambda s, exact: s.metrics(LEI, as_of=date(2020, 12, 31), decimals=exact),
         f"/v1/metrics/{ISSUER}?as_of=2020-12-31",

@@ -27,6 +27,7 @@ DOCUMENT: dict[str, Any] = json.loads(encode(openapi_document(ENDPOINTS)))
 LISTED = {
     "/v1/catalogue": (400, 401, 429, 503),
     "/v1/fundamentals": (400, 401, 402, 429, 503),
+    "/v1/filings": (400, 401, 402, 429, 503),
     "/v1/tenders/{ocid}": (400, 401, 402, 404, 429, 503),
     "/v1/changes": (400, 401, 402, 429, 503),
     "/v1/versions": (400, 401, 429, 503),

@@ -9,11 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from tests.helpers.facts import fact
-from tests.helpers.record_rows import entity_row, load, sighting
+from tests.helpers.record_rows import entity_row, filing_row, load, sighting
 from warehouse.mart.canonical_ids import use_canonical_ids
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS, RECORD_TABLES, arrow_schema
+from warehouse.record.tables import (
+    ENTITIES,
+    FILINGS,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    RECORD_TABLES,
+    arrow_schema,
+)
 from warehouse.tables import SameAs
 
 OWN, ALIAS, OTHER = "DCOWN", "DCALIAS", "DCOTHER"
@@ -87,6 +94,22 @@ def test_one_publication_of_two_ids_is_one_vintage(record: Record, tmp_path: Pat
         rows = figures(snapshot)
 
     assert [(row["service_id"], row["vintage"]) for row in rows] == [(OWN, 1)]
+
+
+def test_a_filing_listed_under_two_ids_of_an_organisation_is_one(
+    record: Record, tmp_path: Path
+) -> None:
+    joint = [filing_row(service_id=issuer, publication="a-1") for issuer in (OWN, ALIAS, OTHER)]
+    by_alias = filing_row(service_id=ALIAS, document_id="0001193125-20-000001")
+    load(record, FILINGS, *joint, by_alias)
+    with joined(record, tmp_path) as snapshot:
+        rows = snapshot.read("FROM filings ORDER BY service_id, document_id").to_pylist()
+    assert [(row["service_id"], row["document_id"], row["vintage"]) for row in rows] == [
+        (OTHER, "0001193125-19-090263", 1),
+        (OWN, "0001193125-19-090263", 1),
+        (OWN, "0001193125-20-000001", 1),
+    ]
+    assert all(row["latest"] for row in rows)
 
 
 def test_registers_have_canonical_ids_too(record: Record, tmp_path: Path) -> None:

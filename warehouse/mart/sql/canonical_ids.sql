@@ -4,12 +4,13 @@
 -- organisation has the same figure under two of its ids, their publications become vintages of one
 -- figure, in the order in which they were known.
 --
--- Inputs: same_as; the stored rows of figures (rows), a register (register)
--- Outputs: merged_figures (table); rewritten, canonical_register (queries)
+-- Inputs: same_as; the stored rows of figures or filings (rows), a register (register)
+-- Outputs: merged_figures (a table for each, merged); rewritten, canonical_register (queries)
 
 -- name: merged_figures
--- Figures that are one, and the one into which they are merged: that of the canonical id.
-CREATE OR REPLACE TABLE merged_figures AS
+-- Figures, or filings, that are one, and the one into which they are merged: that of the canonical
+-- id.
+CREATE OR REPLACE TABLE {{ merged }} AS
 WITH ids AS (
     SELECT DISTINCT service_id
     FROM {{ rows }}
@@ -49,7 +50,7 @@ SELECT
     CAST(NULL AS VARCHAR) AS stored_row_id
 FROM {{ rows }} AS stored
 LEFT JOIN same_as AS canonical ON canonical.service_id = stored.service_id
-ANTI JOIN merged_figures AS merged
+ANTI JOIN {{ merged }} AS merged
     ON merged.figure = stored.figure
     AND merged.figure_check = stored.figure_check
 UNION ALL BY NAME
@@ -66,7 +67,7 @@ SELECT
     {{ row_id }} AS stored_row_id
 FROM {{ rows }} AS stored
 LEFT JOIN same_as AS canonical ON canonical.service_id = stored.service_id
-JOIN merged_figures AS merged
+JOIN {{ merged }} AS merged
     ON merged.figure = stored.figure
     AND merged.figure_check = stored.figure_check
 -- one document that states it for both is read once

@@ -153,6 +153,27 @@ class Sankofa:
         columns = self._description.columns("/v1/fundamentals")
         return to_frame(answer, columns, self._exact(decimals))
 
+    def filings(
+        self,
+        identifier: str,
+        *,
+        form: str | None = None,
+        from_: Day | None = None,
+        to: Day | None = None,
+        as_of: Day | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return the filings of one organisation, the one received last first.
+
+        Every version of a document is a row. ``from_`` and ``to`` bound the day of receipt;
+        ``available_at`` is the first day on which it could be read.
+        """
+        filters = _filters(
+            service_id=self.resolve(identifier), form=form, to=to, as_of=as_of, **{"from": from_}
+        )
+        return self._frame("/v1/filings", filters, limit, decimals)
+
     def metrics(
         self,
         identifier: str,

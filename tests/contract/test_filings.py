@@ -1,0 +1,102 @@
+"""The list of filings over REST: newest first, by form and day of receipt, as of any day."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from falcon import testing
+
+from api.app import create_app
+from tests.helpers.list_service import ListService, list_service
+from tests.helpers.stored_builds import stored_build
+from warehouse.keys.store import KeyStore, create_key
+from warehouse.read.mart import Mart
+
+FILINGS = "/v1/filings?service_id="
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
+    service = list_service(tmp_path_factory.mktemp("filings"))
+    with closing(service.mart):
+        yield service
+
+
+def rows(service: ListService, asked: str) -> list[dict[str, Any]]:
+    answer = service.get(f"{FILINGS}{asked}")
+    assert answer.status_code == 200, answer.text
+    listed: list[dict[str, Any]] = answer.json["data"]
+    return listed
+
+
+def test_every_version_is_listed_and_the_one_received_last_comes_first(
+    service: ListService,
+) -> None:
+    listed = rows(service, "DCA1")
+    assert [(row["period_end"][:4], row["version"]) for row in listed] == [
+        (year, version) for year in ("2017", "2016", "2015") for version in (4, 3, 2, 1)
+    ]
+    days = [row["received_on"] for row in listed]
+    assert days == sorted(days, reverse=True)
+    # Two versions of one day: the later one first.
+    assert days[1] == days[2]
+    assert {row["form"] for row in listed} == {"DFP"}
+    assert listed[0]["link"] == "https://fictional.example/DCA1/2017/4"
+    assert all(row["source_ref"] and row["license_class"] for row in listed)
+
+
+def test_an_alias_is_answered_with_the_filings_of_its_organisation(service: ListService) -> None:
+    assert rows(service, "DCX9") == rows(service, "DCB2")
+
+
+def test_as_of_lists_what_had_been_shown_by_then_as_it_was_shown_then(
+    service: ListService,
+) -> None:
+    by_then = rows(service, "DCA1&as_of=2018-04-01")
+    assert [(row["document_id"], row["form"]) for row in by_then] == [
+        ("DCA1-2015-2", "ITR"),
+        ("DCA1-2015-1", "DFP"),
+    ]
+    assert all(row["received_on"] < row["available_at"] <= "2018-04-01" for row in by_then)
+    (renamed,) = (r for r in rows(service, "DCA1") if r["document_id"] == "DCA1-2015-2")
+    assert (renamed["form"], renamed["vintage"]) == ("DFP", 2)
+    assert rows(service, "DCA1&form=ITR") == []
+    assert len(rows(service, "DCA1&form=ITR&as_of=2018-04-01")) == 1
+
+
+def test_days_bound_the_receipt_and_not_the_period(service: ListService) -> None:
+    listed = rows(service, "DCB2&from=2017-03-02&to=2017-03-02")
+    assert [row["version"] for row in listed] == [3, 2]
+    refused = service.get(f"{FILINGS}DCB2&from=2017-03-02&to=2017-03-01")
+    assert refused.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "parameter"),
+    [
+        ("DCNOBODY", "value_not_held", "service_id"),
+        ("DCA1&form=20-F", "value_not_held", "form"),
+        ("DCA1&to=2001-01-01", "out_of_range", "to"),
+        ("DCA1&as_of=2001-01-01", "not_known_then", "as_of"),
+    ],
+)
+def test_a_list_without_filings_says_why(
+    service: ListService, asked: str, code: str, parameter: str
+) -> None:
+    empty = service.get(f"{FILINGS}{asked}").json["empty"]
+    assert (empty["code"], empty["parameter"]) == (code, parameter)
+
+
+@pytest.mark.parametrize("version", [8, 11, 12])
+def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Path) -> None:
+    keys = KeyStore(tmp_path / "keys.lmdb")
+    key = create_key(keys, "professional")
+    with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
+        client = testing.TestClient(create_app(mart, keys))
+        for filters in ("", "&form=DFP&from=2015-01-01&as_of=2020-01-01"):
+            answer = client.simulate_get(f"{FILINGS}DCA1{filters}", headers={"X-API-Key": key})
+            assert (answer.status_code, answer.json["data"]) == (200, [])
+            assert answer.json["empty"]["code"] == "nothing_held"
+            assert "before there was such a list" in answer.json["empty"]["detail"]

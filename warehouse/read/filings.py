@@ -1,0 +1,43 @@
+"""The filings of an issuer, as they were listed on a day."""
+
+from datetime import date
+
+from warehouse.mart.tables import FILINGS_SINCE
+from warehouse.read.conditions import Key
+from warehouse.read.crosswalk import organisation_id
+from warehouse.read.mart import Mart
+from warehouse.read.rows import (
+    RowPage,
+    between,
+    equal,
+    fetch_page,
+    known_on,
+    latest_on,
+    page_of,
+)
+
+
+def filings_known(
+    mart: Mart,
+    service_id: str,
+    form: str | None = None,
+    from_: date | None = None,
+    to: date | None = None,
+    as_of: date | None = None,
+    limit: int | None = None,
+    after: Key | None = None,
+) -> RowPage:
+    """Return the filings anyone could have known on ``as_of``, the one received last first.
+
+    ``from_`` and ``to`` bound the day of receipt. Every version of a document is a filing. Asked by
+    an alias, the rows are those of the organisation. A build made before there was such a list has
+    none.
+    """
+    build = mart.build()
+    if build.schema_version < FILINGS_SINCE:
+        return page_of(build, (), limit)
+    owner = organisation_id(build, service_id)
+    if (form, from_, to) == (None, None, None):
+        return latest_on(build, "filings", "organisation", owner, as_of, limit, after)
+    where = [*equal(organisation=owner, form=form), *between("received_on", from_, to)]
+    return fetch_page(build, "filings", [*where, *known_on(as_of)], limit, after=after)
