@@ -8,7 +8,6 @@ publishers dates what it publishes: a value is known from the day on which it wa
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 from assets.macro.iso_codes import area_of
 from assets.macro.periods import Span, period_of, span_from
 from assets.macro.table_files import PeriodColumns, TableEntry, TableSeries, folded_names
+from assets.macro.written_numbers import written_number
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import number_from_text
 from assets.parsing.tables import Row, Wanted, clean, fold, sheets, table_rows
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
@@ -25,10 +24,6 @@ from warehouse.record.tables import MACRO_SERIES
 # What publishers write where there is no value, and beside one.
 _NO_VALUE = frozenset({"", "-", "--", "–", "—", ".", "..", "...", "n/a", "na", "nan"})
 _MARKS = re.compile(r"(?<=[0-9])\s*(%|\*+|\([rpe]\)|[rpe])$", re.IGNORECASE)
-_THOUSANDS = {
-    ".": re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?"),
-    ",": re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?"),
-}
 _YEAR = re.compile(r"((?:19|20)[0-9]{2})\s*[*/\\]*[0-9a-z*]{0,2}", re.IGNORECASE)
 _QUARTER = re.compile(r"Q([1-4])", re.IGNORECASE)
 # Below the title of a block its years stand within so many rows.
@@ -187,7 +182,7 @@ def _add(parsed: Parsed, document: Document, entry: TableEntry, stated: _Stated)
         return
     observed_on = document.observed_at.astimezone(UTC).date()
     try:
-        value = _number(text, entry.decimal)
+        value = written_number(_MARKS.sub("", clean(text)), entry.decimal)
         if span[0] > observed_on:
             raise ValueError(f"the period begins after it was read, on {observed_on}")
     except ValueError as error:
@@ -212,11 +207,3 @@ def _add(parsed: Parsed, document: Document, entry: TableEntry, stated: _Stated)
         "obs_status": None,
     }
     parsed.add(MACRO_SERIES, [row])
-
-
-def _number(text: str, decimal: str) -> Decimal:
-    """Read a number with marks of thousands, a percent sign or a mark of revision."""
-    plain = _MARKS.sub("", clean(text))
-    if _THOUSANDS[decimal].fullmatch(plain):
-        plain = plain.replace("," if decimal == "." else ".", "")
-    return number_from_text(plain.replace(",", ".") if decimal == "," else plain)

@@ -9,7 +9,7 @@ cleared is entered in a few lines.
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -29,6 +29,7 @@ from assets.declared_files import (
     own_entries,
 )
 from assets.macro.iso_codes import area_of
+from assets.macro.written_numbers import DecimalMark
 from assets.parsing.tables import Names, fold
 from warehouse.tables.macro import Frequency, SeriesType
 
@@ -87,7 +88,7 @@ class TableEntry(DeclaredSource, frozen=True, kw_only=True):
     new_within: int = 45
     encoding: DeclaredText = "cp1252"
     delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
-    decimal: Literal[".", ","] = "."
+    decimal: DecimalMark = "."
     period: PeriodColumns | None = None
     series: tuple[TableSeries, ...]
     notes: str = ""
