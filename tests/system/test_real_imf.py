@@ -103,10 +103,9 @@ def test_every_cell_of_an_edition_is_a_row_or_counted(name: str) -> None:
         if re.fullmatch("[0-9]{4}", year)
     )
     absent = {text: cells.pop(text) for text in ("", "n/a", "--") if text in cells}
-    plain = {".": str.maketrans("", "", ","), ",": str.maketrans(",", ".")}[mark]
     values: Counter[Decimal] = Counter()
     for text, count in cells.items():
-        values[Decimal(text.translate(plain))] += count
+        values[Decimal(text.replace(",", "" if mark == "." else "."))] += count
     assert Counter(row["value"] for row in rows(parsed)) == values
     (counted,) = reasons(parsed)
     assert counted.startswith(f"{sum(absent.values())} cells have no value")
