@@ -108,7 +108,7 @@ SOURCES = (
         other_hosts=("stats.bis.org",),
     ),
     Source(
-        "imf",
+        "imf-data",
         "macro",
         "International Monetary Fund, data portal",
         "restricted",

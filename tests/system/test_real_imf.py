@@ -69,7 +69,7 @@ def test_what_the_imf_revised_in_silence_is_a_vintage_of_the_day_of_reading(
     (first, before), (later, after) = portal(FIRST), portal(LATER)
     for name, parsed in ((FIRST, first), (LATER, later)):
         table, rejected = to_table(MACRO_SERIES, [parsed])
-        append(record, MACRO_SERIES, table, Load("imf", (name,)), rejected=rejected)
+        append(record, MACRO_SERIES, table, Load("imf-data", (name,)), rejected=rejected)
     query = vintages_query(
         MACRO_SERIES, record.relation("macro_series", record.table("macro_series")), vintages="all"
     )

@@ -117,6 +117,6 @@ def test_what_a_file_states_twice_and_differently_is_not_believed() -> None:
 
 
 def test_it_is_refused_until_its_licence_is_cleared() -> None:
-    (source,) = (each for each in SOURCES if each.key == "imf")
+    (source,) = (each for each in SOURCES if each.key == "imf-data")
     with pytest.raises(LicenceError):
         refuse_restricted(source)

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from assets.ingest.sources import SOURCES
 from assets.macro import weo
 from assets.macro.written_numbers import decimal_mark_of
-from assets.parsing.parsed import Parsed
+from assets.parsing.parsed import Parsed, to_table
 from assets.source import refuse_restricted
 from tests.helpers.macro import document, fits, locations, reasons, rows
 from warehouse.errors import LicenceError
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import vintages_query
+from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 
 HEADER = "Country\tSubject Descriptor\tUnits\tScale\t2021\t2022\t2023\tEstimates Start After"
@@ -181,3 +184,29 @@ def test_it_is_refused_until_its_licence_is_cleared() -> None:
     (source,) = (each for each in SOURCES if each.key == "imf-weo")
     with pytest.raises(LicenceError):
         refuse_restricted(source)
+
+
+def test_a_figure_has_a_vintage_for_each_edition_that_changed_its_value_or_status(
+    record: Record,
+) -> None:
+    editions = {"April 2023": ("1.0\t2.0\t3.0", 2021), "October 2023": ("1.0\t2.0\t3.5", 2022)}
+    for name, (values, last_actual) in editions.items():
+        text = selection(
+            f"Kenya\t{GDP}\t{values}\t{last_actual}", last=LAST.replace("April 2023", name)
+        )
+        loaded, rejected = to_table(MACRO_SERIES, [read(text, "2024-02-01")])
+        append(record, MACRO_SERIES, loaded, Load("imf-weo", (name,)), rejected=rejected)
+    stored = record.relation("macro_series", record.table("macro_series"))
+    known: dict[date, dict[int, tuple[str, str]]] = {}
+    for day in (date(2023, 4, 29), date(2023, 4, 30), date(2023, 10, 31)):
+        found = record.query(vintages_query(MACRO_SERIES, stored, as_of=day)).to_pylist()
+        known[day] = {
+            row["period_end"].year: (f"{row['value']:.1f}", row["obs_status"]) for row in found
+        }
+    assert list(known.values()) == [
+        {},
+        {2021: ("1.0", "A"), 2022: ("2.0", "E"), 2023: ("3.0", "E")},
+        {2021: ("1.0", "A"), 2022: ("2.0", "A"), 2023: ("3.5", "E")},
+    ]
+    every = record.query(vintages_query(MACRO_SERIES, stored, vintages="all"))
+    assert every.num_rows == 5

@@ -249,7 +249,7 @@ def test_a_column_is_a_year_or_a_quarter_below_the_title_that_names_the_base(
 
 def test_a_header_of_periods_has_rows_that_say_their_country_and_measure(tmp_path: Path) -> None:
     entry = declared(ACROSS, tmp_path)
-    table = [
+    table: list[list[object]] = [
         ["", "Unit: Percent a year", "", ""],
         ["Measure", "Reference area", 2023, 2024],
         ["Rate", "South Africa", 7.25, ".."],
