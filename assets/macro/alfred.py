@@ -25,8 +25,6 @@ from io import StringIO
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pycountry
-
 from assets.macro.alfred_intervals import (
     NO_VALUE,
     OPEN,
@@ -37,7 +35,7 @@ from assets.macro.alfred_intervals import (
     dropped,
     values_in,
 )
-from assets.macro.iso_codes import Area, area_of
+from assets.macro.iso_codes import Area, area_of, area_of_name
 from assets.macro.periods import Span, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
@@ -64,8 +62,6 @@ _BASE = re.compile(rf"(.*?)[\s,(]*((?:{_MONTH} )?[0-9]{{4}}(?:-[0-9]{{2,4}})?\s*
 _COUNTRY_IN_TITLE = re.compile(r".*\bfor (?:the )?(.+)")
 _TYPES_BY_TITLE = {"consumer price ind": "cpi", "gross domestic product": "gdp"}
 # Titles of FRED are prose; these words decide, and anything else is plain "macro".
-# ``pycountry`` types its lookups loosely.
-_COUNTRIES: Any = pycountry.countries
 
 
 @dataclass(frozen=True)
@@ -154,13 +150,8 @@ def country_in(title: str) -> Area | None:
     match = _COUNTRY_IN_TITLE.fullmatch(title.strip())
     if not match:
         return None
-    # FRED writes neither ISO's names nor one name throughout: "Tanzania" is only a common_name. No
-    # match by likeness: a wrong country is worse than none.
-    for key in ("name", "common_name", "official_name"):
-        country = _COUNTRIES.get(**{key: match[1]})
-        if country is not None:
-            return area_of(country.alpha_2)
-    return None
+    # FRED writes neither ISO's names nor one name throughout: "Tanzania" is only a common_name.
+    return area_of_name(match[1])
 
 
 # Observations

@@ -51,6 +51,19 @@ def area_of(code: str) -> Area | None:
 
 
 @cache
+def area_of_name(name: str) -> Area | None:
+    """Return the country that ISO calls by a name: its short, common or official one.
+
+    No match by likeness: a wrong country is worse than none.
+    """
+    for key in ("name", "common_name", "official_name"):
+        country = _COUNTRIES.get(**{key: name})
+        if country is not None:
+            return area_of(country.alpha_2)
+    return None
+
+
+@cache
 def is_former_country(code: str) -> bool:
     """Return whether an alpha-3 code is that of a country that no longer exists."""
     return _FORMER.get(alpha_3=code.strip().upper()) is not None

@@ -1,10 +1,11 @@
-"""SDMX-CSV 1.0 and 2.0 of any source, the ECB's csvdata, and the bulk files of the BIS.
+"""SDMX-CSV 1.0 and 2.0 of any source, the ECB's csvdata, and files of the BIS and the IMF.
 
-Every line is an observation; in the wide bulk files of the BIS it is a series, with a column for
-each period. It is about an exchange rate, a consumer price index or a flow that is declared here.
-A rate is stored as the source quotes it: the ECB gives units of ``CURRENCY`` for one
-``CURRENCY_DENOM``, which is ``FX.<denominator>.<currency>``. No cross rates are computed here.
-Anything else is refused: a wrong unit or country is worse than a line in the quarantine.
+Every line is an observation; in the wide files of the BIS and the IMF it is a series, with a column
+for each period. It is about an exchange rate, a consumer price index, a flow that is declared here,
+or a series of the IMF's portal, whose lines say what they are (``imf_portal``). A rate is stored as
+the source quotes it: the ECB gives units of ``CURRENCY`` for one ``CURRENCY_DENOM``, which is
+``FX.<denominator>.<currency>``. No cross rates are computed here. Anything else is
+refused: a wrong unit or country is worse than a line in the quarantine.
 """
 
 import csv
@@ -16,6 +17,7 @@ from datetime import UTC
 from io import BytesIO, StringIO
 from typing import Any
 
+from assets.macro import imf_portal
 from assets.macro.iso_codes import Area, area_of, area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, utc_time
 from assets.parsing.parsed import Parsed, provenance
@@ -27,6 +29,8 @@ from warehouse.record.tables import MACRO_SERIES
 from warehouse.tables import FIRST_READ, PUBLISHED
 
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
+# The IMF's portal names them.
+_FREQUENCY_WORDS = {word.capitalize(): word for word in FREQUENCIES.values()}
 
 _DELIMITERS = (",", ";", "\t")
 _NOT_DIMENSIONS = frozenset(
@@ -87,11 +91,12 @@ OTHER_FLOWS = {
 }
 
 _FLOW = re.compile(r"(?:.*[:,/])?([A-Za-z0-9_@$-]+)(?:\(.*\))?")
+_FLOWS = ("DATAFLOW", "STRUCTURE_ID", "DATASET")
 _AREAS = ("REF_AREA", "COUNTRY", "GEO", "LOCATION")
 _UNITS = ("UNIT_MEASURE", "UNIT")
 _BASES = ("UNIT_INDEX_BASE", "BASE_PER", "BASE_PERIOD")
 _POWERS = ("UNIT_MULT", "UNIT_MULTIPLIER", "SCALE")
-_PERIOD = re.compile(r"[0-9]{4}(-(Q[1-4]|[0-9]{2}(-[0-9]{2})?))?")
+_PERIOD = re.compile(r"[0-9]{4}(-(Q[1-4]|M?[0-9]{2}(-[0-9]{2})?))?")
 _POWER = re.compile(r"-?[0-9]{1,2}")
 
 
@@ -131,6 +136,8 @@ def _subject(document: Document, line: Line, span: Span) -> dict[str, Any]:
         if columns.quote in line and columns.base in line:
             return _rate(line, columns, span)
     flow = _flow_of(document, line)
+    if line.keys() >= imf_portal.COLUMNS:
+        return imf_portal.portal_subject(line, flow)
     if flow in RATES_BY_FLOW:
         return _rate(line, RATES_BY_FLOW[flow], span)
     if flow in PRICE_FLOWS:
@@ -147,7 +154,7 @@ def _is_out_on_its_day(document: Document, line: Line) -> bool:
 
 def _flow_of(document: Document, line: Line) -> str:
     """Return the dataflow: from the line, the start of its key, or the URL."""
-    flow = line.get("DATAFLOW") or line.get("STRUCTURE_ID") or line.get("KEY", "").split(".")[0]
+    flow = _first(line, _FLOWS) or line.get("KEY", "").split(".")[0]
     if not flow:
         in_url = re.search(r"/data/([^/?]+)|/(WS_[A-Z_]+)_csv_", document.url)
         flow = in_url[1] or in_url[2] if in_url else ""
@@ -257,7 +264,7 @@ def _wide(text: str) -> tuple[list[str], list[int], Any] | None:
     with suppress(csv.Error):  # a quote that is followed by another delimiter
         written = next(rows, [])
     periods = [column for column, name in enumerate(written) if _PERIOD.fullmatch(name)]
-    if not periods or "TIME_PERIOD" in written or "FREQ" not in written:
+    if not periods or "TIME_PERIOD" in written or not {"FREQ", "FREQUENCY"} & set(written):
         return None
     return written, periods, rows
 
@@ -267,27 +274,38 @@ def _long(
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the observations of a wide file, one for each value; the series has the key."""
     names = _header(written[: periods[0]])
-    flow = _flow_of(document, {})
     lines: list[tuple[int, list[str]]] = []
-    for cells in rows:
-        series = dict(zip(names, cells, strict=False))
-        key = f"{flow}.{series.get('Series', '').replace(':', '.')}"
+    for cells in filter(None, rows):
+        if len(cells) != len(written):
+            reason = "the line has more or fewer cells than the header"
+            parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason)
+            continue
+        series = dict(zip(names, map(str.strip, cells), strict=False))
+        key = _series_key(document, series)
         values = [
             (column, value)
             for column in periods
-            if column < len(cells) and (value := cells[column].strip()) not in _UNKNOWN
+            if (value := cells[column].strip()) not in _UNKNOWN
         ]
         early = sum(int(written[column][:4]) < FIRST_YEAR for column, _ in values)
         if early:
             reason = f"{key}: {early} observations before {FIRST_YEAR} are not stored"
             parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason, partial=True)
-        start = [series.get(name, "").strip() for name in names]
+        start = [series[name] for name in names]
         lines += (
             (rows.line_num, [key, *start, written[column], value])
             for column, value in values
             if int(written[column][:4]) >= FIRST_YEAR
         )
     return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], lines
+
+
+def _series_key(document: Document, series: Line) -> str:
+    """Return the key of a line of a wide file: its flow and the codes of its dimensions."""
+    flow = _flow_of(document, series)
+    if series.keys() >= imf_portal.COLUMNS:
+        return imf_portal.portal_key(series, flow)
+    return f"{flow}.{series.get('Series', '').replace(':', '.')}"
 
 
 def _header(cells: list[str]) -> list[str]:
@@ -319,7 +337,7 @@ def _row(document: Document, line: Line) -> dict[str, Any]:
 
 def _period(line: Line) -> tuple[Span, str]:
     code = line.get("FREQ") or line.get("FREQUENCY", "")
-    frequency = FREQUENCIES.get(code)
+    frequency = FREQUENCIES.get(code) or _FREQUENCY_WORDS.get(code)
     if frequency is None:
         raise ValueError(f"series of frequency {code!r:.20} are not held")
     span, cadence = period_of(line["TIME_PERIOD"])

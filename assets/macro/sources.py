@@ -4,7 +4,16 @@ from functools import partial
 
 from assets.declared_files import variant_of
 from assets.fetching.fetchers import fetch_addresses
-from assets.macro import alfred, fetch, fetch_alfred, h10, published_tables, sdmx_csv, worldbank
+from assets.macro import (
+    alfred,
+    fetch,
+    fetch_alfred,
+    h10,
+    published_tables,
+    sdmx_csv,
+    weo,
+    worldbank,
+)
 from assets.macro.table_files import ENTRIES, TableEntry
 from assets.source import Descriptions, Parser, Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
@@ -97,6 +106,32 @@ SOURCES = (
         new_within=45,
         archives=frozenset({"zip"}),
         other_hosts=("stats.bis.org",),
+    ),
+    Source(
+        "imf-data",
+        "macro",
+        "International Monetary Fund, data portal",
+        "restricted",
+        "Terms of use of the IMF, not cleared",
+        Parser(2, sdmx_csv.parse),
+        (MACRO_SERIES,),
+        base_url="https://data.imf.org",
+        license_url="https://www.imf.org/external/terms.htm",
+        new_within=45,
+        other_hosts=("api.imf.org",),
+    ),
+    Source(
+        "imf-weo",
+        "macro",
+        "International Monetary Fund, World Economic Outlook",
+        "restricted",
+        "Terms of use of the IMF, not cleared",
+        Parser(1, weo.parse),
+        (MACRO_SERIES,),
+        base_url="https://www.imf.org",
+        license_url="https://www.imf.org/external/terms.htm",
+        # An edition every April and October.
+        new_within=200,
     ),
     Source(
         "alfred",

@@ -156,6 +156,19 @@ def _table(
         yield location, {name: clean(padded[place]) for name, place in positions.items()}
 
 
+def text_above(body: bytes, encoding: str = "cp1252") -> str:
+    """Return the lines of a workbook or a text among which titles, notes and headers stand."""
+    if not body.startswith((_OLE, _ZIP)):
+        return "\n".join(_text(body, encoding).splitlines()[:_HEADER_WITHIN])
+    heads = [joined(lines[:_HEADER_WITHIN]) for _, lines in sheets(body) if isinstance(lines, list)]
+    return "\n".join(heads)
+
+
+def joined(lines: Iterable[Sequence[str]]) -> str:
+    """Return the text of some lines: cells with blanks between them."""
+    return "\n".join(clean(" ".join(cells)) for cells in lines)
+
+
 def clean(value: str) -> str:
     """Return the text of a cell: blanks of any kind are one blank."""
     return " ".join(value.replace("\u200b", "").split())

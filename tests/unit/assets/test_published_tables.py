@@ -62,6 +62,67 @@ row = '^Total$'
 """
 
 
+ACROSS = """
+[world-office]
+title = "Office"
+area = ["Reference area", "Country"]
+base_url = "https://office.example"
+licence.class = "open-attribution"
+licence.name = "Open"
+
+[world-office.period]
+columns = []
+formats = ["%Y", "%b %Y"]
+frequency = "annual"
+
+[[world-office.series]]
+key = "OFFICE.{area}.RATE"
+type = "macro"
+unit = "percent a year"
+where = { Measure = ["Rate", "Taux"] }
+note = 'Unit: Percent a year'
+"""
+MONTHS = """
+[na-survey]
+title = "Survey"
+country = "NA"
+base_url = "https://survey.example"
+licence.class = "open-attribution"
+licence.name = "Open"
+marks = { "*" = "provisional", "+" = "revised" }
+
+[[na-survey.series]]
+key = "NA.CPI.INDEX"
+type = "cpi"
+unit = "index"
+base = "{base}"
+title = '^Table [0-9]+: Prices'
+note = '(?P<base>[0-9]{4}=100)'
+row = '^(?P<month>[A-Z][a-z]+)$'
+"""
+NAMED = """
+[xx-rates]
+title = "Rates"
+base_url = "https://rates.example"
+licence.class = "open-attribution"
+licence.name = "Open"
+other_names = { Currency = ["العملة"] }
+
+[xx-rates.period]
+columns = [["Date", "التاريخ"]]
+formats = ["%Y-%m-%d"]
+frequency = "daily"
+
+[[xx-rates.series]]
+key = "EG.USD"
+type = "fx"
+unit = "EGP per USD"
+country = "EG"
+column = ["Buy", "شراء"]
+where = { Currency = ["US Dollar", "دولار أمريكى"] }
+"""
+
+
 def declared(text: str, folder: Path) -> TableEntry:
     file = folder / "tables.toml"
     file.write_text(text, "utf-8")
@@ -184,6 +245,105 @@ def test_a_column_is_a_year_or_a_quarter_below_the_title_that_names_the_base(
     ]
     assert rows(parsed)[0]["source_ref"].endswith("#GDP, row 8, column 2")
     assert "no row" in reasons(read(entry, workbook(["Other", 2024], ["Total", 1])))[0]
+
+
+def test_a_header_of_periods_has_rows_that_say_their_country_and_measure(tmp_path: Path) -> None:
+    entry = declared(ACROSS, tmp_path)
+    table: list[list[object]] = [
+        ["", "Unit: Percent a year", "", ""],
+        ["Measure", "Reference area", 2023, 2024],
+        ["Rate", "South Africa", 7.25, ".."],
+        ["Taux", "Korea", "", 3.1],
+        ["Other", "Korea", 1, 1],
+        ["Rate", "Euro area", 1, 2],
+        ["© the office", "", "", ""],
+    ]
+    parsed = read(entry, workbook(*table))
+    assert [(row["series"], row["country"], row["value"]) for row in rows(parsed)] == [
+        ("OFFICE.ZAF.RATE", "ZA", Decimal("7.25")),
+        ("OFFICE.KOR.RATE", "KR", Decimal("3.1")),
+    ]
+    assert rows(parsed)[0]["source_ref"].endswith("#GDP, row 3, column 3")
+    assert reasons(parsed) == [
+        "OFFICE.{area}.RATE: 'Euro area' is no country that we know: 2 values"
+    ]
+    # In another unit it is another series: nothing is read.
+    other = read(entry, workbook(["", "Unit: Index", "", ""], *table[1:]))
+    assert rows(other) == [] and "and a note" in reasons(other)[0]
+
+
+def test_rows_can_be_months_of_the_years_above_and_marks_are_kept_as_status(
+    tmp_path: Path,
+) -> None:
+    entry = declared(MONTHS, tmp_path)
+    parsed = read(
+        entry,
+        workbook(
+            ["Table 7: Prices, Namibia", "", ""],
+            ["", "", "2020=100"],
+            ["Month", 2024, "2025*"],
+            ["January", "101.5+", 104],
+            ["Feb", 102, "105.25 +"],
+            ["Febuary", 1, ""],
+        ),
+    )
+    stated = [
+        (row["period_start"], row["value"], row["obs_status"], row["base_period"])
+        for row in rows(parsed)
+    ]
+    assert stated == [
+        (date(2024, 1, 1), Decimal("101.5"), "revised", "2020=100"),
+        (date(2025, 1, 1), Decimal(104), "provisional", "2020=100"),
+        (date(2024, 2, 1), Decimal(102), None, "2020=100"),
+        (date(2025, 2, 1), Decimal("105.25"), "revised", "2020=100"),
+    ]
+    assert {row["frequency"] for row in rows(parsed)} == {"monthly"}
+    assert reasons(parsed) == ["NA.CPI.INDEX: 'Febuary' below '2024' is no month"]
+
+
+def test_a_note_above_a_table_names_the_base_and_a_table_without_it_is_not_read(
+    tmp_path: Path,
+) -> None:
+    text = LONG.format(decimal=".").replace(
+        'column = ["Rate"',
+        "base = '{base}'\nnote = 'Index (?P<base>[0-9]{4}=100)'\ncolumn = [\"Rate\"",
+    )
+    entry = declared(text, tmp_path)
+    table = "Year,Month,Rate\n2026,July,4.10\n"
+    (row,) = rows(read(entry, f"Prices; Index 2020=100\n{table}".encode()))
+    assert row["base_period"] == "2020=100"
+    without = read(entry, table.encode())
+    assert rows(without) == [] and "no note" in reasons(without)[0]
+
+
+def test_a_series_has_its_own_country_and_columns_have_names_in_two_languages(
+    tmp_path: Path,
+) -> None:
+    entry = declared(NAMED, tmp_path)
+    english = "Date,Currency,Buy\n2026-08-19,US Dollar,50.1\n2026-08-19,Euro,55.1\n"
+    arabic = "التاريخ,العملة,شراء\n2026-08-19,دولار أمريكى,50.1\n"
+    for body in (english, arabic):
+        (row,) = rows(read(entry, body.encode()))
+        assert (row["series"], row["country"], row["value"]) == ("EG.USD", "EG", Decimal("50.1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "problem"),
+    [
+        (ACROSS, ("{area}", "ZAF"), "if and only if area"),
+        (ACROSS, ("area = [", 'country = "NA"\narea = ['), "either a country or area"),
+        (ACROSS, ("where =", 'column = "Rate"\nwhere ='), "the columns are periods"),
+        (MONTHS, ("<base>", "<other>"), "names the 'base' of its base"),
+        (MONTHS, ("note = '(", "note = '(("), "no regular expression"),
+        (NAMED, ('country = "EG"\n', ""), "either a country or area"),
+    ],
+)
+def test_a_mistake_in_a_table_of_another_kind_is_named(
+    text: str, change: tuple[str, str], problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DeclaredFileError) as refused:
+        declared(text.replace(*change), tmp_path)
+    assert problem in str(refused.value)
 
 
 @pytest.mark.parametrize(
