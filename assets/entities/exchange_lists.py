@@ -130,7 +130,7 @@ def _add_issuer(parsed: Parsed, document: Document, entry: ListEntry, issuer: Is
     service_id = _service_id(entry, issuer)
     # The same listing on several days of one list: one row for each day.
     for row in issuer.rows:
-        shared = _shared(document, row, service_id)
+        shared = _shared(document, entry, row, service_id)
         parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(entry, row)])
     _add_name(parsed, document, entry, issuer, service_id)
 
@@ -149,14 +149,17 @@ def _service_id(entry: ListEntry, issuer: Issuer) -> str:
     return mint("ticker", listing)
 
 
-def _shared(document: Document, row: ListedRow, service_id: str) -> _Row:
+def _shared(document: Document, entry: ListEntry, row: ListedRow, service_id: str) -> _Row:
     observed_on = document.observed_at.date()
     # A list of a day was public on that day; whatever it says, it was when it was read.
     day = min(row.day, observed_on) if row.day else observed_on
+    # A complete list without a day is one publication that changes: what it shows again is not
+    # stored again.
+    is_one = entry.complete and entry.columns.date is None
     return provenance(document, row.location, "file") | {
         "service_id": service_id,
         "available_at": day,
-        "publication": day.isoformat(),
+        "publication": entry.key if is_one else day.isoformat(),
     }
 
 
@@ -204,7 +207,7 @@ def _add_name(
     unknown: _Row = dict.fromkeys(ENTITIES.content)
     # No list states under whose law an issuer is.
     named = {"legal_name": row.name, "country": country, "entity_type": entity_type}
-    parsed.add(ENTITIES, [_shared(document, row, service_id) | unknown | named])
+    parsed.add(ENTITIES, [_shared(document, entry, row, service_id) | unknown | named])
 
 
 def _vouched(

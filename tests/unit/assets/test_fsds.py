@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+import tracemalloc
 from calendar import monthrange
 from collections import Counter
 from collections.abc import Iterator
@@ -449,6 +450,24 @@ def test_real_filings_give_the_figures_that_company_facts_have_of_them() -> None
     # Facts of all years at hand tell a few that only look like restatements: known-limits.md.
     assert same[False] <= len(of_set) // 100
     assert all(re.search("left out|not followed|round|states", each) for each in reasons(parsed))
+
+
+def test_memory_does_not_grow_with_the_numbers_of_a_set() -> None:
+    def peak(count: int) -> int:
+        elsewhere = ({"adsh": f"0001193125-21-{number:06}"} for number in range(2, count))
+        table = numbers(*BALANCES, {}, *elsewhere)
+        body = io.BytesIO(data_sets.zipped({"sub.txt": submissions(), "num.txt": table}))
+        tracemalloc.start()
+        try:
+            assert (
+                sum(len(part.rows["fundamentals"]) for part in fsds.stream(document(), body)) == 3
+            )
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(10)
+    assert peak(40_000) < peak(4_000) + (1 << 18)
 
 
 def test_the_stream_reads_what_the_whole_body_gives() -> None:

@@ -60,6 +60,10 @@ class Days:
         rows: list[dict[str, Any]] = self._record.query(query).to_pylist()
         return rows
 
+    def stored(self, table: RecordTable) -> int:
+        """Return how many rows of a table are stored."""
+        return len(self._record.query(f"SELECT 1 FROM {self._record.relation(table.name)}"))
+
     def tickers(self, as_of: date) -> set[tuple[str, str]]:
         """Return filer and listing of every ticker that was listed on a day."""
         return {
@@ -154,6 +158,16 @@ def test_what_changed_or_vanished_is_dated_by_the_day_it_was_first_read_so(tmp_p
     }
     assert names[first] == {UBUNTU[1], KALAHARI[1]}
     assert names[second] == {UBUNTU[1], renamed[1]}
+
+
+def test_what_is_shown_again_is_not_stored_again_and_what_returns_is(tmp_path: Path) -> None:
+    bodies = [listed(UBUNTU, KALAHARI), listed(KALAHARI), listed(KALAHARI, UBUNTU)]
+    days = [date(2026, 7, number) for number in (1, 2, 3)]
+    read = Days(tmp_path, zip(days, bodies, strict=True))
+
+    assert [len(read.tickers(day)) for day in days] == [2, 1, 2]
+    # Two numbers and two tickers, of which one each was withdrawn and returned.
+    assert read.stored(IDENTIFIERS) == 4 + 2 + 2
 
 
 def test_an_empty_or_damaged_list_withdraws_nothing(tmp_path: Path) -> None:
