@@ -45,11 +45,12 @@ def figures_below_header(
         names[_AREA] = folded_names(entry.area)
     for first, header in enumerate(lines):
         folded = [fold(cell) for cell in header]
+        # A column that is there twice does not tell which one is meant: no such header.
         places = {
-            name: place
+            name: folded.index(cell)
             for name, each in names.items()
-            for place, cell in enumerate(folded)
-            if cell in each
+            for cell in each
+            if folded.count(cell) == 1
         }
         spans = _spans(header, period)
         if len(places) < len(names) or not spans:

@@ -7,6 +7,7 @@ publishers dates what it publishes: a value is known from the day on which it wa
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from assets.macro.period_columns import (
     Lines,
@@ -35,7 +36,30 @@ def parse(document: Document, body: bytes, *, entry: TableEntry) -> Parsed:
     others = [each for each in declared if each.column is None]
     if others:
         _read_sheets(parsed, document, body, entry, others)
+    _reject_contradictions(parsed, document)
     return parsed
+
+
+def _reject_contradictions(parsed: Parsed, document: Document) -> None:
+    """Reject the figures of which the document gives two values.
+
+    Its columns or rows then tell apart what the declaration does not.
+    """
+    stated: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
+    rows = parsed.rows.get(MACRO_SERIES.name, [])
+    for row in rows:
+        contents = stated.setdefault(_identity(row), set())
+        contents.add((row["value"], row["obs_status"]))
+    contradicted = [row for row in rows if len(stated[_identity(row)]) > 1]
+    rows[:] = [row for row in rows if len(stated[_identity(row)]) == 1]
+    for row in contradicted:
+        location = row["source_ref"].removeprefix(f"{document.url}#")
+        reason = f"{row['series']}: the file gives two values of one period: neither is believed"
+        parsed.reject(MACRO_SERIES, document, location, reason)
+
+
+def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in MACRO_SERIES.identity)
 
 
 def _read_columns(

@@ -272,6 +272,20 @@ def test_a_header_of_periods_has_rows_that_say_their_country_and_measure(tmp_pat
     assert rows(other) == [] and "and a note" in reasons(other)[0]
 
 
+def test_a_period_with_two_values_has_none_that_is_believed(tmp_path: Path) -> None:
+    parsed = read(
+        declared(ACROSS, tmp_path),
+        workbook(
+            ["Unit: Percent a year", "", "", "", ""],
+            ["Measure", "Country", "Adjusted", 2023, 2024],
+            ["Rate", "ZAF", "yes", 1, 2],
+            ["Rate", "ZAF", "no", 1, 3],
+        ),
+    )
+    assert {row["period_start"].year for row in rows(parsed)} == {2023}
+    assert len(reasons(parsed)) == 2 and "neither is believed" in reasons(parsed)[0]
+
+
 def test_rows_can_be_months_of_the_years_above_and_marks_are_kept_as_status(
     tmp_path: Path,
 ) -> None:
