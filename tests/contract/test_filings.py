@@ -1,5 +1,6 @@
 """The list of filings over REST: newest first, by form and day of receipt, as of any day."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -89,6 +90,28 @@ def test_a_list_without_filings_says_why(
     assert (empty["code"], empty["parameter"]) == (code, parameter)
 
 
+def filings_on_page(client: testing.TestClient, address: str) -> str:
+    page = client.simulate_get(address, headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    return page.text.partition('id="filings"')[2].partition("</section>")[0]
+
+
+def test_the_page_of_a_company_shows_the_newest_filings(
+    service: ListService, tmp_path: Path
+) -> None:
+    keys = KeyStore(service.root / "keys.lmdb")
+    client = testing.TestClient(create_app(service.mart, keys, docs=str(tmp_path)))
+    shown = filings_on_page(client, "/issuers/DCA1?as_of=2018-04-01")
+    found = [re.findall(r">([^<>\n]+)<", row) for row in shown.split("<tr>")[2:]]
+    assert [row[:6] for row in found] == [
+        ["ITR", "2015-12-31", "2", "2016-03-02", "2018-03-22", "DCA1-2015-2"],
+        ["DFP", "2015-12-31", "1", "2016-03-01", "2018-02-10", "DCA1-2015-1"],
+    ]
+    assert 'href="https://fictional.example/DCA1/2015/2"' in shown
+    none = filings_on_page(client, "/issuers/DCA1?as_of=2018-01-15")
+    assert "No filings that match are known to have been public by 2018-01-15" in none
+
+
 @pytest.mark.parametrize("version", [8, 11, 12])
 def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Path) -> None:
     keys = KeyStore(tmp_path / "keys.lmdb")
@@ -100,3 +123,12 @@ def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Pa
             assert (answer.status_code, answer.json["data"]) == (200, [])
             assert answer.json["empty"]["code"] == "nothing_held"
             assert "before there was such a list" in answer.json["empty"]["detail"]
+
+
+@pytest.mark.parametrize("version", [11, 12])
+def test_a_page_of_such_a_build_says_so_too(version: int, tmp_path: Path) -> None:
+    keys = KeyStore(tmp_path / "keys.lmdb")
+    with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
+        client = testing.TestClient(create_app(mart, keys, docs=str(tmp_path)))
+        shown = filings_on_page(client, "/issuers/DCA1?as_of=2017-06-01")
+        assert "was published before there was such a list" in shown

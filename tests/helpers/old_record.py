@@ -20,10 +20,12 @@ from warehouse.keys.store import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.tables import FILINGS, RECORD_TABLES
 from warehouse.record.versions import load_seqs_of
 
 _FILE = ROOT / "tests" / "data" / "record_before_columns.zip"
+# The tables that it has: the others came later.
+OLD_TABLES = tuple(table for table in RECORD_TABLES if table not in (FILINGS,))
 
 
 # Members of envelopes that came later, and cursors, which are signed with a key of their own.
@@ -53,7 +55,12 @@ class OldRecord:
             version: {path: _as_then(text) for path, text in answers.items()}
             for version, answers in expected["answers"].items()
         }
-        self.vintages_before: dict[str, Any] = expected["vintages"]
+        none: dict[str, Any] = {
+            table.name: [] for table in RECORD_TABLES if table not in OLD_TABLES
+        }
+        self.vintages_before: dict[str, Any] = {
+            version: {**tables, **none} for version, tables in expected["vintages"].items()
+        }
 
     def get(self, path: str, pin: str | None = None) -> testing.Result:
         pinned = {} if pin is None else {"X-Data-Version": pin}

@@ -7,14 +7,14 @@ import pytest
 
 from tests.helpers.doc_pages import Block, Checkout, blocks
 from tests.helpers.facts import fact
-from tests.helpers.old_record import OldRecord
+from tests.helpers.old_record import OLD_TABLES, OldRecord
 from tests.helpers.paths import ROOT
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load
 from warehouse.record.append import Load, append
 from warehouse.record.retractions import Rereading
 from warehouse.record.store import ROWS
-from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
+from warehouse.record.tables import FUNDAMENTALS, RecordTable
 from warehouse.tables.column import columns_of
 
 
@@ -45,7 +45,7 @@ def test_it_gains_the_columns_of_today_and_goes_on(old: OldRecord) -> None:
             field.name for field in old.record.table(name).schema().fields
         }
     assert old.vintages() == old.vintages_before
-    for table in RECORD_TABLES:
+    for table in OLD_TABLES:
         # The first load again: every hash is as it was stored.
         columns = ", ".join(table.row.model_fields)
         relation = old.record.relation(table.name)
@@ -60,7 +60,7 @@ def test_it_gains_the_columns_of_today_and_goes_on(old: OldRecord) -> None:
     assert old.vintages() == old.vintages_before
 
 
-@pytest.mark.parametrize("table", RECORD_TABLES, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", OLD_TABLES, ids=lambda table: table.name)
 def test_every_column_added_since_says_since_when(old: OldRecord, table: RecordTable) -> None:
     """Its member is then not required in builds made before, and a null is not hashed."""
     delta = old.record.stored_table(table.name)

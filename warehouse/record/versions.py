@@ -43,14 +43,18 @@ def name_version(record: Record, now: datetime | None = None, taken: Collection[
 
 
 def load_seqs_of(record: Record, data_version: str) -> dict[str, int]:
-    """Return the number of the last load of each table that a version includes."""
+    """Return the number of the last load of each table that a version includes.
+
+    It includes nothing of a table that there was not yet when it was published.
+    """
     rows = record.query(
         f"SELECT table_name, load_seq FROM {record.relation('versions')} "
         f"WHERE data_version = {sql_text(data_version)}"
     ).to_pylist()
     if not rows:
         raise UnknownVersion(f"{data_version!r} was never published; see `sankofa builds`")
-    return {row["table_name"]: row["load_seq"] for row in rows}
+    none = dict.fromkeys((table.name for table in RECORD_TABLES), 0)
+    return none | {row["table_name"]: row["load_seq"] for row in rows}
 
 
 def _next_name(names: list[str], day: str) -> str:
