@@ -15,9 +15,10 @@ import pyarrow as pa
 from assets.silent_revisions.release_members import changed_members
 from warehouse.mart.row_json import digits_sql
 from warehouse.mart.snapshot import Snapshot
-from warehouse.record.tables import arrow_schema
+from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.sql_files import sql_file
-from warehouse.tables import SilentRevision
+from warehouse.tables import FIRST_READ, Sighting, SilentRevision
+from warehouse.tables.column import content_of
 
 TABLE = "silent_revisions"
 _SQL = sql_file(
@@ -47,53 +48,39 @@ class _Compared:
     """A table of vintages: ``document`` is what stays the same while its content changes.
 
     ``undated`` tells content of publishers that show one state only, without a day.
-    ``shown`` are the columns that tell which figure it is, ``values`` its content columns.
     """
 
     dataset: str
     document: str
-    shown: tuple[str, ...]
-    values: tuple[str, ...]
     undated: str = "FALSE"
 
 
-_OBSERVATION = ("source", "country", "unit", "base_period", "period_start", "period_end")
 _COMPARED = {
     "fundamentals": _Compared(
         "AF-FUND",
         # What ends in a number of four digits is a version of a document; see ``cvm.py``.
         "regexp_replace(publication, '/[0-9]{4}$', '')",
-        ("source", "service_id", "line_item", "unit", "basis", "period_start", "period_end"),
-        ("value_reported",),
     ),
     "macro_series": _Compared(
-        "AF-MACRO",
-        "publication",
-        ("series", *_OBSERVATION),
-        ("value", "obs_status"),
-        undated="available_at_evidence = 'first_read'",
+        "AF-MACRO", "publication", undated=f"available_at_evidence = '{FIRST_READ}'"
     ),
-    "macro_annual": _Compared(
-        "AF-MACRO",
-        "publication",
-        ("indicator", *_OBSERVATION),
-        ("value", "obs_status"),
-        undated="TRUE",
-    ),
-    "tender_releases": _Compared(
-        "AF-TENDER",
-        "publication",
-        ("source", "country", "ocid", "release_id"),
-        ("released_on", "tag", "release"),
-    ),
+    "macro_annual": _Compared("AF-MACRO", "publication", undated="TRUE"),
+    "tender_releases": _Compared("AF-TENDER", "publication"),
 }
 READS = tuple(_COMPARED)
+_ROWS = {table.name: table.row for table in RECORD_TABLES}
 _NUMBERS = ("value", "value_reported")
 _MEMBERS = {"released_on": "date", "value_reported": "value"}
-_SHOWN = (
-    *("source", "country", "service_id", "line_item", "series", "indicator", "ocid", "release_id"),
-    *("unit", "base_period", "basis", "period_start", "period_end"),
-)
+# What tells which figure it is, in one table or another.
+_FIGURE = [
+    name
+    for name in SilentRevision.model_fields
+    if name == "source"
+    or (
+        name not in Sighting.model_fields
+        and any(name in _ROWS[each].model_fields for each in READS)
+    )
+]
 
 
 def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
@@ -104,20 +91,20 @@ def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
 
 
 def _changed(sql: duckdb.DuckDBPyConnection, name: str, compared: _Compared) -> Iterator[pa.Table]:
-    schema = arrow_schema(SilentRevision)
+    schema, row = arrow_schema(SilentRevision), _ROWS[name]
     _SQL.run(
         sql,
         "changes",
         fill={"document": compared.document, "undated": compared.undated, "vintages": name},
     )
-    for position, column in enumerate(compared.values):
+    for position, column in enumerate(content_of(row)):
         before, after = (_text(f"{side}_change.{column}") for side in ("before", "after"))
         statement = _SQL.statement(
             "changed_values",
             dataset=compared.dataset,
             shown=", ".join(
-                f"after_change.{name} AS {name}" if name in compared.shown else f"NULL AS {name}"
-                for name in _SHOWN
+                f"after_change.{name} AS {name}" if name in row.model_fields else f"NULL AS {name}"
+                for name in _FIGURE
             ),
             member=_MEMBERS.get(column, column),
             before=before,
