@@ -1,12 +1,22 @@
 """The sources of company filings."""
 
-from assets.filings import companyfacts, cvm, fetch, fetch_cvm, fetch_xbrl, submissions, xbrl_json
+from assets.filings import (
+    companyfacts,
+    cvm,
+    fetch,
+    fetch_cvm,
+    fetch_xbrl,
+    submissions,
+    xbrl_reports,
+)
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
 _PUBLIC = "United States government work, public domain"
 # The SEC allows 10 requests a second, over all its hosts.
 _SEC_RATE = {"sec.gov": 8.0}
+# One parser reads the reports of several sources.
+_REPORTS_VERSION = 3
 
 SOURCES = (
     Source(
@@ -55,7 +65,7 @@ SOURCES = (
         "filings.xbrl.org, reports in xBRL-JSON",
         "restricted",
         "None stated: each report is under the terms of its issuer and register",
-        Parser(2, xbrl_json.parse),
+        Parser(_REPORTS_VERSION, xbrl_reports.parse),
         (FUNDAMENTALS,),
         new_within=100,
         base_url="https://filings.xbrl.org",
@@ -63,6 +73,17 @@ SOURCES = (
         requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),
         lookups=("/api/filings?filter[country]={country}&page[number]={page}",),
         rates={"filings.xbrl.org": 1.0},
+    ),
+    Source(
+        "bmv-xbrl",
+        "filings",
+        "BMV and CNBV (Mexico), quarterly statements in XBRL",
+        "restricted",
+        "None stated: public filings with the exchange and its supervisor",
+        Parser(_REPORTS_VERSION, xbrl_reports.parse),
+        (FUNDAMENTALS,),
+        # Issuers report each quarter.
+        new_within=100,
     ),
     Source(
         "cvm",
