@@ -34,6 +34,7 @@ def list_source(entry: ListEntry) -> Source:
         fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
         requests=entry.addresses,
         license_url=entry.licence.stated_at,
+        evidence=entry.licence.evidence,
         # The reader opens a list that is itself a zip: a workbook is one.
         archives=frozenset({"zip"}),
         other_hosts=entry.hosts,
@@ -86,6 +87,8 @@ SOURCES = (
         fetch=fetch.isin_lei,
         requests=("/api/v2/isin-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
+        # The page is about LEI data; that the mappings are free as well, others say.
+        evidence="third party",
         archives=frozenset({"zip"}),
     ),
     Source(
@@ -101,6 +104,7 @@ SOURCES = (
         fetch=fetch.oc_lei,
         requests=("/api/v2/oc-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
+        evidence="third party",
         archives=frozenset({"zip"}),
     ),
     *map(list_source, ENTRIES),

@@ -98,6 +98,8 @@ SOURCES = (
         requests=("/dados/CIA_ABERTA/DOC/{form}/DADOS/{file}.zip",),
         rates={"cvm.gov.br": 1.0},
         license_url="https://dados.cvm.gov.br/dataset/cia_aberta-doc-dfp",
+        # Several others quote the portal.
+        evidence="third party",
         # The files are made anew each week; companies report each quarter.
         new_within=100,
         archives=frozenset({"zip"}),
