@@ -1,8 +1,8 @@
 """Markets by their MIC (ISO 10383): who operates them, and where.
 
-``mics.csv`` has the vintages of every MIC, also of those that have expired: a row for each list that
-says something new (``mic_lists`` writes it). A market of its own has an operating MIC; its segments
-(the boards of an exchange) have MICs of their own.
+``mics.csv`` has the vintages of every MIC, also of those that have expired: a row for each list
+that says something new (``mic_lists`` writes it). A market of its own has an operating MIC; its
+segments (the boards of an exchange) have MICs of their own.
 
 ``figi_exchanges.csv`` has the exchange codes of OpenFIGI that mean one market.
 """

@@ -7,7 +7,8 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -21,13 +22,16 @@ from stdnum.iso7064 import mod_97_10
 from assets.entities import gleif, mappings, openfigi
 from assets.entities.check_digits import are_isins, are_leis
 from assets.entities.identifiers import is_isin, is_lei, mint
+from assets.ingest.load import load_source
+from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, join_parts
 from tests.helpers.gleif import LEI, OTHER, cdf, document, read
 from tests.helpers.parsed_rows import has_columns, untyped
 from tests.helpers.paths import REAL
 from tests.helpers.real_recordings import real_recordings
 from warehouse.record.incoming import to_arrow
-from warehouse.record.landing import Document
+from warehouse.record.landing import Document, FetchedResponse, Landing
+from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 # What identifiers are made of, and what they are not.
@@ -438,6 +442,21 @@ def test_a_mapping_is_one_publication_that_is_read_every_day() -> None:
     )
     assert first["publication"] == second["publication"]
     assert first["available_at"] < second["available_at"]
+
+
+def test_the_file_of_the_next_day_appends_only_the_pairs_that_are_new(tmp_path: Path) -> None:
+    (source,) = (each for each in SOURCES if each.key == "isin-lei")
+    landing, record = Landing(str(tmp_path / "landing")), Record(str(tmp_path / "record"))
+    counts = []
+    for day, isins_of_day in enumerate((["US0378331005"], ["US0378331005", "US4592001014"]), 12):
+        body = "LEI,ISIN\n" + "".join(f"{LEI},{isin}\n" for isin in isins_of_day)
+        read_at = datetime(2026, 11, day, tzinfo=UTC)
+        url = "https://mapping.gleif.org/api/v2/isin-lei/latest/download"
+        landing.land(FetchedResponse(source.key, url, body.encode(), "cc0", read_at))
+        (entry,) = load_source(record, landing, source)
+        counts.append((entry.read, entry.appended, entry.held))
+
+    assert counts == [(1, 1, 0), (2, 1, 1)]
 
 
 @pytest.mark.parametrize("pair", [f" {LEI.lower()} ,us0378331005 ", f'"{LEI}","US0378331005"'])
