@@ -188,7 +188,7 @@ def report(sizes: tuple[int, ...] = SIZES) -> None:
             write(path.with_name(f"{path.name}.next"), rows + rows // 1000)
             bare = None
             for way in ("bare_loop", "to_rows", "to_record"):
-                cost = measured("tests.bench.isin_lei", way, str(path), runs=1)
+                cost = measured("tests.bench.isin", way, str(path), runs=1)
                 output = json.loads(cost.output)
                 for day, (count, seconds) in enumerate(output["days"], 1):
                     bare = bare or seconds
