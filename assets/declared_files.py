@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,7 +20,10 @@ from warehouse.errors import SankofaError
 from warehouse.tables import LicenseClass
 
 DeclaredText = Annotated[str, Meta(min_length=1)]
-LICENCE_CHOICES = {"class": get_args(LicenseClass)}
+# How a licence is known: each document states it, a page of the publisher does (at an address that
+# is declared), somebody else says so, or nobody does.
+LicenseEvidence = Literal["in the file", "on the page", "third party", "not stated"]
+LICENCE_CHOICES = {"class": get_args(LicenseClass), "evidence": get_args(LicenseEvidence)}
 _KEY = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PROBLEM = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<member>.*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
@@ -59,6 +62,7 @@ class DeclaredLicence(DeclaredTable, frozen=True, kw_only=True):
     license_class: LicenseClass = msgspec.field(name="class")
     name: DeclaredText
     stated_at: DeclaredText | None = None
+    evidence: LicenseEvidence | None = None
 
 
 Entry = TypeVar("Entry", bound=DeclaredSource)

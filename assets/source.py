@@ -10,6 +10,7 @@ from datetime import date
 from typing import IO, Literal
 from urllib.parse import urlsplit
 
+from assets.declared_files import LicenseEvidence
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import Fetch, FetchTask, Window
 from assets.parsing.parsed import Parsed
@@ -88,7 +89,8 @@ class Source:
     ``lookups`` are those of ``requests`` whose responses only tell what to ask for next, and are
     not landed. ``request_header`` is the name under which the body of a request is landed with
     the response. ``member_url`` gives the publisher's own address of a file that it also publishes
-    in a zip, by its name there; else None.
+    in a zip, by its name there; else None. ``evidence`` says how the licence is known, unless the
+    page at ``license_url`` states it.
     """
 
     key: str
@@ -114,6 +116,7 @@ class Source:
     descriptions: Descriptions | None = None
     request_header: str | None = None
     member_url: Callable[[str], str | None] | None = None
+    evidence: LicenseEvidence | None = None
 
     def with_withheld_key(self, key: str) -> "Source":
         """Return the source with parsers that hash withheld parties under ``key``."""
@@ -148,6 +151,11 @@ class Source:
 
     def _pattern(self, request: str) -> tuple[str, re.Pattern[str]]:
         return _pattern(self.base_url or "", request)
+
+    @property
+    def license_evidence(self) -> LicenseEvidence:
+        """How its licence is known."""
+        return self.evidence or ("on the page" if self.license_url else "not stated")
 
     @property
     def permitted(self) -> bool:

@@ -4,6 +4,7 @@ A test fails if a page is not what this writes, so tables in the docs cannot go 
 that are written by hand it renews the line numbers of diffs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from assets.declared_files import LicenseEvidence
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
 from assets.filings.fetch import FACTS, FEW, INDEXES, LISTS
@@ -49,6 +51,7 @@ def pages() -> Mapping[str, str]:
     """Return every generated page by its file name."""
     return {
         "data-dictionary.md": data_dictionary(),
+        "licences.md": licences(),
         "line-items.md": f"# Line items\n\n{_GENERATED}\n\n{line_items()}",
         "methodology.md": methodology(),
         "not-held.md": not_held(),
@@ -241,7 +244,8 @@ def sources() -> str:
         "fetched it with success; *untried*: nobody has yet; *refused*: its licence does not "
         "permit serving it, so no request is sent. *New within*: the days within which its "
         "publisher has something new, as a rule; if its newest publication is older, the quality "
-        "report shows its freshness red. [operating.md](operating.md#live-sources) "
+        "report shows its freshness red. [licences.md](licences.md) says how each licence is "
+        "known, [operating.md](operating.md#live-sources) "
         "describes live fetching, [add-a-source.md](add-a-source.md) how to add a source, and "
         "[add-a-portal.md](add-a-portal.md), [add-an-exchange-list.md](add-an-exchange-list.md) "
         "and [add-a-table.md](add-a-table.md) how to add an OCDS portal, an exchange list or "
@@ -256,6 +260,48 @@ def sources() -> str:
         *_sec_issuers(),
     )
     return "\n\n".join(parts) + "\n"
+
+
+def licences() -> str:
+    """Return the page on the licence of every source, and how it is known."""
+    counts = Counter(source.license_evidence for source in SOURCES)
+    parts = (
+        "# Licences",
+        _GENERATED,
+        "Under which licence each source is published, what states it, and how that is known. "
+        "Every served row carries the class. The page is written from the declarations of the "
+        "[sources](sources.md): a licence is declared once.",
+        _table(
+            ("known", "meaning", "sources"),
+            ((f"*{known}*", meaning, str(counts[known])) for known, meaning in _EVIDENCE.items()),
+        ),
+        "A source of the class `restricted` is refused before any request is sent, and so are "
+        "recordings of it, until somebody has cleared it with the publisher. Of a source "
+        "*in the file* each document decides: what states no open licence is quarantined. Before "
+        "you rely on a licence, open the address: pages change.",
+        _table(
+            ("source", "class", "statement", "address", "known", "what follows"),
+            map(_licence, SOURCES),
+        ),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+_EVIDENCE: Mapping[LicenseEvidence, str] = {
+    "in the file": "each document states the licence that it is under",
+    "on the page": "a page of the publisher states it, at the address",
+    "third party": "others say so; the address, if any, is where the publisher would state it",
+    "not stated": "nothing was found",
+}
+
+
+def _licence(source: Source) -> tuple[str, ...]:
+    by_document = source.license_evidence == "in the file"
+    address = f"<{source.license_url}>" if source.license_url else ""
+    follows = "as its documents say" if by_document else "served" if source.permitted else "refused"
+    license_class = "of each document" if by_document else f"`{source.license_class}`"
+    known = source.license_evidence
+    return f"`{source.key}`", license_class, source.license_name, address, known, follows
 
 
 def _sec_issuers() -> tuple[str, ...]:

@@ -116,8 +116,8 @@ def _source(root: Path, name: _Name) -> Scaffold:
             "python -m pipelines.parser_versions && python -m pipelines.docs",
             "docs/add-a-source.md explains every step, and how it is fetched live",
             "it begins as a CSV of macroeconomic figures. For company figures copy "
-            "assets/filings/xbrl_json.py, for identifiers assets/entities/mappings.py, and their "
-            "entries; tenders and exchange lists need no code: `sankofa new portal`, "
+            "assets/filings/companyfacts.py, for identifiers assets/entities/mappings.py, and "
+            "their entries; tenders and exchange lists need no code: `sankofa new portal`, "
             "docs/add-an-exchange-list.md",
         ),
     )

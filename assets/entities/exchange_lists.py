@@ -22,6 +22,7 @@ import pycountry
 from assets.entities.identifiers import mint
 from assets.entities.list_files import ListEntry
 from assets.entities.list_rows import ListedRow, RowRefused, read_row, why_left_out
+from assets.entities.markets import doubt_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.tables import table_rows
 from quality.persons import Withheld, judge_name, personal_name_rule
@@ -68,6 +69,9 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     for listed in rows:
         for problem in listed.problems:
             parsed.reject(IDENTIFIERS, document, listed.location, problem, partial=True)
+    for doubt, count in _doubtful_markets(document, rows).items():
+        text = f"{doubt}: {count} row{'s' * (count != 1)} kept as stated"
+        parsed.reject(IDENTIFIERS, document, "", text, partial=True)
     # A list of thousands of bonds and options is one line of the quarantine for each kind.
     for reason, count in left_out.items():
         text = f"no shares of an issuer, by {reason}: {count} row{'s' * (count != 1)}"
@@ -75,6 +79,17 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     if not rows and not parsed.rejected:
         parsed.reject(IDENTIFIERS, document, "", "holds no row")
     return parsed
+
+
+def _doubtful_markets(document: Document, rows: Iterable[ListedRow]) -> Counter[str]:
+    """Count the rows whose market was on no list, or had expired."""
+    observed_on = document.observed_at.date()
+    markets = Counter((row.mic, row.day or observed_on) for row in rows if row.mic)
+    doubts: Counter[str] = Counter()
+    for (mic, day), count in markets.items():
+        if doubt := doubt_of(mic, day):
+            doubts[doubt] += count
+    return doubts
 
 
 def issuers_of(rows: Iterable[ListedRow]) -> list[Issuer]:

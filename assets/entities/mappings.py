@@ -1,27 +1,68 @@
 """Parse GLEIF's mapping files into identifiers.
 
-None of them contains a date: what they state is available from the day they were read.
+None of them contains a date: what they state is available from the day they were read. A mapping is
+one publication that is read every day: a pair that is still there is stored already, so that a file
+of millions of pairs adds only those that are new.
+
+Millions of rows are judged together (``check_digits``). Whatever is not accepted at once is judged
+by itself, which is the definition of what is accepted, and gives the reason if it is not.
 """
 
 import io
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assets.entities.check_digits import Flags, are_isins, are_leis
 from assets.entities.identifiers import is_isin, is_lei, mint
-from assets.parsing.csv_lines import decode_as_latin1, read_lines
-from assets.parsing.parsed import Parsed, join_parts, provenance
-from assets.parsing.zips import located_records
+from assets.parsing.csv_lines import decode_as_latin1, located_cells, text_lines
+from assets.parsing.parsed import Parsed, join_parts, provenance, source_ref
+from assets.parsing.zips import UNREADABLE, located_records
 from warehouse.record.landing import Document
-from warehouse.record.tables import IDENTIFIERS
+from warehouse.record.tables import IDENTIFIERS, incoming_schema
 
-ROWS_PER_PART = 20_000
+# Each part is a commit to the record.
+ROWS_PER_PART = 100_000
 
-_Row = dict[str, str]
+Lines = Iterator[tuple[str, list[str] | str]]
 
 
 class _RowRefused(ValueError):
     """A row that is not accepted; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class _Mapping:
+    """A kind of file: the column beside ``lei``, what its values are, and how they are judged.
+
+    ``are_valid`` may be false for a value that ``read`` accepts, never true for another.
+    """
+
+    column: str
+    id_type: str
+    issuer: str | None
+    are_valid: Callable[[pa.Array], Flags]
+    read: Callable[[str], str]
+
+
+@dataclass
+class _Block:
+    """Rows that are judged together, each at its location, and lines that are no rows."""
+
+    locations: list[str] = field(default_factory=list)
+    leis: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Return whether it has any line."""
+        return bool(self.locations or self.problems)
 
 
 def isin_mapping(document: Document, body: bytes) -> Parsed:
@@ -31,7 +72,7 @@ def isin_mapping(document: Document, body: bytes) -> Parsed:
 
 def isin_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
     """Parse GLEIF's file of LEIs and ISINs in parts."""
-    return _parse_rows(document, body, ("lei", "isin"), _isin)
+    return _parse_rows(document, body, _ISINS)
 
 
 def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
@@ -41,94 +82,168 @@ def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
 
 def opencorporates_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
     """Parse GLEIF's file of LEIs and OpenCorporates ids in parts."""
-    return _parse_rows(document, body, ("lei", "opencorporatesid"), _opencorporates)
+    return _parse_rows(document, body, _OPENCORPORATES)
 
 
-def _parse_rows(
-    document: Document,
-    body: IO[bytes],
-    columns: tuple[str, ...],
-    identifiers: Callable[[_Row], list[dict[str, Any]]],
-) -> Iterator[Parsed]:
-    parsed = Parsed()
-    observed_on = document.observed_at.date()
-    dated = {"available_at": observed_on, "publication": observed_on.isoformat()}
-    located_rows = located_records(body, lambda bare: _rows(bare, columns))
-    for count, (location, row) in enumerate(located_rows, 1):
-        try:
-            row_identifiers = identifiers(_valid_row(row))
-        except _RowRefused as refusal:
-            parsed.reject(IDENTIFIERS, document, location, str(refusal))
+def _parse_rows(document: Document, body: IO[bytes], mapping: _Mapping) -> Iterator[Parsed]:
+    for member, block in located_records(body, lambda bare: _blocks(bare, mapping)):
+        parsed = Parsed()
+        if isinstance(block, str):
+            parsed.reject(IDENTIFIERS, document, member, block)
         else:
-            shared = provenance(document, location, "file") | dated
-            parsed.add(IDENTIFIERS, [shared | identifier for identifier in row_identifiers])
-        if count % ROWS_PER_PART == 0:
-            yield parsed
-            parsed = Parsed()
-    if parsed.rows or parsed.rejected:
+            _add_block(parsed, document, f"{member}#" if member else "", block, mapping)
         yield parsed
 
 
-def _valid_row(row: _Row | str) -> _Row:
-    if isinstance(row, str):
-        raise _RowRefused(row)
-    return row
-
-
-def _rows(body: IO[bytes], columns: tuple[str, ...]) -> Iterator[tuple[str, _Row | str]]:
-    """Iterate over (location, row); a string instead of a row is the reason why there is none."""
-    located_lines = read_lines(body)
-    location, header = next(located_lines, ("", "the body is empty"))
+def _blocks(body: IO[bytes], mapping: _Mapping) -> Iterator[tuple[str, _Block | str]]:
+    """Iterate over the rows of a list; a string instead is the reason why there are none."""
+    lines = located_cells(text_lines(body))
+    header = next((cells for _, cells in lines if not _is_blank(cells)), "the body is empty")
     names = [] if isinstance(header, str) else [name.strip().lower() for name in header]
-    if not set(columns) <= set(names):
-        yield "", f"no list with the columns {', '.join(columns)}"
+    if not {"lei", mapping.column} <= set(names):
+        yield "", f"no list with the columns lei, {mapping.column}"
         return
-    empty = True
-    for location, line in located_lines:
-        empty = False
-        if isinstance(line, str):
-            yield location, line
-        elif len(line) != len(names):
-            yield location, "not as many values as columns"
-        else:
-            values = (decode_as_latin1(value).strip() for value in line)
-            yield location, dict(zip(names, values, strict=True))
-    if empty:
+    is_empty = True
+    for block in _filled(lines, names.index("lei"), names.index(mapping.column), len(names)):
+        is_empty = False
+        yield "", block
+    if is_empty:
         yield "", "holds no row"
 
 
-def _isin(row: _Row) -> list[dict[str, Any]]:
-    return [_identifier(mint("lei", _lei(row)), "isin", _valid_isin(row), None, None)]
+def _filled(lines: Lines, lei: int, value: int, width: int) -> Iterator[_Block]:
+    """Yield blocks of rows; the last one also if the file is damaged behind it."""
+    damage: Exception | None = None
+    is_over = False
+    while not is_over:
+        block, is_over = _Block(), True
+        try:
+            for location, cells in islice(lines, ROWS_PER_PART):
+                is_over = False
+                if len(cells) == width and not isinstance(cells, str):
+                    block.locations.append(location)
+                    block.leis.append(cells[lei])
+                    block.values.append(cells[value])
+                elif not _is_blank(cells):
+                    reason = cells if isinstance(cells, str) else "not as many values as columns"
+                    block.problems.append((location, reason))
+        except UNREADABLE as error:
+            damage, is_over = error, True
+        if block:
+            yield block
+    if damage is not None:
+        raise damage
 
 
-def _opencorporates(row: _Row) -> list[dict[str, Any]]:
-    lei, number = _lei(row), row["opencorporatesid"]
-    if not re.fullmatch(r"[a-z]{2}(?:_[a-z]{2,3})?/\S+", number):
-        raise _RowRefused(f"{number!r:.40} is no OpenCorporates id")
-    return [_identifier(mint("lei", lei), "aggregator", number, "opencorporates", None)]
+def _is_blank(cells: list[str] | str) -> bool:
+    return not isinstance(cells, str) and not any(map(str.strip, cells))
 
 
-def _lei(row: _Row) -> str:
-    lei = row["lei"].upper()
+def _add_block(
+    parsed: Parsed, document: Document, member: str, block: _Block, mapping: _Mapping
+) -> None:
+    """Add the rows of a block: those that are valid as they stand at once, others one by one."""
+    leis, values = _texts(block.leis), _texts(block.values)
+    encoded = leis.dictionary_encode()
+    is_lei_valid = are_leis(encoded.dictionary)
+    rows = np.flatnonzero(is_lei_valid[encoded.indices] & mapping.are_valid(values))
+    if len(rows):
+        ids = [
+            mint("lei", lei) if is_valid else None
+            for lei, is_valid in zip(encoded.dictionary.to_pylist(), is_lei_valid, strict=True)
+        ]
+        service_ids = pa.array(ids, pa.string()).take(encoded.indices.take(rows))
+        locations = pa.array(block.locations).take(rows)
+        own = {
+            "service_id": service_ids,
+            "id_value": values.take(rows),
+            "source_ref": pc.binary_join_element_wise(source_ref(document, member), locations, ""),
+        }
+        parsed.add_typed(IDENTIFIERS, _typed(_shared(document, "", mapping), own))
+    for row in np.setdiff1d(np.arange(len(values)), rows, assume_unique=True).tolist():
+        _add_row(parsed, document, member, block, row, mapping)
+    for location, problem in block.problems:
+        parsed.reject(IDENTIFIERS, document, f"{member}{location}", problem)
+
+
+def _add_row(
+    parsed: Parsed, document: Document, member: str, block: _Block, row: int, mapping: _Mapping
+) -> None:
+    """Add one row, or reject it with the reason."""
+    lei, value = (decode_as_latin1(each[row]).strip() for each in (block.leis, block.values))
+    location = f"{member}{block.locations[row]}"
+    if not lei and not value:
+        return
+    try:
+        own = {"service_id": mint("lei", _lei(lei)), "id_value": mapping.read(value)}
+    except _RowRefused as refusal:
+        parsed.reject(IDENTIFIERS, document, location, str(refusal))
+    else:
+        parsed.add(IDENTIFIERS, [_shared(document, location, mapping) | own])
+
+
+def _shared(document: Document, location: str, mapping: _Mapping) -> dict[str, Any]:
+    return provenance(document, location, "file") | {
+        "available_at": document.observed_at.date(),
+        "publication": document.source,
+        "id_type": mapping.id_type,
+        "issuer": mapping.issuer,
+        "status": None,
+    }
+
+
+def _typed(shared: dict[str, Any], own: dict[str, pa.Array]) -> pa.Table:
+    """Return a table of rows that share the values of most columns."""
+    schema = incoming_schema(IDENTIFIERS)
+    count = len(own["service_id"])
+    columns = [
+        own[name] if name in own else pa.repeat(pa.scalar(shared.get(name), kind), count)
+        for name, kind in zip(schema.names, schema.types, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _texts(values: list[str]) -> pa.Array:
+    """Return texts as Arrow has them; those with bytes that are not UTF-8 as null."""
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        decoded = (value if value.isascii() else None for value in values)
+        return pa.array(decoded, pa.string())
+
+
+def _lei(text: str) -> str:
+    lei = text.upper()
     if not is_lei(lei):
         raise _RowRefused(f"{lei!r:.40} is no LEI: its check digits are wrong")
     return lei
 
 
-def _valid_isin(row: _Row) -> str:
-    isin = row["isin"].upper()
+def _isin(text: str) -> str:
+    isin = text.upper()
     if not is_isin(isin):
         raise _RowRefused(f"{isin!r:.40} is no ISIN: its check digit is wrong")
     return isin
 
 
-def _identifier(
-    service_id: str, kind: str, value: str, issuer: str | None, status: str | None
-) -> dict[str, Any]:
-    return {
-        "service_id": service_id,
-        "id_type": kind,
-        "id_value": value,
-        "issuer": issuer,
-        "status": status,
-    }
+_NUMBER = r"[a-z]{2}(?:_[a-z]{2,3})?/"
+
+
+def _opencorporates_id(number: str) -> str:
+    if not re.fullmatch(rf"{_NUMBER}\S+", number):
+        raise _RowRefused(f"{number!r:.40} is no OpenCorporates id")
+    return number
+
+
+def _are_opencorporates_ids(numbers: pa.Array) -> Flags:
+    are_ids = pc.match_substring_regex(numbers, rf"\A{_NUMBER}[!-~]+\z")
+    flags: Flags = are_ids.fill_null(False).to_numpy(zero_copy_only=False)
+    return flags
+
+
+_ISINS = _Mapping("isin", "isin", None, are_isins, _isin)
+_OPENCORPORATES = _Mapping(
+    *("opencorporatesid", "aggregator", "opencorporates"),
+    _are_opencorporates_ids,
+    _opencorporates_id,
+)

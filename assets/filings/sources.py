@@ -9,7 +9,7 @@ from assets.filings import (
     fetch_xbrl,
     fsds,
     submissions,
-    xbrl_json,
+    xbrl_reports,
 )
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
@@ -17,6 +17,8 @@ from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 _PUBLIC = "United States government work, public domain"
 # The SEC allows 10 requests a second, over all its hosts.
 _SEC_RATE = {"sec.gov": 8.0}
+# One parser reads the reports of several sources.
+_REPORTS_VERSION = 4
 
 SOURCES = (
     Source(
@@ -87,7 +89,7 @@ SOURCES = (
         "filings.xbrl.org, reports in xBRL-JSON",
         "restricted",
         "None stated: each report is under the terms of its issuer and register",
-        Parser(3, xbrl_json.parse),
+        Parser(_REPORTS_VERSION, xbrl_reports.parse),
         (FUNDAMENTALS,),
         new_within=100,
         base_url="https://filings.xbrl.org",
@@ -95,6 +97,17 @@ SOURCES = (
         requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),
         lookups=("/api/filings?filter[country]={country}&page[number]={page}",),
         rates={"filings.xbrl.org": 1.0},
+    ),
+    Source(
+        "bmv-xbrl",
+        "filings",
+        "BMV and CNBV (Mexico), quarterly statements in XBRL",
+        "restricted",
+        "None stated: public filings with the exchange and its supervisor",
+        Parser(_REPORTS_VERSION, xbrl_reports.parse),
+        (FUNDAMENTALS,),
+        # Issuers report each quarter.
+        new_within=100,
     ),
     Source(
         "cvm",
@@ -109,6 +122,8 @@ SOURCES = (
         requests=("/dados/CIA_ABERTA/DOC/{form}/DADOS/{file}.zip",),
         rates={"cvm.gov.br": 1.0},
         license_url="https://dados.cvm.gov.br/dataset/cia_aberta-doc-dfp",
+        # Several others quote the portal.
+        evidence="third party",
         # The files are made anew each week; companies report each quarter.
         new_within=100,
         archives=frozenset({"zip"}),

@@ -44,6 +44,7 @@ def table_source(entry: TableEntry) -> Source:
         fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
         requests=entry.addresses,
         license_url=entry.licence.stated_at,
+        evidence=entry.licence.evidence,
         new_within=entry.new_within,
         # A workbook is a zip.
         archives=frozenset({"zip"}),

@@ -19,9 +19,7 @@ def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, lis
     Bytes that are not UTF-8 become surrogates: see ``has_undecoded_bytes``. Without ``strict``
     stray quotes are accepted as the csv module reads them.
     """
-    # utf-8-sig drops the byte order mark that Excel writes.
-    text = io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline="")
-    for location, line in located_cells(bounded_lines(text), strict=strict):
+    for location, line in located_cells(text_lines(body), strict=strict):
         if isinstance(line, str) or any(cell.strip() for cell in line):
             yield location, line
 
@@ -43,6 +41,12 @@ def located_cells(
             return
         else:
             yield f"line {reader.line_num}", cells
+
+
+def text_lines(body: IO[bytes]) -> Iterator[str]:
+    """Yield the lines of a body in UTF-8; bytes that are not become surrogates."""
+    # utf-8-sig drops the byte order mark that Excel writes.
+    return bounded_lines(io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline=""))
 
 
 def bounded_lines(text: io.TextIOWrapper) -> Iterator[str]:

@@ -63,6 +63,8 @@ def extend_parsed(parsed: Parsed, part: Parsed) -> None:
     """Append the rows and rejections of a part."""
     for table, rows in part.rows.items():
         parsed.rows.setdefault(table, []).extend(rows)
+    for table, typed in part.typed.items():
+        parsed.typed.setdefault(table, []).extend(typed)
     for table, rejected in part.rejected.items():
         parsed.rejected.setdefault(table, []).extend(rejected)
 

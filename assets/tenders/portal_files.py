@@ -17,6 +17,7 @@ from assets.declared_files import (
     DeclaredSource,
     DeclaredTable,
     DeclaredText,
+    LicenseEvidence,
     check_address,
     checked_key,
     convert,
@@ -44,6 +45,7 @@ PortalLicence = Literal[
 Cadence = Literal["daily", "monthly"]
 _CHOICES = {
     "class": get_args(PortalLicence),
+    "evidence": get_args(LicenseEvidence),
     "cadence": get_args(Cadence),
     "shape": ("links", "index", "files"),
     "period": get_args(PeriodKind),
@@ -57,6 +59,7 @@ class Licence(DeclaredTable, frozen=True, kw_only=True):
     license_class: PortalLicence = msgspec.field(name="class")
     name: DeclaredText
     stated_at: DeclaredText | None = None
+    evidence: LicenseEvidence | None = None
 
 
 class Quirks(DeclaredTable, frozen=True, kw_only=True):

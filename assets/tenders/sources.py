@@ -31,6 +31,7 @@ _UNVERSIONED = {
 def portal_source(entry: PortalEntry) -> Source:
     """Return the source of a portal."""
     portal = portal_of(entry)
+    is_per_package = portal.license_class is None
     return Source(
         key=entry.key,
         subject="tenders",
@@ -47,6 +48,7 @@ def portal_source(entry: PortalEntry) -> Source:
         cadence=entry.cadence,
         rates=_rates(entry),
         license_url=entry.licence.stated_at,
+        evidence=entry.licence.evidence or ("in the file" if is_per_package else None),
         tried=entry.tried,
         new_within=entry.new_within,
         archives=_archives(entry),

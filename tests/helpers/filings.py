@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assets.filings import companyfacts, xbrl_json
+from assets.filings import companyfacts, xbrl_reports
 from assets.parsing.parsed import Parsed
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document
@@ -107,7 +107,7 @@ def report(*facts: dict[str, Any], **headers: str) -> Parsed:
     info = {"documentType": "https://xbrl.org/2021/xbrl-json", "namespaces": NAMESPACES}
     facts_by_id = {f"f-{number}": fact for number, fact in enumerate(facts)}
     body = json.dumps({"documentInfo": info, "facts": facts_by_id}).encode()
-    return xbrl_json.parse(document(body, "https://example.org/x/r-1.json", **headers), body)
+    return xbrl_reports.parse(document(body, "https://example.org/x/r-1.json", **headers), body)
 
 
 def real(folder: str) -> Iterator[tuple[Path, bytes]]:

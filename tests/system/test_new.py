@@ -114,7 +114,7 @@ def test_a_source_names_a_parser_to_copy_for_every_other_kind(checkout: Path) ->
     page = (checkout / "docs" / "add-a-source.md").read_text("utf-8")
     table = page.partition("| kind |")[2].partition("\n\n")[0]
     named = set(re.findall(r"(?:assets|tests)/[\w/]+\.py", table + steps))
-    assert {"assets/filings/xbrl_json.py", "assets/entities/mappings.py"} <= named
+    assert {"assets/filings/companyfacts.py", "assets/entities/mappings.py"} <= named
     assert all((checkout / path).exists() for path in named - set(made.new))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.filings import companyfacts, submissions, xbrl_json
+from assets.filings import companyfacts, submissions, xbrl_reports
 from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.source import Parse
 from tests.helpers.real_files import REAL_FILES, load, read_file
@@ -23,7 +23,7 @@ FRED = "https://example.org/fred/series/observations?series_id="
     [
         ("filings/companyfacts", companyfacts.parse, {}),
         ("filings/submissions", submissions.parse, {}),
-        ("filings/filings-xbrl-org", xbrl_json.parse, {}),
+        ("filings/filings-xbrl-org", xbrl_reports.parse, {}),
         ("macro/worldbank/api_v2", worldbank.parse, {}),
         ("macro/worldbank/vintages", worldbank.parse, {"indicator": "X", "vintage": "2020-01-01"}),
         ("fx/sdmx", sdmx_csv.parse, {}),

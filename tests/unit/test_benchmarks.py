@@ -1,10 +1,11 @@
 """The benchmarks run: each is called at a small size, so that it cannot fall behind the product."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.bench import metrics, signals
+from tests.bench import isin, metrics, signals
 from tests.bench.__main__ import BENCHMARKS
 
 
@@ -19,6 +20,17 @@ def test_every_benchmark_is_in_the_list_of_make_bench() -> None:
 def test_the_benchmark_of_signals_runs(tmp_path: Path) -> None:
     signals.write(tmp_path, 200)
     assert int(str(signals.panels(str(tmp_path))())) > 1_000
+
+
+def test_the_benchmark_of_isins_runs(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.zip"
+    isin.write(path, 300)
+    isin.write(tmp_path / "pairs.zip.next", 310)
+    days = [
+        [rows for rows, _ in json.loads(str(way(str(path))()))["days"]]
+        for way in (isin.bare_loop, isin.to_record)
+    ]
+    assert days == [[300], [300, 10]]
 
 
 def test_the_benchmark_of_metrics_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

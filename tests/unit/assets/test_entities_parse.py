@@ -7,25 +7,43 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stdnum import isin as isins
+from stdnum.iso7064 import mod_97_10
 
-from assets.entities import gleif, openfigi
-from assets.entities.identifiers import mint
-from assets.entities.mappings import isin_mapping, opencorporates_mapping
+from assets.entities import gleif, mappings, openfigi
+from assets.entities.check_digits import are_isins, are_leis
+from assets.entities.identifiers import is_isin, is_lei, mint
+from assets.ingest.load import load_source
+from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, join_parts
 from tests.helpers.gleif import LEI, OTHER, cdf, document, read
-from tests.helpers.parsed_rows import has_columns
+from tests.helpers.parsed_rows import has_columns, untyped
 from tests.helpers.paths import REAL
 from tests.helpers.real_recordings import real_recordings
 from warehouse.record.incoming import to_arrow
-from warehouse.record.landing import Document
+from warehouse.record.landing import Document, FetchedResponse, Landing
+from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+# What identifiers are made of, and what they are not.
+UNITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZaz -é"
+
+
+def isin_mapping(document: Document, body: bytes) -> Parsed:
+    return untyped(mappings.isin_mapping(document, body))
+
+
+def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
+    return untyped(mappings.opencorporates_mapping(document, body))
 
 
 def unwrapped(value: Any) -> Any:
@@ -175,9 +193,9 @@ def as_json(records: list[dict[str, Any]]) -> bytes:
     return json.dumps({"records": records}).encode()
 
 
-def zipped(body: bytes) -> bytes:
+def zipped(body: bytes, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(target, "w", compression) as archive:
         archive.writestr("lei2-golden-copy", body)
     return target.getvalue()
 
@@ -384,7 +402,7 @@ def test_identifiers_of_mapping_files_are_available_from_the_day_they_were_read(
 
     parsed = isin_mapping(document(), body.encode())
     (row,) = parsed.rows["identifiers"]
-    assert (row["available_at"], row["publication"]) == (date(2026, 11, 14), "2026-11-14")
+    assert (row["available_at"], row["publication"]) == (date(2026, 11, 14), document().source)
     assert [row.source_ref.partition("#")[2] for row in parsed.rejected["identifiers"]] == [
         "line 3",
         "line 4",
@@ -413,6 +431,70 @@ def test_a_zipped_mapping_has_the_rows_of_a_plain_one() -> None:
     bare_rows, zipped_rows = isin_mapping(document(), body), isin_mapping(document(), zipped(body))
     assert without_source_ref(zipped_rows) == without_source_ref(bare_rows)
     assert zipped_rows.rejected["identifiers"][0].source_ref.endswith("lei2-golden-copy#line 3")
+
+
+def test_a_mapping_is_one_publication_that_is_read_every_day() -> None:
+    body = f"LEI,ISIN\n{LEI},US0378331005\n".encode()
+    next_day = replace(document(), observed_at=document().observed_at + timedelta(days=1))
+
+    (first,), (second,) = (
+        isin_mapping(each, body).rows["identifiers"] for each in (document(), next_day)
+    )
+    assert first["publication"] == second["publication"]
+    assert first["available_at"] < second["available_at"]
+
+
+def test_the_file_of_the_next_day_appends_only_the_pairs_that_are_new(tmp_path: Path) -> None:
+    (source,) = (each for each in SOURCES if each.key == "isin-lei")
+    landing, record = Landing(str(tmp_path / "landing")), Record(str(tmp_path / "record"))
+    counts = []
+    for day, isins_of_day in enumerate((["US0378331005"], ["US0378331005", "US4592001014"]), 12):
+        body = "LEI,ISIN\n" + "".join(f"{LEI},{isin}\n" for isin in isins_of_day)
+        read_at = datetime(2026, 11, day, tzinfo=UTC)
+        url = "https://mapping.gleif.org/api/v2/isin-lei/latest/download"
+        landing.land(FetchedResponse(source.key, url, body.encode(), "cc0", read_at))
+        (entry,) = load_source(record, landing, source)
+        counts.append((entry.read, entry.appended, entry.held))
+
+    assert counts == [(1, 1, 0), (2, 1, 1)]
+
+
+@pytest.mark.parametrize("pair", [f" {LEI.lower()} ,us0378331005 ", f'"{LEI}","US0378331005"'])
+def test_a_pair_that_is_written_in_another_way_is_read_like_any_other(pair: str) -> None:
+    body = f"LEI,ISIN\n{LEI},US0378331005\n{pair}\n".encode()
+
+    rows = isin_mapping(document(), body).rows["identifiers"]
+    assert len(rows) == 2
+    assert {(row["service_id"], row["id_value"]) for row in rows} == {
+        (mint("lei", LEI), "US0378331005")
+    }
+
+
+def test_the_rows_before_the_damage_of_a_zipped_mapping_are_read() -> None:
+    pairs = f"{LEI},US0378331005\n" * 100_000
+    damaged = bytearray(zipped(f"LEI,ISIN\n{pairs}".encode(), zipfile.ZIP_STORED))
+    damaged[-1_000] ^= 1
+
+    parsed = isin_mapping(document(), bytes(damaged))
+    assert "damaged from here on" in parsed.rejected["identifiers"][-1].reason
+    assert len(parsed.rows["identifiers"]) > 90_000
+
+
+@given(
+    st.text(UNITS[:36], min_size=18, max_size=18),
+    st.sampled_from(["US", "ZA", "XS", "ZZ", "QQ", "00"]),
+    st.integers(0, 19),
+    st.sampled_from(["", *UNITS]),
+)
+def test_leis_and_isins_are_valid_together_if_they_are_one_by_one(
+    body: str, prefix: str, place: int, changed: str
+) -> None:
+    lei = body + mod_97_10.calc_check_digits(body)
+    isin = prefix + body[:9] + isins.calc_check_digit(prefix + body[:9])
+    for valid, are_valid, is_valid in ((lei, are_leis, is_lei), (isin, are_isins, is_isin)):
+        texts = [valid, valid[:place] + changed + valid[place + 1 :], None, valid]
+        expected = [each is not None and is_valid(each) for each in texts]
+        assert are_valid(pa.array(texts)).tolist() == expected
 
 
 def test_an_opencorporates_id_is_an_aggregators() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.entities.identifiers import mint
-from assets.filings import companyfacts, submissions, xbrl_json
+from assets.filings import companyfacts, submissions, xbrl_reports
 from assets.filings.filers import service_id_of
 from assets.filings.periods import fiscal_label, period_type, years_of
 from tests.helpers.filings import (
@@ -36,7 +36,7 @@ from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
 from warehouse.tables.fundamentals import PeriodType
 
 TABLES = {table.name: table for table in RECORD_TABLES}
-PARSERS = (companyfacts.parse, submissions.parse, xbrl_json.parse)
+PARSERS = (companyfacts.parse, submissions.parse, xbrl_reports.parse)
 
 
 def test_a_fact_becomes_a_row_with_all_its_columns() -> None:
@@ -495,7 +495,7 @@ def test_an_unreadable_fact_of_a_report_is_rejected_with_a_reason(
     [
         ("companyfacts", companyfacts.parse),
         ("submissions", submissions.parse),
-        ("filings-xbrl-org", xbrl_json.parse),
+        ("filings-xbrl-org", xbrl_reports.parse),
     ],
 )
 def test_every_row_of_a_real_file_fits_its_table(folder: str, parse: Any) -> None:
