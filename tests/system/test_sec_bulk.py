@@ -112,7 +112,8 @@ def test_each_issuer_of_the_rule_is_landed_as_its_own_document(home: Home) -> No
     assert headers[ZIP_DATE_HEADER].startswith("Sat, 14 Nov 2026")
     assert "etag" not in headers and "last-modified" not in headers
     counts = home.load(LISTS)
-    assert (counts["appended"], counts["quarantined"]) == (4, 0)
+    # Of each issuer its record, its number and its filing.
+    assert (counts["appended"], counts["quarantined"]) == (6, 0)
 
 
 def test_facts_are_those_of_the_issuers_whose_lists_are_landed(home: Home) -> None:
@@ -144,12 +145,13 @@ def test_lists_landed_one_by_one_do_not_stand_for_the_rule(home: Home) -> None:
 def test_an_unchanged_issuer_adds_nothing_and_a_changed_one_itself(home: Home) -> None:
     home.fetch(LISTS)
     home.load(LISTS)
-    home.serve(lists(**{name_of(CHINESE): filer(CHINESE, business="F4", name="New Name Ltd")}))
+    renamed = filer(CHINESE, business="F4", forms=["10-K"], name="New Name Ltd")
+    home.serve(lists(**{name_of(CHINESE): renamed}))
 
     assert home.fetch(LISTS) == (3, 1)
     counts = home.load(LISTS)
-    # The organisation has a new name; its number is the same.
-    assert (counts["read"], counts["appended"], counts["held"]) == (2, 1, 1)
+    # The organisation has a new name; its number and its filing are the same.
+    assert (counts["read"], counts["appended"], counts["held"]) == (3, 1, 2)
     assert home.load(LISTS)["read"] == 0
 
 
@@ -281,7 +283,7 @@ def test_what_the_old_bulk_sources_loaded_stays_and_is_not_stored_again(home: Ho
     # A figure is the same whichever source states it; an organisation is told by each source.
     counts = home.load(FACTS)
     assert (counts["appended"], counts["held"]) == (2, counts["read"] - counts["quarantined"] - 2)
-    assert home.load(LISTS)["appended"] == 4
+    assert home.load(LISTS)["appended"] == 6
     entities = home.record.query(
         f"SELECT source FROM {home.record.relation('entities')} ORDER BY source"
     )
