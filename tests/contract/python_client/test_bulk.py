@@ -38,7 +38,7 @@ def test_a_bulk_file_has_the_digits_of_the_api_in_every_form(
         rows = frame[(frame["service_id"] == ISSUER) & ~frame["withdrawn"].astype(bool)]
         return rows.set_index("fact_id")["value_reported"].sort_index()
 
-    exact = sankofa.bulk("AF-FUND", folder=tmp_path, decimals=True)
+    exact = sankofa.bulk("af-fund-facts", folder=tmp_path, decimals=True)
     floats = sankofa.bulk("af-fund-facts.parquet", folder=tmp_path)
     polars = sankofa.bulk("af-fund-facts", folder=tmp_path, as_="polars")
     arrow = sankofa.bulk("af-fund-facts", folder=tmp_path, as_="arrow")

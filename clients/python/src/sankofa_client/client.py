@@ -439,8 +439,8 @@ class Sankofa:
         opened. A file that is in ``folder`` already is not downloaded again, and a broken download
         goes on where it broke.
 
-        - ``name``: key of a file such as ``"af-fund-facts"``, its file name, or a dataset such as
-          ``"AF-FUND"`` if it has one file; ``bulk_files()`` lists them.
+        - ``name``: key of a file such as ``"af-fund-facts"``, its file name, or a dataset if
+          it has one file; ``bulk_files()`` lists them.
         - ``data_version``: a version of the data, or ``"latest"``; by default that of the client,
           otherwise the latest.
         - ``folder``: where files are kept, by default ``sankofa`` in the user's folder of caches.
