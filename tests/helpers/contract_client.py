@@ -23,6 +23,7 @@ from warehouse.tiers import TIERS, TierName
 REQUIRED_QUERY = {
     "/v1/fundamentals": "&service_ids=DCNOBODY",
     "/v1/changes": "&since=2020-01-01",
+    "/v1/filings": "&service_id=DCNOBODY",
     "/v1/shared/facts": "&entity_id=ZAF",
     "/v1/crosswalk": "&id_type=lei&id_value=2138002QX8KZTPLXS721",
     "/v1/screen": "&metric=net_margin",

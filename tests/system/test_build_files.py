@@ -88,7 +88,7 @@ def pages(mart: Mart, country: str, **filters: Any) -> list[bytes]:
 
 
 # Members that rows of older builds do not have.
-LATER_MEMBERS = re.compile(rb'"(processes|released_at)":[^,]*,')
+LATER_MEMBERS = re.compile(rb'"(processes|released_at|available_at_evidence)":[^,]*,')
 
 
 def answer(asked: Any) -> Any:

@@ -26,7 +26,7 @@ def test_every_asset_has_a_group_a_description_and_its_kinds() -> None:
     for spec in specs:
         assert spec.group_name in {
             *("filings", "macro", "entities", "tenders", "record"),
-            *("snapshot", "parties", "metrics", "signals", "published"),
+            *("snapshot", "parties", "metrics", "signals", "revisions", "published"),
         }
         assert spec.description and len(spec.description.split()) > 4, spec.key
         assert spec.kinds, spec.key

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from assets.silent_revisions.derive import EXTRACTS
 from pipelines.derivations import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
@@ -56,7 +57,7 @@ COUNTRIES = {"za-etenders": "ZA", "ke-ppip": "KE"}
 TABLES = (
     *(table.name for table in RECORD_TABLES),
     *("statements", "same_as", "party_matches", "metrics", "metrics_absent"),
-    *("award_statements", "award_vintages", "tender_vintages", "left_out"),
+    *("award_statements", "award_vintages", "tender_vintages", "silent_revisions", "left_out"),
 )
 Change = Callable[[Record], None]
 
@@ -211,6 +212,9 @@ def _at_once(record: Record, folder: Path, *, with_signals: bool) -> dict[str, l
         snapshot.add(joins.derive(snapshot))
         use_canonical_ids(snapshot)
         snapshot.copy_record(REWRITTEN)
+        snapshot.sql.execute(f"CREATE VIEW loads AS FROM {record.relation('loads')}")
+        readings = f"SELECT * EXCLUDE (partition) FROM ({EXTRACTS['readings']})"
+        snapshot.sql.execute(f"CREATE TABLE readings AS {readings}")
         for each in derived:
             snapshot.add(each.derive(snapshot))
         snapshot.add({"left_out": snapshot.left_out()})
