@@ -128,7 +128,7 @@ WHERE latest GROUP BY ALL""",
 SELECT source AS name, count(*) AS n, NULL::DATE AS available_at,
     max(after_first_seen_at) AS observed_at
 FROM silent_revisions WHERE {OPEN} GROUP BY ALL ORDER BY ALL""",
-        "/v1/export",
+        "/v1/changes?since={as_of}",
         None,
         (
             "Only changes between two of our readings can be seen, and only where the figure that "

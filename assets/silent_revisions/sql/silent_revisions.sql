@@ -22,6 +22,11 @@ SELECT DISTINCT
 FROM (SELECT unnest(documents) AS document FROM loads)
 WHERE read_at IS NOT NULL;
 
+-- by hand: no_readings
+-- Stands for what a publication extracts of the ledger.
+CREATE TEMP TABLE readings AS
+SELECT '' AS address, CAST(NULL AS TIMESTAMPTZ) AS read_at;
+
 -- name: changes
 -- Every change of one table: the vintage with the new content beside the one with the old.
 CREATE OR REPLACE TEMP TABLE changes AS
