@@ -282,9 +282,11 @@ class SilentRevision(SQLModel):
         "2026-11-14T02:10:00Z",
     )
     publication_before: str = column(
-        "The publisher's identifier of the publication with the old content.", "2026-10-16"
+        "The publisher's identifier of the publication with the old content: an id, a version of "
+        "a document, or the day of our reading where it gives none.",
+        "25224/2022-12-31/0004",
     )
-    publication: str = column("That of the new content.", "2026-11-14")
+    publication: str = column("That of the new content.", "25224/2022-12-31/0005")
     license_class: LicenseClass = column(
         "Licence class of the source.", "open-share-alike", part="provenance"
     )

@@ -119,6 +119,15 @@ ROWS: dict[str, tuple[str, str]] = {
         "2 AS n_passed, 1 AS n_checked",
         "1 AS n_passed, 1 AS n_checked",
     ),
+    "kind is one of its allowed values": ("'forgotten' AS kind", "'edited' AS kind"),
+    "what is there differs from what was there": (
+        "'1' AS before, '1' AS after",
+        "'1' AS before, NULL AS after",
+    ),
+    "the new content is seen after the old": (
+        "DATE '2020-01-01' AS after_first_seen_at, DATE '2020-01-01' AS before_last_seen_at",
+        "DATE '2020-01-02' AS after_first_seen_at, DATE '2020-01-01' AS before_last_seen_at",
+    ),
     "no more rows are left out than are stored": (
         "2 AS rows_left_out, 1 AS rows_stored",
         "1 AS rows_left_out, 1 AS rows_stored",
