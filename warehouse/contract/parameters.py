@@ -55,7 +55,7 @@ OF_SERVICE_ID = Parameter("service_id", _ID, "Only parties resolved to this id."
 FILED_BY = Parameter("service_id", _ID, "The organisation that filed.", "DC7Q2M4XK9", required=True)
 FORM = Parameter(
     "form",
-    FreeText(64),
+    PatternText("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),
     "Only filings of this form, as the publisher calls it: 20-F, 10-K/A, DFP, ITR.",
     "20-F",
 )
