@@ -116,6 +116,28 @@ def convert(
     return entry
 
 
+def read_entries(
+    file: Path,
+    struct: type[Entry],
+    check: Callable[[Entry], None],
+    page: str,
+    built_in: Mapping[str, Any] | None = None,
+    taken: Iterable[str] = (),
+    choices: Mapping[str, tuple[str, ...]] = LICENCE_CHOICES,
+) -> list[Entry]:
+    """Return the sources of a file; refuse a mistake, and a key that another source has.
+
+    A table with the key of a built-in source is what that says, with the members it states
+    replaced.
+    """
+    keys, entries = frozenset(taken), []
+    for key, table in declared_tables(file, page).items():
+        checked_key(file, key, table, keys, page)
+        whole = merged((built_in or {}).get(key, {}), table)
+        entries.append(convert(file, key, whole, struct, check, choices, page))
+    return entries
+
+
 def own_entries(
     files: Iterable[Path],
     read: Callable[[Path, Mapping[str, Any], Iterable[str]], list[Entry]],

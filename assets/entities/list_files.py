@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from assets.declared_files import (
-    LICENCE_CHOICES,
     DeclarationError,
     DeclaredLicence,
     DeclaredSource,
@@ -21,11 +20,9 @@ from assets.declared_files import (
     DeclaredText,
     check_address,
     check_addresses,
-    checked_key,
-    convert,
     declared_tables,
-    merged,
     own_entries,
+    read_entries,
 )
 from assets.parsing.tables import Names, Wanted, fold
 
@@ -118,16 +115,8 @@ class ListEntry(DeclaredSource, frozen=True, kw_only=True):
 def read_lists(
     file: Path, built_in: Mapping[str, Any] | None = None, taken: Iterable[str] = ()
 ) -> list[ListEntry]:
-    """Return the lists of a file; refuse a mistake, and a key that another source has.
-
-    A table with the key of a built-in list is what that says, with the members it states replaced.
-    """
-    entries = []
-    for key, table in declared_tables(file, PAGE).items():
-        checked_key(file, key, table, frozenset(taken), PAGE)
-        whole = merged((built_in or {}).get(key, {}), table)
-        entries.append(convert(file, key, whole, ListEntry, _check, LICENCE_CHOICES, PAGE))
-    return entries
+    """Return the lists of a file; refuse a mistake, and a key that another source has."""
+    return read_entries(file, ListEntry, _check, PAGE, built_in, taken)
 
 
 def own_lists(files: Iterable[Path], taken: Iterable[str]) -> list[ListEntry]:

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from assets.declared_files import (
-    LICENCE_CHOICES,
     DeclarationError,
     DeclaredLicence,
     DeclaredSource,
@@ -22,11 +21,9 @@ from assets.declared_files import (
     DeclaredText,
     check_address,
     check_addresses,
-    checked_key,
-    convert,
     declared_tables,
-    merged,
     own_entries,
+    read_entries,
 )
 from assets.macro.iso_codes import area_of
 from assets.macro.written_numbers import DecimalMark
@@ -123,12 +120,7 @@ def read_tables(
     file: Path, built_in: Mapping[str, Any] | None = None, taken: Iterable[str] = ()
 ) -> list[TableEntry]:
     """Return the sources of a file; refuse a mistake, and a key that another source has."""
-    entries = []
-    for key, table in declared_tables(file, PAGE).items():
-        checked_key(file, key, table, frozenset(taken), PAGE)
-        whole = merged((built_in or {}).get(key, {}), table)
-        entries.append(convert(file, key, whole, TableEntry, _check, LICENCE_CHOICES, PAGE))
-    return entries
+    return read_entries(file, TableEntry, _check, PAGE, built_in, taken)
 
 
 def own_tables(files: Iterable[Path], taken: Iterable[str]) -> list[TableEntry]:

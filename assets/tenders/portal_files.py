@@ -19,9 +19,7 @@ from assets.declared_files import (
     DeclaredText,
     LicenseEvidence,
     check_address,
-    checked_key,
-    convert,
-    declared_tables,
+    read_entries,
 )
 from assets.tenders.portals import Portal
 from assets.tenders.requests.declared import (
@@ -96,12 +94,7 @@ class PortalEntry(DeclaredSource, frozen=True, kw_only=True):
 
 def read_portals(file: Path, taken: Iterable[str] = ()) -> list[PortalEntry]:
     """Return the portals of a file; refuse a mistake, and a key that is already taken."""
-    keys = frozenset(taken)
-    entries = []
-    for key, table in declared_tables(file, _PAGE).items():
-        checked_key(file, key, table, keys, _PAGE)
-        entries.append(convert(file, key, table, PortalEntry, _check, _CHOICES, _PAGE))
-    return entries
+    return read_entries(file, PortalEntry, _check, _PAGE, taken=taken, choices=_CHOICES)
 
 
 def own_portals(files: Iterable[Path], taken: Iterable[str]) -> list[PortalEntry]:
