@@ -18,7 +18,7 @@ from warehouse.errors import LicenceError
 from warehouse.public_urls import FICTIONAL_URL
 from warehouse.record.landing import Document, Landing, World
 from warehouse.record.tables import RecordTable
-from warehouse.settings import Settings
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, Settings
 from warehouse.tables import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]
@@ -46,13 +46,15 @@ class Parser:
     bind_key: BindKey | None = None
     variant: str = ""
     unversioned: str = "1"
+    secret: bytes = DEVELOPMENT_WITHHELD_KEY.encode()
 
     def with_withheld_key(self, key: str) -> "Parser":
-        """Return the parser that hashes withheld parties under ``key``."""
+        """Return the parser whose withheld parties are hashed, and names sealed, under a key."""
+        secret = key.encode()
         if self.bind_key is None:
-            return self
-        parse, stream = self.bind_key(key.encode())
-        return replace(self, parse=parse, stream=stream)
+            return replace(self, secret=secret)
+        parse, stream = self.bind_key(secret)
+        return replace(self, parse=parse, stream=stream, secret=secret)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,12 @@ looked up in the record, and in the published builds where only those have the i
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,10 +20,14 @@ from pipelines.document_ids import document_id
 from pipelines.users import current_user
 from warehouse.errors import NothingPublished, SankofaError
 from warehouse.mart.builds import builds_at
-from warehouse.mart.left_out import ROW_IDS
-from warehouse.mart.redaction import Redaction, may_mention
+from warehouse.mart.left_out import ROW_IDS, STORED_ROW
+from warehouse.mart.redacted_rows import NamePlace, find_names
 from warehouse.mart.served_rows import PARTY_ID
-from warehouse.names import plain_name
+from warehouse.mart.snapshot import Snapshot
+from warehouse.names.plain import plain_name
+from warehouse.names.redaction import redaction_of
+from warehouse.names.sealed import open_names
+from warehouse.names.spellings import Words, names_in
 from warehouse.read.crosswalk import organisation_ids
 from warehouse.read.mart import Mart
 from warehouse.read.rows import fetch_rows
@@ -66,7 +73,8 @@ _LOOKED_FOR = (
 class Match:
     """What a text means in the record, and the rows that withholding it concerns.
 
-    ``not_covered`` are contracting processes with the name in a text, where it stays.
+    ``spellings`` are what a name is written as: the whole name of a party or an organisation, the
+    passage of a text, each with the number of its places.
     """
 
     kind: WithheldKind
@@ -74,7 +82,7 @@ class Match:
     subjects: tuple[Subject, ...] = field(repr=False)
     rows: Mapping[str, int]
     examples: tuple[str, ...]
-    not_covered: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,11 +103,10 @@ def withhold_text(
     finder = Finder(settings)
     found = finder.find(text)
     if found is None:
-        mentions = finder.mentions(text)
         if not in_advance:
-            raise SankofaError(_not_found(text, mentions))
-        meaning = f"the name {text!r}, from when a party or an organisation of that name arrives"
-        found = Match("party", meaning, (finder.name(text),), {}, (), mentions)
+            raise SankofaError(_not_found(text))
+        meaning = f"the name {text!r} in every spelling, from when it arrives"
+        found = Match("party", meaning, (finder.name(text),), {}, ())
     _refuse_names(why, text, found)
     check_secret(withheld_now(finder.record), finder.secret)
     if dry_run:
@@ -108,14 +115,7 @@ def withhold_text(
     return Change(found, tuple(new))
 
 
-def _not_found(text: str, mentions: Sequence[str]) -> str:
-    if mentions:
-        return (
-            f"{text!r} is the name of no party and no organisation, but a text has it in "
-            f"{', '.join(mentions)}. Names are only taken out of texts if a party bears them: "
-            "withhold these processes (`sankofa withhold OCID`), and use --in-advance for the "
-            "case that the party arrives"
-        )
+def _not_found(text: str) -> str:
     return (
         f"{text!r} is nowhere in the record; looked for {_LOOKED_FOR}. To withhold a name "
         "before it arrives, use --in-advance"
@@ -160,6 +160,20 @@ def _refuse_names(why: str, text: str, found: Match) -> None:
         raise SankofaError("--why is stored for ever: say why without the name")
 
 
+def _row_counts(places: Iterable[NamePlace]) -> dict[str, int]:
+    """Return how many rows of each table have a place."""
+    rows = {(place.table.name, *(place.row[name] for name in STORED_ROW)) for place in places}
+    return dict(Counter(str(table) for table, *_ in rows))
+
+
+def _spellings(places: Iterable[NamePlace]) -> tuple[tuple[str, int], ...]:
+    """Return what a name is written as, the most frequent first."""
+    counts = Counter(
+        place.value if place.column in ("name", "legal_name") else place.passage for place in places
+    )
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
 class Finder:
     """Looks texts up in the record and the published build of an installation."""
 
@@ -173,13 +187,6 @@ class Finder:
     def name(self, text: str) -> Subject:
         """Return the subject of a text as the name of a party."""
         return name_subject(self.secret, text)
-
-    def mentions(self, name: str) -> tuple[str, ...]:
-        """Return the ocids of stored releases that have a name in a text."""
-        redaction = Redaction([name])
-        condition = f"release IS NOT NULL AND ({may_mention([name])})"
-        found = self._rows(TENDER_RELEASES, "ocid, release", condition)
-        return tuple(sorted({ocid for ocid, text in found if redaction.release(text) != text}))
 
     def find(self, text: str) -> Match | None:
         """Return what a text means; the first of the meanings that has any row."""
@@ -236,7 +243,7 @@ class Finder:
         return self._match(meaning, subjects, dict.fromkeys(tables, condition))
 
     def _process(self, text: str) -> Match | None:
-        condition = f"ocid = {sql_text(text)}"
+        condition = f"ocid = {sql_text(self._stored_ocid(text))}"
         sources = self._rows(TENDER_RELEASES, "DISTINCT source", condition)
         if not sources:
             return None
@@ -245,6 +252,20 @@ class Finder:
             [process_subject(source, text) for (source,) in sources],
             dict.fromkeys((TENDER_RELEASES, TENDER_PARTIES), condition),
         )
+
+    def _stored_ocid(self, served: str) -> str:
+        """Return the ocid of the record; a served one may have a hash in place of a name."""
+        kept, mark, _ = served.partition("~")
+        if not mark:
+            return served
+        condition = f"starts_with(ocid, {sql_text(kept)}) AND withheld_names IS NOT NULL"
+        rows = self._rows(TENDER_RELEASES, "DISTINCT ocid, withheld_names", condition)
+        for ocid, sealed in rows:
+            written = open_names(self.secret, sealed)
+            names = frozenset(name for text in written for name in names_in(text))
+            if redaction_of(names, frozenset(), self.secret).identifier(ocid) == served:
+                return str(ocid)
+        return served
 
     def _organisation(self, text: str) -> Match | None:
         ids = self._organisation_ids(text)
@@ -256,15 +277,16 @@ class Finder:
         others = "CAST(CAST(coalesce(other_names, '[]') AS JSON) AS VARCHAR[])"
         named = f"DISTINCT unnest(list_concat([legal_name], {others}))"
         names = self._rows(ENTITIES, named, condition)
-        bearing = self._parties_named([name for (name,) in names if name])
-        conditions = dict.fromkeys(tables, condition) | (
-            {TENDER_PARTIES: bearing} if bearing else {}
-        )
+        spoken = frozenset(words for (name,) in names if name for words in names_in(name))
+        places = self._places(spoken)
         subjects = [
             *(Subject("service_id", service_id) for service_id in ids),
             *(self.name(name) for (name,) in names if name),
         ]
-        return self._match(f"the organisation {text} with its names", subjects, conditions)
+        conditions = dict.fromkeys(tables, condition)
+        found = self._match(f"the organisation {text} with its names", subjects, conditions)
+        counts = {**_row_counts(places), **found.rows}
+        return replace(found, rows=counts, spellings=_spellings(places))
 
     def _organisation_ids(self, service_id: str) -> list[str]:
         """Return all ids of an organisation: the record has its rows as they were minted."""
@@ -273,27 +295,38 @@ class Finder:
         return [service_id]
 
     def _named(self, text: str) -> Match | None:
-        if not plain_name(text):
-            return None
-        wanted = self.name(text)
-        names = [
-            name
-            for table, column in ((TENDER_PARTIES, "name"), (ENTITIES, "legal_name"))
-            for (name,) in self._rows(table, f"DISTINCT {column}", f"{column} IS NOT NULL")
-            if self.name(name) == wanted
-        ]
+        """Look a name up in every spelling, in every text, id and address of the record."""
+        names = frozenset(names_in(text))
         if not names:
             return None
-        quoted = ", ".join(map(sql_text, names))
-        return self._match(
-            f"the party named {text}",
-            [wanted],
-            {
-                TENDER_PARTIES: self._parties_named(names),
-                TENDER_RELEASES: self._releases_naming(f"name IN ({quoted})"),
-                ENTITIES: f"legal_name IN ({quoted})",
-            },
+        places = self._places(names)
+        if not places:
+            return None
+        counts = _row_counts(places)
+        organisations = sorted(
+            {place.row["service_id"] for place in places if place.column == "legal_name"}
         )
+        if quoted := ", ".join(map(sql_text, organisations)):
+            for table in (IDENTIFIERS, FUNDAMENTALS, FILINGS):
+                ((count,),) = self._rows(table, "count(*)", f"service_id IN ({quoted})")
+                counts[table.name] = max(counts.get(table.name, 0), int(count))
+        return Match(
+            "party",
+            f"the name {text} in every spelling",
+            (self.name(text),),
+            {name: count for name, count in counts.items() if count},
+            tuple(sorted({str(place.row["source_ref"]) for place in places}))[:_EXAMPLES],
+            _spellings(places),
+        )
+
+    def _places(self, names: frozenset[Words]) -> list[NamePlace]:
+        """Return every place of the record that has one of the names."""
+        loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Snapshot(Path(folder), self.record, loads, "") as snapshot,
+        ):
+            return list(find_names(snapshot, names))
 
     def _party_key(self, text: str) -> Match | None:
         quoted = sql_text(text)
@@ -315,9 +348,6 @@ class Finder:
             [party_key_subject(self.secret, source, key) for source, key in keys],
             {TENDER_PARTIES: of_key, TENDER_RELEASES: self._releases_naming(of_key)},
         )
-
-    def _parties_named(self, names: Sequence[str]) -> str:
-        return f"name IN ({', '.join(map(sql_text, names))})" if names else ""
 
     def _releases_naming(self, condition: str) -> str:
         parties = self.record.relation(TENDER_PARTIES.name)

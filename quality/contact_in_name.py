@@ -9,9 +9,9 @@ import re
 
 from quality import contact_patterns as patterns
 from quality.contact_prefilter import may_have_contact
-from quality.legal_form_rules import FIRM_WORDS
-from quality.name_words import IMPERSONAL_WORDS, word_set
-from quality.names import as_displayed
+from warehouse.names.legal_forms import FIRM_WORDS
+from warehouse.names.reading import as_displayed
+from warehouse.names.word_lists import IMPERSONAL_WORDS, word_set
 
 _CONTACT_PATTERNS = (
     *(patterns.CONTACT, patterns.EMAIL, patterns.LABELLED, patterns.ABROAD, patterns.LOCAL),

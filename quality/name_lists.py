@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from quality.legal_form_rules import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form
-from quality.name_words import FAMILY_WORDS
-from quality.names import fold, read_words
+from warehouse.names.legal_forms import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form
+from warehouse.names.reading import fold, read_words
+from warehouse.names.word_lists import FAMILY_WORDS
 
 _SURE = re.compile(r"\s*[;|\n\r•]+\s*")
 # "1. A Ltd 2. B Ltd": the number stands first or behind a space, a bracket or a letter.

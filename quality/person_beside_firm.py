@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quality.legal_form_rules import (
+from warehouse.names.legal_forms import (
     FIRM_WORDS,
     LEADING_FORMS,
     LONG_FORM_WORDS,
@@ -19,7 +19,9 @@ from quality.legal_form_rules import (
     SHORT_FORM_WORDS,
     legal_form,
 )
-from quality.name_words import (
+from warehouse.names.public_bodies import BODY_FIRST, BODY_LAST, SUBJECTS
+from warehouse.names.reading import Word, is_region, leading_phrase, read_words
+from warehouse.names.word_lists import (
     CONJUNCTIONS,
     FAMILY_WORDS,
     GIVEN_NAMES,
@@ -29,8 +31,6 @@ from quality.name_words import (
     TRADE_SURNAMES,
     word_set,
 )
-from quality.names import Word, is_region, leading_phrase, read_words
-from quality.public_bodies import BODY_FIRST, BODY_LAST, SUBJECTS
 
 # "24/7" is one word, and so are "M/s" before a firm's name and "P/L" after it.
 _NAME_SEPARATORS = re.compile(

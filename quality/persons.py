@@ -10,19 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quality import eastern_words, registers
+from quality import registers
 from quality.contact_in_name import has_contact
-from quality.legal_form_rules import legal_form, long_form
 from quality.name_lists import listed_names
-from quality.name_words import (
-    FIRST_TITLES,
-    LOOSE_TITLES,
-    REPRESENTATIVE_PHRASES,
-    SOLE_TRADER_PHRASES,
-    TITLES,
-    TRADING_AS_PHRASES,
-)
-from quality.names import Word, fold, leading_phrase, read_words, undisguise
 from quality.person_beside_firm import (
     has_person_beside_firm,
     is_given_name,
@@ -32,7 +22,18 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
-from quality.public_bodies import NAMED_AFTER_PEOPLE, public_body
+from warehouse.names import eastern_words
+from warehouse.names.legal_forms import legal_form, long_form
+from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
+from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
+from warehouse.names.word_lists import (
+    FIRST_TITLES,
+    LOOSE_TITLES,
+    REPRESENTATIVE_PHRASES,
+    SOLE_TRADER_PHRASES,
+    TITLES,
+    TRADING_AS_PHRASES,
+)
 
 # The categories of an LEI record that are never a natural person's.
 _LEI_CATEGORIES = frozenset(

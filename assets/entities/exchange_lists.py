@@ -26,7 +26,7 @@ from assets.entities.markets import doubt_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.tables import table_rows
 from quality.persons import Withheld, judge_name, personal_name_rule
-from warehouse.names import plain_name
+from warehouse.names.plain import plain_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -222,6 +222,8 @@ def _add_name(
     unknown: _Row = dict.fromkeys(ENTITIES.content)
     # No list states under whose law an issuer is.
     named = {"legal_name": row.name, "country": country, "entity_type": entity_type}
+    people = {each.person for each in issuer.rows if each.person}
+    named["withheld_names"] = "\n".join(sorted(people)) or None
     parsed.add(ENTITIES, [_shared(document, entry, row, service_id) | unknown | named])
 
 

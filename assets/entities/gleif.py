@@ -107,7 +107,9 @@ def _add_record(parsed: Parsed, document: Document, location: str, record: Any) 
         "trading_names": [name for name in names if name in lei.trading_names],
     }
     listed = {column: _json_list(found) for column, found in kinds.items()}
-    parsed.add(ENTITIES, [shared | _entity(lei, names) | listed])
+    dropped = [name for name in others if name not in names]
+    withheld = {"withheld_names": "\n".join(dropped) or None}
+    parsed.add(ENTITIES, [shared | _entity(lei, names) | listed | withheld])
     parsed.add(IDENTIFIERS, [shared | identifier for identifier in _identifiers(lei)])
 
 

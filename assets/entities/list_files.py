@@ -54,6 +54,7 @@ class Columns(DeclaredTable, frozen=True, kw_only=True):
     date: Column | None = None
     listed_from: Column | None = None
     listed_to: Column | None = None
+    person: Column | None = None
 
 
 class Everywhere(DeclaredTable, frozen=True, kw_only=True):

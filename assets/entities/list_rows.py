@@ -41,7 +41,8 @@ class RowRefused(ValueError):
 class ListedRow:
     """What a row states; None if absent. ``problems`` are the values that were left out.
 
-    ``market`` is the name of a market without a MIC, in capitals.
+    ``market`` is the name of a market without a MIC, in capitals. ``person`` is somebody whom the
+    row names, and who must be in nothing that is made from it.
     """
 
     location: str
@@ -60,6 +61,7 @@ class ListedRow:
     day: date | None = None
     listed_from: date | None = None
     listed_to: date | None = None
+    person: str | None = None
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -87,6 +89,7 @@ def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
     read.ticker = _ticker(entry, row)
     _read_market(entry, read, row)
     read.name = _value(entry, row, "name")
+    read.person = _value(entry, row, "person")
     read.isin = _checked(read, _value(entry, row, "isin"), is_isin, "an ISIN")
     read.lei = _checked(read, _value(entry, row, "lei"), is_lei, "an LEI")
     read.register_number = _register_number(read, _value(entry, row, "register_number"))

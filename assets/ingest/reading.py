@@ -18,6 +18,7 @@ from assets.parsing.parsed import Parsed, to_table
 from assets.parsing.pieces import InPieces
 from assets.source import Parser
 from warehouse.errors import LandingError
+from warehouse.names.sealed import sealed_rows
 from warehouse.record.append import PreparedRows, prepare
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
@@ -160,8 +161,12 @@ class Reader:
         return None
 
     def _typed(self, parsed: Sequence[Parsed]) -> Typed:
-        """Return the rows and rejections for each table."""
-        return [(table, *to_table(table, parsed)) for table in self.tables]
+        """Return the rows and rejections for each table; names that are withheld are sealed."""
+        return [
+            (table, sealed_rows(rows, self.parser.secret), rejected)
+            for table in self.tables
+            for rows, rejected in (to_table(table, parsed),)
+        ]
 
     def _prepared(self, typed: Typed) -> list[ReadTable]:
         """Check and hash the rows for each table."""

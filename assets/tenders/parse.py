@@ -109,6 +109,7 @@ class ReleaseReader:
             "joint_bids": parties.joint_bids,
             "numbers_as_text": numbers.as_text,
             "parties_withheld": parties.withheld(),
+            "withheld_names": "\n".join(sorted(parties.withheld_names)) or None,
             "source_url": self._release_url(ocid),
         }
         for reason in (*item.misplaced, *numbers.unread):

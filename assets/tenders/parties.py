@@ -14,9 +14,9 @@ from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portals import Portal
 from assets.tenders.roles import role_codes
 from assets.tenders.values import ident, text
-from quality.persons import Evidence, judge_name, party_names
+from quality.persons import Evidence, judge_name, party_names, personal_name_rule
 from quality.registers import is_organisation_number, is_personal_number
-from warehouse.names import plain_name, withheld_party_key
+from warehouse.names.plain import plain_name, withheld_party_key
 
 _CACHE_SIZE = 1 << 17
 # Types that are safe as cache keys: 1, 1.0 and true are one dict key, but only 1 is an id.
@@ -56,6 +56,9 @@ class WrittenParty:
     scheme: str | None
     identifier: str | None
     country: str
+    # Further names that are written for it and never published: what a company trades as, or its
+    # name in a register.
+    other_names: tuple[str, ...] = ()
     verdict: Party | None = None
     # The firms that its name lists, if it lists several. None of them has the id of the list.
     members: "tuple[WrittenParty, ...]" = ()
@@ -129,7 +132,11 @@ class PartyChecker:
         if len(names) > 1 and one_number:
             names = (name or "",)
         if len(names) == 1:
-            return WrittenParty(names[0], plain_name(names[0]), party_id, scheme, number, country)
+            traded_as = (name or "").replace(names[0], " ").strip()
+            registered = text(register[2]) if register else None
+            others = tuple(other for other in (traded_as, registered) if other)
+            plain = plain_name(names[0])
+            return WrittenParty(names[0], plain, party_id, scheme, number, country, others)
         members = tuple(
             WrittenParty(part, plain_name(part), None, None, None, country) for part in names
         )
@@ -206,6 +213,8 @@ class Parties:
         listed = self._written([(party, "") for party in release.parties or ()])
         acting = self._written(_acting(release))
         self.roles: dict[tuple[Party, str], None] = {}
+        # As written: no text that is published of the process may contain one.
+        self.withheld_names: set[str] = set()
         idle = self._list(listed)
         self.references = [
             (organisation, self._act(written, role) if written else ())
@@ -274,12 +283,24 @@ class Parties:
         return parties
 
     def _parties(self, written: WrittenParty) -> tuple[Party, ...]:
-        """Return the party, or those that its name lists."""
-        if not self._has_lists:
-            return (self._party(written),)
+        """Return the party, or those that its name lists; note the names that are not published."""
         # The party that it refers to may have a number, under which nothing is split.
-        members = self._resolved(written).members
-        return tuple(map(self._party, members)) or (self._party(written),)
+        members = self._resolved(written).members if self._has_lists else ()
+        parties = []
+        for member in members or (written,):
+            party = self._party(member)
+            parties.append(party)
+            if party.name is None:
+                self.withheld_names |= {member.name, *member.other_names}
+            elif member.other_names:
+                self._note_trade_names(member)
+        return tuple(parties)
+
+    def _note_trade_names(self, written: WrittenParty) -> None:
+        """Note the other names of a published party that may be a person's."""
+        for name in written.other_names:
+            if personal_name_rule(name, written.country):
+                self.withheld_names.add(name)
 
     def _party(self, written: WrittenParty) -> Party:
         owner = self._by_id.get(written.id) if written.id else None

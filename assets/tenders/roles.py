@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from assets.tenders.values import text
-from warehouse.names import plain_name
+from warehouse.names.plain import plain_name
 from warehouse.tables.tenders import Role
 
 # Spanish and Portuguese words that portals use in place of the codes, without accents.

@@ -1,6 +1,7 @@
 """``sankofa withhold``, ``release``, ``withheld`` and ``erase``: what must not be served."""
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
-    from pipelines.withholding import Change
+    from pipelines.withholding import Change, Match
 
 _WHAT = click.argument("what", metavar="PARTY|DOCUMENT|ROW")
 _WHY = click.option(
@@ -28,13 +29,20 @@ _DRY_RUN = click.option("--dry-run", is_flag=True, help="Only show what it would
     is_flag=True,
     help="Withhold a name that is nowhere in the record, in case it arrives.",
 )
+@click.option("--yes", is_flag=True, help="Do not ask before a name is withheld everywhere.")
 @json_option
-def withhold(what: str, why: str, dry_run: bool, in_advance: bool, as_json: bool) -> None:
+def withhold(
+    what: str, why: str, dry_run: bool, in_advance: bool, yes: bool, as_json: bool
+) -> None:
     """Withhold a party, a document or a row from every later build.
 
     Give what the service or a file shows: a name, a party_id, the key or number of a party, a
     service_id, an ocid, a fact_id or record_id, a source_ref, or the address or SHA-256 of a
     document. Nothing is deleted, and reading the document again does not bring it back.
+
+    A name is withheld in every spelling: without its legal form, in any order, with initials,
+    inside ids, addresses and e-mail addresses. The command lists what is written there, so that
+    you see which firms of the same name go too, and asks.
 
     It takes effect with the next `sankofa publish`. Builds published before still contain it:
     `sankofa builds drop` removes them.
@@ -42,8 +50,23 @@ def withhold(what: str, why: str, dry_run: bool, in_advance: bool, as_json: bool
     from pipelines.withholding import withhold_text
 
     settings = read_settings(os.environ)
-    change = withhold_text(settings, what, why, dry_run=dry_run, in_advance=in_advance)
-    _show(change, "withheld", dry_run, as_json)
+    change = withhold_text(settings, what, why, dry_run=True, in_advance=in_advance)
+    is_name = bool(change.found.spellings)
+    if not (dry_run or as_json):
+        _show_found(change.found)
+    if is_name and not (dry_run or yes):
+        if not sys.stdin.isatty():
+            raise SankofaError(
+                "a name is withheld everywhere it is written; look at the list with --dry-run, "
+                "then run the command again with --yes"
+            )
+        click.confirm("Withhold all of these?", abort=True, err=True)
+    if not dry_run:
+        change = withhold_text(settings, what, why, in_advance=in_advance)
+    if as_json:
+        _print_change(change, "withheld")
+    else:
+        _show_entries(change, "withheld", dry_run)
 
 
 @click.command()
@@ -59,7 +82,11 @@ def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
     from pipelines.withholding import release_text
 
     change = release_text(read_settings(os.environ), what, why, dry_run=dry_run)
-    _show(change, "released", dry_run, as_json)
+    if as_json:
+        _print_change(change, "released")
+        return
+    _show_found(change.found)
+    _show_entries(change, "released", dry_run)
 
 
 @click.command()
@@ -166,31 +193,33 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     )
 
 
-def _show(change: "Change", done: str, dry_run: bool, as_json: bool) -> None:
+def _print_change(change: "Change", done: str) -> None:
     found = change.found
-    if as_json:
-        print_json(
-            {
-                "kind": found.kind,
-                "meaning": found.meaning,
-                "rows": found.rows,
-                "examples": found.examples,
-                "not_covered": found.not_covered,
-                done: [entry.withheld_id for entry in change.entries],
-            }
-        )
-        return
+    print_json(
+        {
+            "kind": found.kind,
+            "meaning": found.meaning,
+            "rows": found.rows,
+            "examples": found.examples,
+            "spellings": dict(found.spellings),
+            done: [entry.withheld_id for entry in change.entries],
+        }
+    )
+
+
+def _show_found(found: "Match") -> None:
     click.echo(f"{found.kind}: {found.meaning}")
     if found.rows:
         columns = [Column("table", whole=True), Column("rows", right=True)]
         print_table(columns, ((name, f"{count:,}") for name, count in found.rows.items()))
+    if found.spellings:
+        columns = [Column("written as"), Column("places", right=True)]
+        print_table(columns, ((text, f"{count:,}") for text, count in found.spellings))
     for example in found.examples:
         click.echo(f"  {example}")
-    if found.not_covered:
-        click.echo(
-            f"NOT withheld: the name stays in texts of {', '.join(found.not_covered)} until a "
-            "party bears it; withhold these processes too (`sankofa withhold OCID`)"
-        )
+
+
+def _show_entries(change: "Change", done: str, dry_run: bool) -> None:
     if dry_run:
         click.echo("nothing was changed: this is a dry run")
     elif not change.entries:

@@ -1,14 +1,16 @@
-"""Search every file below a folder for a text: raw, decompressed, in Parquet and in SQLite."""
+"""Search every file below a folder for a text: raw, decompressed, in Parquet, SQLite and LMDB."""
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import lmdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from warehouse.mart.pack_files import COUNT
 from warehouse.mart.row_dictionary import decompressor
 
 
@@ -30,6 +32,14 @@ def _contents(path: Path) -> Iterator[bytes]:
             yield stream.read()
     elif path.suffix == ".parquet":
         yield str(pq.read_table(path).to_pylist()).encode()
+    elif path.suffix == ".lmdb":
+        with (
+            closing(lmdb.open(str(path), subdir=False, lock=False, readonly=True)) as database,
+            database.begin() as transaction,
+        ):
+            for _, value in transaction.cursor():
+                # A pack of rows follows their number.
+                yield _uncompressed(bytes(value[COUNT.size :]), b"")
     elif body.startswith(b"SQLite format 3"):
         # Pages that are no longer used are part of the raw bytes above.
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:

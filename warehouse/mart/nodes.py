@@ -164,7 +164,7 @@ class Nodes:
         version = " ".join(
             [_code("snapshot"), rules_version(), *(check.version for check in checks)]
         )
-        function = partial(copy_rows, tables=tables, checks=checks)
+        function = partial(copy_rows, tables=tables, checks=checks, secret=self.secret)
         with self._partitions() as partitions:
             splits = {f"{STORED}{table.name}": partitions.stored(table) for table in tables}
             if subject == ISSUERS:

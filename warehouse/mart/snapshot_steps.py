@@ -79,6 +79,7 @@ def copy_rows(
     *,
     tables: tuple[RecordTable, ...],
     checks: tuple[RowCheck, ...] = (),
+    secret: bytes = b"",
 ) -> None:
     """Make the tables of a partition from its stored rows, and list what is left out."""
     withheld = {
@@ -87,7 +88,7 @@ def copy_rows(
         if name.startswith(WITHHELD)
     }
     with partition_snapshot(task, sql) as snapshot:
-        apply_withheld(snapshot, withheld)
+        apply_withheld(snapshot, withheld, secret, tables)
         snapshot.apply_rules(tables)
         # Figures and filings are copied once their ids are known: no check reads them.
         rewritten = [table for table in tables if table in REWRITTEN]

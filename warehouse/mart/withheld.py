@@ -1,23 +1,20 @@
-"""Apply the tombstones to a snapshot: what is withheld never enters it.
+"""Apply to a snapshot what is withheld: rows that an operator named, and names of people.
 
-Rows of withheld documents, processes, organisations and single rows are left out. A withheld
-party is stored as the parser stores one that is not established to be an organisation: under a
-keyed hash, without name, number and evidence; and it disappears from the releases that name it.
-All of this happens before vintages are computed, so every derived table, file and page follows.
+Rows of withheld documents, processes, organisations and single rows are left out, names are taken
+out of all others (``redacted_rows``). A withheld party is stored as the parser stores one that is
+not established to be an organisation: under a keyed hash, without name, number and evidence. All of
+this happens before vintages are computed, so every derived table, file and page follows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from warehouse.mart.left_out import ROW_IDS, STORED_ROW
-from warehouse.mart.redaction import Redaction, may_mention
+from warehouse.mart.redacted_rows import Everywhere, redact_rows
 from warehouse.mart.snapshot import Snapshot
-from warehouse.names import withheld_party_key
+from warehouse.names.spellings import NameFinder, Words, names_in
 from warehouse.record.store import sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -31,16 +28,13 @@ from warehouse.record.tables import (
 )
 from warehouse.record.withheld import (
     check_secret,
-    name_subject,
     parts,
     party_key_subject,
+    withheld_names,
     withheld_now,
 )
-from warehouse.sql_files import sql_file
 from warehouse.tables import WithheldBy
-from warehouse.tables.entities import NAME_LISTS
 
-_BATCH = 2_000
 _OF_RELEASE = ("source", "ocid", "release_id")
 
 # Which rows are left out, in the words of the table ``left_out``.
@@ -50,51 +44,19 @@ WITHHELD_RULES: Mapping[WithheldBy, str] = {
     "process": "withheld by the operator: its contracting process",
     "service_id": "withheld by the operator: its organisation",
 }
-WITHHELD_PARTIES = "withheld by the operator: the party, whose name is removed"
-_IS_WITHHELD_PARTY = (
-    "name IN (SELECT name FROM withheld_names) OR name IS NOT NULL "
-    "AND (source, party_key) IN (SELECT (source, party_key) FROM withheld_keys)"
-)
-# A list of names without those that are withheld.
-_NAMES = """CASE
-    WHEN list_has_any(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]), gone.names)
-    THEN CAST(to_json(list_filter(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]),
-        lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
-    ELSE {0}
-END AS {0}"""
-_SQL = sql_file(
-    __name__,
-    "withheld",
-    fragments={
-        "stored_row": ", ".join(STORED_ROW),
-        "row_ids": ROW_IDS,
-        "is_withheld": _IS_WITHHELD_PARTY,
-        "same_reading": " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW),
-        "other_names": ", ".join(map(_NAMES.format, NAME_LISTS)),
-    },
-    parameters={"rule": WITHHELD_PARTIES},
-    examples={
-        "releases": "tender_releases",
-        "entities": "entities",
-        "parties": "(SELECT * EXCLUDE (row_id, provenance_id) FROM tender_parties)",
-        "redacted": "redacted",
-        "may_mention": "FALSE",
-    },
-)
 
-
-def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
-    """Leave out of a snapshot what the tombstones withhold; call it before the record is copied."""
-    apply_withheld(snapshot, find_withheld(snapshot, secret))
-
-
-# What is withheld, as tables of texts: ``subjects`` as the tombstones have them, and what they name
-# in the whole record. They contain the names of people: they must not outlast a publication.
+# What is withheld, as tables of texts. They contain the names of people: they must not outlast a
+# publication.
 WithheldTables = Mapping[str, pa.Table]
 
 
+def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
+    """Leave out of a snapshot what is withheld; call it before the record is copied."""
+    apply_withheld(snapshot, find_withheld(snapshot, secret), secret)
+
+
 def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
-    """Return what the tombstones withhold of all stored rows; nothing if there are none."""
+    """Return what the tombstones withhold, of the whole record; nothing if there are none."""
     entries = withheld_now(snapshot.record)
     if not entries:
         return {}
@@ -102,42 +64,49 @@ def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
     subjects: dict[WithheldBy, list[str]] = {}
     for entry in entries:
         subjects.setdefault(entry.by, []).append(entry.subject)
-    _create_names(snapshot, secret, subjects)
-    _create_organisations(snapshot, subjects)
-    _create_party_keys(snapshot, secret)
+    keys = _withheld_keys(snapshot, secret, frozenset(subjects.get("party_key", ())))
+    names = {*withheld_names(entries, secret), *_names_under(snapshot, keys)}
+    organisations = {
+        *subjects.get("service_id", ()),
+        *_organisations_named(snapshot, NameFinder(names)),
+    }
     given = [(by, subject) for by in sorted(subjects) for subject in sorted(subjects[by])]
-    columns: dict[str, list[str]] = {
-        "by": [by for by, _ in given],
-        "subject": [subject for _, subject in given],
-    }
     return {
-        "withheld_subjects": _texts(columns),
-        **{name: snapshot.read(f"FROM {name} ORDER BY ALL") for name in _FOUND},
+        "withheld_subjects": _texts(given, "by", "subject"),
+        "withheld_everywhere": _texts([(" ".join(name),) for name in sorted(names)], "name"),
+        "withheld_keys": _texts(sorted(keys), "source", "party_key"),
+        "withheld_organisations": _texts([(id_,) for id_ in sorted(organisations)], "service_id"),
     }
 
 
-# The tables that ``find_withheld`` returns beside the subjects.
-_FOUND = (
-    *("withheld_names", "withheld_keys", "withheld_organisations"),
-    *("withheld_party_keys", "withheld_in_texts"),
-)
-
-
-def apply_withheld(snapshot: Snapshot, withheld: WithheldTables) -> None:
-    """Leave out of a snapshot what is withheld of the whole record."""
-    if not withheld:
-        return
-    for name in _FOUND:
-        snapshot.sql.register("withheld_rows", withheld[name])
-        snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM withheld_rows")
+def apply_withheld(
+    snapshot: Snapshot,
+    withheld: WithheldTables,
+    secret: bytes,
+    tables: Sequence[RecordTable] = RECORD_TABLES,
+) -> None:
+    """Leave out of the given tables of a snapshot what is withheld of the whole record."""
+    everywhere = Everywhere()
+    if withheld:
+        snapshot.sql.register("withheld_rows", withheld["withheld_organisations"])
+        snapshot.sql.execute("CREATE OR REPLACE TABLE withheld_organisations AS FROM withheld_rows")
         snapshot.sql.unregister("withheld_rows")
-    subjects: dict[WithheldBy, list[str]] = {}
-    for row in withheld["withheld_subjects"].to_pylist():
-        subjects.setdefault(row["by"], []).append(row["subject"])
-    for table, rules in _rules(snapshot, subjects).items():
-        snapshot.leave_out(table, rules)
-    if any(_rows(snapshot, f"FROM {name} LIMIT 1") for name in ("withheld_names", "withheld_keys")):
-        _replace_parties(snapshot)
+        for table, rules in _rules(snapshot, withheld["withheld_subjects"]).items():
+            if table in tables:
+                snapshot.leave_out(table, rules)
+        names = withheld["withheld_everywhere"]["name"].to_pylist()
+        keys = withheld["withheld_keys"].to_pylist()
+        everywhere = Everywhere(
+            frozenset(tuple(name.split(" ")) for name in names),
+            frozenset((row["source"], row["party_key"]) for row in keys),
+        )
+    redact_rows(snapshot, tables, everywhere, secret)
+
+
+def _texts(rows: Iterable[Sequence[str]], *names: str) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    arrays = [pa.array(list(values), pa.string()) for values in columns]
+    return pa.table(arrays, names=list(names))
 
 
 def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
@@ -145,72 +114,44 @@ def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
         return cursor.execute(statement).fetchall()
 
 
-def _texts(columns: Mapping[str, Iterable[object]]) -> pa.Table:
-    return pa.table(
-        {column: pa.array(list(values), pa.string()) for column, values in columns.items()}
-    )
-
-
-def _create(snapshot: Snapshot, name: str, columns: Mapping[str, Iterable[object]]) -> None:
-    """Create a table of texts; it lasts as long as the snapshot is open."""
-    snapshot.sql.register("withheld_rows", _texts(columns))
-    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM withheld_rows")
-    snapshot.sql.unregister("withheld_rows")
-
-
-def _create_names(
-    snapshot: Snapshot, secret: bytes, subjects: Mapping[WithheldBy, Sequence[str]]
-) -> None:
-    """Create the names and the keys of parties whose hashes are withheld."""
-    parties, entities = snapshot.stored(TENDER_PARTIES), snapshot.stored(ENTITIES)
-    hashes = frozenset(subjects.get("name", ()))
-    every_name = _SQL.statement("every_name", parties=parties, entities=entities)
-    names = [
-        name
-        for (name,) in (_rows(snapshot, every_name) if hashes else ())
-        if name is not None and name_subject(secret, name).value in hashes
-    ]
-    _create(snapshot, "withheld_names", {"name": names})
-    hashes = frozenset(subjects.get("party_key", ()))
-    every_key = f"SELECT DISTINCT source, party_key FROM {parties}"
-    keys = [
-        key
-        for key in (_rows(snapshot, every_key) if hashes else ())
-        if party_key_subject(secret, *key).value in hashes
-    ]
-    columns = {"source": [source for source, _ in keys], "party_key": [key for _, key in keys]}
-    _create(snapshot, "withheld_keys", columns)
-
-
-def _create_organisations(snapshot: Snapshot, subjects: Mapping[WithheldBy, Sequence[str]]) -> None:
-    """Create the ids of withheld organisations: those given, and those that bear a name."""
-    bearing = _rows(
-        snapshot,
-        f"SELECT service_id FROM {snapshot.stored(ENTITIES)} "
-        "WHERE legal_name IN (SELECT name FROM withheld_names)",
-    )
-    ids = {*subjects.get("service_id", ()), *(service_id for (service_id,) in bearing)}
-    _create(snapshot, "withheld_organisations", {"service_id": sorted(ids)})
-
-
-def _create_party_keys(snapshot: Snapshot, secret: bytes) -> None:
-    """Create the hashes of withheld parties' keys, and every name under which one is known."""
-    parties = f"FROM {snapshot.stored(TENDER_PARTIES)} WHERE {_IS_WITHHELD_PARTY}"
-    keys = _rows(snapshot, f"SELECT DISTINCT source, party_key {parties}")
-    hashed = {
-        "source": [source for source, _ in keys],
-        "party_key": [key for _, key in keys],
-        "hashed": [withheld_party_key(secret, *pair) for pair in keys],
+def _withheld_keys(
+    snapshot: Snapshot, secret: bytes, hashes: frozenset[str]
+) -> set[tuple[str, str]]:
+    """Return the parties whose keys are withheld; the tombstones have hashes of them."""
+    if not hashes:
+        return set()
+    every_key = f"SELECT DISTINCT source, party_key FROM {snapshot.stored(TENDER_PARTIES)}"
+    return {
+        (source, key)
+        for source, key in _rows(snapshot, every_key)
+        if party_key_subject(secret, source, key).value in hashes
     }
-    _create(snapshot, "withheld_party_keys", hashed)
-    named = f"SELECT name {parties} UNION SELECT name FROM withheld_names"
-    _create(snapshot, "withheld_in_texts", {"name": [name for (name,) in _rows(snapshot, named)]})
 
 
-def _rules(
-    snapshot: Snapshot, subjects: Mapping[WithheldBy, Sequence[str]]
-) -> dict[RecordTable, dict[str, str]]:
+def _names_under(snapshot: Snapshot, keys: Iterable[tuple[str, str]]) -> Iterator[Words]:
+    """Yield every name under which a withheld party is known."""
+    pairs = ", ".join(f"({sql_text(source)}, {sql_text(key)})" for source, key in keys)
+    if pairs:
+        parties = snapshot.stored(TENDER_PARTIES)
+        named = f"name IS NOT NULL AND (source, party_key) IN ({pairs})"
+        for (name,) in _rows(snapshot, f"SELECT DISTINCT name FROM {parties} WHERE {named}"):
+            yield from names_in(name)
+
+
+def _organisations_named(snapshot: Snapshot, finder: NameFinder) -> Iterator[str]:
+    """Yield the ids of organisations whose legal name is, or contains, a withheld one."""
+    entities = snapshot.stored(ENTITIES)
+    named = f"SELECT DISTINCT service_id, legal_name FROM {entities} WHERE legal_name IS NOT NULL"
+    for service_id, name in _rows(snapshot, named):
+        if finder.has(name):
+            yield service_id
+
+
+def _rules(snapshot: Snapshot, withheld_subjects: pa.Table) -> dict[RecordTable, dict[str, str]]:
     """Return for each table which rows are left out, and why."""
+    subjects: dict[WithheldBy, list[str]] = {}
+    for row in withheld_subjects.to_pylist():
+        subjects.setdefault(row["by"], []).append(row["subject"])
     rules: dict[RecordTable, dict[str, str]] = {table: {} for table in RECORD_TABLES}
     if documents := ", ".join(map(sql_text, subjects.get("document", ()))):
         for table in RECORD_TABLES:
@@ -253,55 +194,3 @@ def _withhold_parties_of_rows(snapshot: Snapshot, rules: dict[RecordTable, dict[
     of_release = f"({columns}) IN (SELECT ({columns}) FROM withheld_releases)"
     of_party = rules[TENDER_PARTIES].get(rule)
     rules[TENDER_PARTIES][rule] = f"{of_party} OR {of_release}" if of_party else of_release
-
-
-def _replace_parties(snapshot: Snapshot) -> None:
-    """Take the names of withheld parties out of the tables that have them."""
-    parties = snapshot.stored(TENDER_PARTIES)
-    _SQL.run(snapshot.sql, "withheld_parties", fill={"parties": parties})
-    _SQL.run(snapshot.sql, "list_replaced")
-    redacted = f"read_parquet({sql_text(str(_write_releases(snapshot)))})"
-    # The snapshot puts its stored rows in.
-    stored = "{stored}"
-    replacing = {
-        TENDER_RELEASES: _SQL.statement("redacted_releases", releases=stored, redacted=redacted),
-        TENDER_PARTIES: _SQL.statement("redacted_parties", parties=stored),
-        ENTITIES: _SQL.statement("redacted_entities", entities=stored),
-    }
-    for table, rows in replacing.items():
-        snapshot.replace_rows(table, f"({rows})")
-
-
-def _write_releases(snapshot: Snapshot) -> Path:
-    """Write every release that names a withheld party, without the name."""
-    # In a folder of its own: it is not one of the tables of the snapshot.
-    path = snapshot.folder / "withheld" / "releases.parquet"
-    path.parent.mkdir(exist_ok=True)
-    names = [name for (name,) in _rows(snapshot, "SELECT name FROM withheld_in_texts")]
-    redaction = Redaction(names)
-    candidates = _SQL.statement(
-        "releases_to_redact",
-        releases=snapshot.stored(TENDER_RELEASES),
-        may_mention=f"({may_mention(names)})",
-    )
-    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _RELEASE_SCHEMA) as file:
-        for batch in sql.sql(candidates).to_arrow_reader(_BATCH):
-            rows = pa.Table.from_batches([batch])
-            texts = map(redaction.release, rows["release"].to_pylist())
-            position = rows.schema.get_field_index("release")
-            rows = rows.set_column(position, "release", pa.array(texts, pa.string()))
-            file.write_table(rows.select(_RELEASE_SCHEMA.names).cast(_RELEASE_SCHEMA))
-    return path
-
-
-_RELEASE_SCHEMA = pa.schema(
-    [
-        ("sighting", pa.int64()),
-        ("figure_check", pa.int32()),
-        ("load_seq", pa.int64()),
-        ("observed_at", pa.timestamp("us", "UTC")),
-        ("content", pa.int64()),
-        ("release", pa.string()),
-        ("newly_withheld", pa.int64()),
-    ]
-)

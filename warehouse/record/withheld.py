@@ -3,8 +3,8 @@
 A tombstone is appended and never removed; a release is another entry. The record itself is not
 changed: the snapshot of a build leaves out what the tombstones name.
 
-Names and keys of parties are stored as keyed hashes, so that the list of withheld people names
-nobody, not even after their documents were erased.
+Names are stored encrypted and keys of parties as keyed hashes, so that whoever has a copy of the
+list learns no name from it.
 """
 
 import hashlib
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from warehouse.errors import SankofaError
-from warehouse.names import name_words
+from warehouse.names.sealed import open_names, seal_names
+from warehouse.names.spellings import Words, names_in
 from warehouse.record.erase import erasures
 from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import RecordTable
@@ -28,7 +29,7 @@ _KINDS: dict[WithheldBy, WithheldKind] = {
     "sighting": "row",
     "process": "row",
 }
-_HASHED = ("name", "party_key")
+_UNDER_KEY = ("name", "party_key")
 # Separates the parts of a subject; no key of a source contains it.
 _PART = "|"
 
@@ -52,8 +53,20 @@ class Subject:
 
 
 def name_subject(secret: bytes, name: str) -> Subject:
-    """Return the subject of a party's name, whatever its spelling and the order of its words."""
-    return Subject("name", _hash(secret, "name", *name_words(name)))
+    """Return the subject of a name: of its distinctive words, so that every spelling is covered.
+
+    Raise if it has none.
+    """
+    sealed = seal_names(secret, (" ".join(words) for words in names_in(name)))
+    if sealed is None:
+        raise SankofaError(f"{name!r} is no name: it has no word but titles and numbers")
+    return Subject("name", sealed)
+
+
+def withheld_names(entries: Iterable[WithheldEntry], secret: bytes) -> list[Words]:
+    """Return the words of each name that tombstones withhold."""
+    sealed = [entry.subject for entry in entries if entry.by == "name"]
+    return [tuple(name.split(" ")) for text in sealed for name in open_names(secret, text)]
 
 
 def party_key_subject(secret: bytes, source: str, party_key: str) -> Subject:
@@ -141,7 +154,7 @@ def _entry(subject: Subject, why: str, who: str, secret: bytes, *, released: boo
         kind=subject.kind,
         by=subject.by,
         subject=subject.value,
-        key_check=_key_check(secret) if subject.by in _HASHED else None,
+        key_check=_key_check(secret) if subject.by in _UNDER_KEY else None,
         why=why,
         who=who,
         released=released,

@@ -56,6 +56,13 @@ class Entity(Sighting):
     legal_form: str | None = column(
         "Legal form, code of ISO 20275.", "XH8C", None, content=True, since="0.2.0"
     )
+    withheld_names: str | None = column(
+        "Names of people that the register states with it, encrypted: none may be served.",
+        None,
+        None,
+        appears="table",
+        since="0.2.0",
+    )
 
 
 class EntityIdentifier(Sighting):

@@ -91,6 +91,13 @@ class TenderRelease(Sighting):
         since="0.1.0",
     )
     parties_withheld: int = column("Parties not established to be organisations.", 0)
+    withheld_names: str | None = column(
+        "Names of these parties, encrypted: no text of the process may contain one.",
+        None,
+        None,
+        appears="table",
+        since="0.2.0",
+    )
     source_url: str | None = column(
         "Address of the release at the portal.",
         "https://example.org/ocds/releases/100001",

@@ -90,7 +90,7 @@ def test_a_table_counts_for_the_parsers_that_read_it(checkout: Path) -> None:
 
 
 def test_how_names_are_compared_counts_for_what_stores_them(checkout: Path) -> None:
-    append_code(checkout, "warehouse/names.py")
+    append_code(checkout, "warehouse/names/plain.py")
     assert sources_of("tenders") <= changed() and "h10" not in changed()
 
 

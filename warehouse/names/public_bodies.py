@@ -7,8 +7,9 @@ person's name.
 import re
 from collections.abc import Sequence
 
-from quality import eastern_words
-from quality.name_words import (
+from warehouse.names import eastern_words
+from warehouse.names.reading import Word, is_region, leading_phrase, phrases_in, read_words
+from warehouse.names.word_lists import (
     GIVEN_NAMES,
     IMPERSONAL_WORDS,
     OFFICE_HOLDERS,
@@ -17,7 +18,6 @@ from quality.name_words import (
     phrase_set,
     word_set,
 )
-from quality.names import Word, is_region, leading_phrase, phrases_in, read_words
 
 # The word stands last, as in "Theewater Municipality", or before "of".
 _BODY_LAST = phrase_set(

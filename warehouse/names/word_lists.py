@@ -1,7 +1,7 @@
 """Word lists for judging names, and how such a list is written.
 
-Every word is in upper case, without accents and dots, as ``quality.names`` reads a name. None of
-these words is evidence of an organisation by itself.
+Every word is in upper case, without accents and dots, as ``reading`` reads a name. None of these
+words is evidence of an organisation by itself.
 """
 
 import unicodedata

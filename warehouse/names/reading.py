@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pycountry
 
-from quality.name_words import Phrase
+from warehouse.names.word_lists import Phrase
 
 # Abbreviations with dots or a slash: "S.A.", "P. T. Y.", "A/S".
 _DOTTED = re.compile(

@@ -1,11 +1,11 @@
 """Words of Ukrainian, Russian and Romanian names: legal forms, public bodies, natural persons.
 
-They are written as in these languages; ``folded`` makes of them what ``quality.names`` reads.
+They are written as in these languages; ``folded`` makes of them what ``reading`` reads.
 Abbreviations that stand for a person as well are no evidence: "ПП" and "ЧП" are a private firm or
 a private entrepreneur.
 """
 
-from quality.name_words import Phrase, folded, phrase_set
+from warehouse.names.word_lists import Phrase, folded, phrase_set
 
 
 def _phrases(text: str) -> frozenset[Phrase]:

@@ -7,8 +7,9 @@ where the law of the country knows it or a word of trade precedes it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quality import eastern_words
-from quality.name_words import (
+from warehouse.names import eastern_words
+from warehouse.names.reading import Word, is_region, leading_phrase, phrases_in
+from warehouse.names.word_lists import (
     GIVEN_NAMES,
     PARTICLES,
     TRADE_SURNAMES,
@@ -17,7 +18,6 @@ from quality.name_words import (
     phrase_set,
     word_set,
 )
-from quality.names import Word, is_region, leading_phrase, phrases_in
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Names of parties in the one form in which they are compared.
 
-The form is frozen: keys of parties in the record and the hashes of withheld names are made from it.
+The form is frozen: keys of parties in the record are made from it.
 """
 
 import hmac
@@ -9,8 +9,6 @@ import unicodedata
 from functools import lru_cache
 
 _SEPARATORS = re.compile(r"[\W_]+")
-# A single letter before another single letter, and the space between them.
-_INITIALS = re.compile(r"\b(\w) (?=\w\b)")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -20,14 +18,6 @@ def plain_name(name: str) -> str:
         name = unicodedata.normalize("NFKD", name)
         name = "".join(char for char in name if not unicodedata.combining(char))
     return _SEPARATORS.sub(" ", name).strip().casefold()
-
-
-def name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in one order; initials in a row are one word.
-
-    So "S.A.S." is "SAS", and "Dlamini, N. F." is "NF Dlamini".
-    """
-    return tuple(sorted(_INITIALS.sub(r"\1", plain_name(name)).split()))
 
 
 def withheld_party_key(secret: bytes, source: str, base: str) -> str:
