@@ -193,7 +193,8 @@ class Parties:
 
     ``roles`` has each party in each of its roles; ``references`` pairs every organisation that
     acts in the release with its party, or with several if its name lists several firms.
-    ``joint_bids`` says how many tenderers there are if one of them is such a list.
+    ``joint_bids`` says how many tenderers there are if one of them is such a list,
+    ``unlisted_roles`` how many words for roles are none; their party is kept without them.
     """
 
     def __init__(self, release: OcdsRelease, checker: PartyChecker) -> None:
@@ -206,6 +207,10 @@ class Parties:
         listed = self._written([(party, "") for party in release.parties or ()])
         acting = self._written(_acting(release))
         self.roles: dict[tuple[Party, str], None] = {}
+        words = checker.portal.words.role
+        self.unlisted_roles = sum(
+            role_codes(organisation.roles, words)[1] for organisation, _, _ in listed
+        )
         idle = self._list(listed)
         self.references = [
             (organisation, self._act(written, role) if written else ())
@@ -249,7 +254,7 @@ class Parties:
         return len(bids) if any(len(parties) > 1 for parties in bids) else None
 
     def _roles_of(self, organisation: OcdsOrganisation) -> tuple[str, ...]:
-        roles = role_codes(organisation.roles)
+        roles, _ = role_codes(organisation.roles, self._checker.portal.words.role)
         if self._checker.portal.supplier_means_bidder and "supplier" in roles:
             return tuple("tenderer" if role == "supplier" else role for role in roles)
         return roles
