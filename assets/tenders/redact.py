@@ -33,11 +33,9 @@ from assets.tenders.portals import Portal
 from assets.tenders.values import Numbers, amount, ident, parse_day, text
 from quality.contact_prefilter import texts_with_contact
 from quality.free_text import remove_contacts
-from warehouse.record.rules import CURRENCY
 
 # By default msgspec writes a Decimal as a text.
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
-_CURRENCY = re.compile(CURRENCY)
 _TOKEN = re.compile(r"\S{1,40}")
 # Texts shorter than this are cached, and at most so many.
 _SHORT, _MOST = 40, 1 << 14
@@ -237,7 +235,8 @@ class Redactor:
         # The members of the release whose value is no code of their list, once for each value.
         self.unlisted: list[str] = []
         self._codes = {name: TextCache(self._reader(name)) for name in CODES}
-        self._currencies = TextCache(_currency)
+        # What a currency is, the rules of the record say; no code has blanks or is that long.
+        self._currencies = TextCache(_token)
         days = TextCache(self._day)
         build = partial(
             _build_redactor, self._codes, days, self._money, self._number, self._leave_out
@@ -316,11 +315,6 @@ class Redactor:
         if value.currency is None:
             self._leave_out(stated, member.replace("/amount", "/currency"))
         return value
-
-
-def _currency(value: str) -> str | None:
-    value = value.strip()
-    return value if _CURRENCY.fullmatch(value) else None
 
 
 def _token(value: str) -> str | None:
