@@ -13,10 +13,16 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import msgspec
 
 Text = Annotated[Any, "text"]
-Code = Annotated[Any, "code"]
 Id = Annotated[Any, "id"]
 Day = Annotated[Any, "day"]
 Number = Annotated[Any, "number"]
+# Members with a code list: their kind is the name of the list in ``code_lists``.
+TenderStatus = Annotated[Any, "tender_status"]
+AwardStatus = Annotated[Any, "award_status"]
+ContractStatus = Annotated[Any, "contract_status"]
+Method = Annotated[Any, "procurement_method"]
+Category = Annotated[Any, "category"]
+Scheme = Annotated[Any, "scheme"]
 
 
 class _OcdsStruct(msgspec.Struct, omit_defaults=True, gc=False):
@@ -72,15 +78,15 @@ class OcdsClassification(_OcdsStruct):
 
     description: Text = None
     id: Id = None
-    scheme: Code = None
+    scheme: Scheme = None
 
 
 class OcdsUnit(_OcdsStruct):
     """A unit of measure and its price."""
 
     id: Id = None
-    name: Code = None
-    scheme: Code = None
+    name: Text = None
+    scheme: Scheme = None
     value: OcdsMoney | None = None
 
 
@@ -97,20 +103,20 @@ class OcdsItem(_OcdsStruct):
 class OcdsTender(_OcdsStruct):
     """The invitation to tender."""
 
-    awardCriteria: Code = None  # noqa: N815
+    awardCriteria: Text = None  # noqa: N815
     awardPeriod: OcdsPeriod | None = None  # noqa: N815
     contractPeriod: OcdsPeriod | None = None  # noqa: N815
     description: Text = None
     enquiryPeriod: OcdsPeriod | None = None  # noqa: N815
     id: Id = None
     items: list[OcdsItem] | None = None
-    mainProcurementCategory: Code = None  # noqa: N815
+    mainProcurementCategory: Category = None  # noqa: N815
     minValue: OcdsMoney | None = None  # noqa: N815
     numberOfTenderers: Number = None  # noqa: N815
-    procurementMethod: Code = None  # noqa: N815
+    procurementMethod: Method = None  # noqa: N815
     procurementMethodDetails: Text = None  # noqa: N815
     procuringEntity: OcdsOrganisation | None = None  # noqa: N815
-    status: Code = None
+    status: TenderStatus = None
     tenderPeriod: OcdsPeriod | None = None  # noqa: N815
     tenderers: list[OcdsOrganisation] | None = None
     title: Text = None
@@ -125,7 +131,7 @@ class OcdsAward(_OcdsStruct):
     description: Text = None
     id: Id = None
     items: list[OcdsItem] | None = None
-    status: Code = None
+    status: AwardStatus = None
     suppliers: list[OcdsOrganisation] | None = None
     title: Text = None
     value: OcdsMoney | None = None
@@ -140,7 +146,7 @@ class OcdsContract(_OcdsStruct):
     id: Id = None
     items: list[OcdsItem] | None = None
     period: OcdsPeriod | None = None
-    status: Code = None
+    status: ContractStatus = None
     title: Text = None
     value: OcdsMoney | None = None
 

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.parsing.parsed import Parsed, provenance, source_ref
+from assets.tenders.code_lists import unlisted_reason
 from assets.tenders.columns import ReleaseColumns
 from assets.tenders.json_values import Unreadable
 from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
@@ -52,6 +53,8 @@ class ReleaseReader:
         # Many packages state the same licence.
         self._licences = lru_cache(maxsize=256)(self._license)
         self._parsed = Parsed()
+        # For each member with values that are no code: the first release, and their number.
+        self._unlisted: dict[str, tuple[str, int]] = {}
         self._bodies: list[PublicRelease] = []
         self._texts: list[str] = []
 
@@ -68,6 +71,10 @@ class ReleaseReader:
     def parsed(self) -> Parsed:
         """Return what was read since the last call."""
         self._redact_texts()
+        # Once a member: a portal may write its own words in each of a million releases.
+        for member, (first, number) in self._unlisted.items():
+            self._reject(first, unlisted_reason(member, number), partial=True)
+        self._unlisted.clear()
         parsed, self._parsed = self._parsed, Parsed()
         self._columns.flush(parsed)
         return parsed
@@ -96,7 +103,7 @@ class ReleaseReader:
             "release_id": release_id,
             "released_on": released_on,
             "released_at": None if released_on is None else release.date,
-            "tag": self._tag(release.tag),
+            "tag": self._redactor.tags(release.tag),
             "category": tender.mainProcurementCategory,
             "tender_status": tender.status,
             "procurement_method": tender.procurementMethod,
@@ -114,6 +121,9 @@ class ReleaseReader:
         }
         for reason in (*item.misplaced, *numbers.unread):
             self._reject(item.location, reason, partial=True)
+        for member in self._redactor.unlisted:
+            first, before = self._unlisted.get(member, (item.location, 0))
+            self._unlisted[member] = first, before + 1
         self._columns.add(row, parties.roles)
         self._bodies.append(body)
         self._texts.append(texts)
@@ -141,8 +151,3 @@ class ReleaseReader:
                 f"the licence does not let us pass it on: {licence_text or license_class:.100}"
             )
         return license_class
-
-    def _tag(self, value: Any) -> str | None:
-        tags = value if isinstance(value, list) else [value]
-        codes = (self._redactor.codes[tag] for tag in tags if isinstance(tag, str))
-        return ",".join(filter(None, codes)) or None

@@ -200,7 +200,8 @@ class Parties:
 
     ``roles`` has each party in each of its roles; ``references`` pairs every organisation that
     acts in the release with its party, or with several if its name lists several firms.
-    ``joint_bids`` says how many tenderers there are if one of them is such a list.
+    ``joint_bids`` says how many tenderers there are if one of them is such a list,
+    ``unlisted_roles`` how many words for roles are none; their party is kept without them.
     """
 
     def __init__(self, release: OcdsRelease, checker: PartyChecker) -> None:
@@ -215,6 +216,10 @@ class Parties:
         self.roles: dict[tuple[Party, str], None] = {}
         # As written: no text that is published of the process may contain one.
         self.withheld_names: set[str] = set()
+        words = checker.portal.words.role
+        self.unlisted_roles = sum(
+            role_codes(organisation.roles, words)[1] for organisation, _, _ in listed
+        )
         idle = self._list(listed)
         self.references = [
             (organisation, self._act(written, role) if written else ())
@@ -258,7 +263,7 @@ class Parties:
         return len(bids) if any(len(parties) > 1 for parties in bids) else None
 
     def _roles_of(self, organisation: OcdsOrganisation) -> tuple[str, ...]:
-        roles = role_codes(organisation.roles)
+        roles, _ = role_codes(organisation.roles, self._checker.portal.words.role)
         if self._checker.portal.supplier_means_bidder and "supplier" in roles:
             return tuple("tenderer" if role == "supplier" else role for role in roles)
         return roles

@@ -21,6 +21,7 @@ from assets.declared_files import (
     check_address,
     read_entries,
 )
+from assets.tenders.code_lists import CODES, Words, folded
 from assets.tenders.portals import Portal
 from assets.tenders.requests.declared import (
     AnyRequest,
@@ -89,6 +90,7 @@ class PortalEntry(DeclaredSource, frozen=True, kw_only=True):
     tried: date | None = None
     new_within: Annotated[int, Meta(ge=1)] = 7
     quirks: Quirks = Quirks()
+    words: Words = Words()
     notes: str = ""
 
 
@@ -122,6 +124,7 @@ def _check(entry: PortalEntry) -> None:
         )
     if entry.base_url.endswith("/"):
         raise DeclarationError("base_url", "leave out the slash at the end")
+    _check_words(entry.words)
     if entry.release_url is not None:
         try:
             check_pattern(entry.release_url, {"ocid": "ocds-1"})
@@ -134,6 +137,17 @@ def _check(entry: PortalEntry) -> None:
             raise DeclarationError(f"request.{error.member}", str(error)) from None
 
 
+def _check_words(words: Words) -> None:
+    for name, codes in CODES.items():
+        known = {folded(code): code for code in codes}
+        for word in sorted(getattr(words, name)):
+            if same := known.get(folded(word)):
+                raise DeclarationError(
+                    f"words.{name}", f"{word!r} is read as {same!r} already; leave it out"
+                )
+            known[folded(word)] = word
+
+
 def portal_of(entry: PortalEntry) -> Portal:
     """Return what the parser needs to know of a portal."""
     return Portal(
@@ -142,6 +156,7 @@ def portal_of(entry: PortalEntry) -> Portal:
         entry.title,
         licence_class_of(entry),
         release_url=entry.release_url,
+        words=entry.words,
         **{
             name: getattr(entry.quirks, name)
             for name in entry.quirks.__struct_fields__

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from assets.tenders.code_lists import Words
 from warehouse.tables import LicenseClass
 
 
@@ -22,6 +23,8 @@ class Portal:
     time as another zone, ``supplier_means_bidder`` gives every bidder the role supplier.
     ``sentinel_dates`` and ``placeholder_ids`` stand for nothing. ``complete_addresses``: a URL
     returns all its releases, so a missing one is withdrawn.
+
+    ``words`` are what it writes in place of the codes of OCDS.
     """
 
     key: str
@@ -36,6 +39,7 @@ class Portal:
     placeholder_ids: frozenset[str] = frozenset()
     complete_addresses: bool = False
     release_url: str | None = field(default=None)
+    words: Words = field(default_factory=Words)
 
 
 # Restrictions are looked for first: "CC BY-NC" also looks like "CC BY".

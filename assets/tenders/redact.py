@@ -8,6 +8,7 @@ struct takes four times as long as straight-line code, so ``_build_redactor`` ge
 from the kinds declared in ``ocds``.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -18,6 +19,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
+from assets.tenders.code_lists import CODES, folded, known_codes
 from assets.tenders.ocds import (
     OcdsMoney,
     OcdsOrganisation,
@@ -34,6 +36,7 @@ from quality.free_text import remove_contacts
 
 # By default msgspec writes a Decimal as a text.
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
+_TOKEN = re.compile(r"\S{1,40}")
 # Texts shorter than this are cached, and at most so many.
 _SHORT, _MOST = 40, 1 << 14
 
@@ -49,20 +52,24 @@ _NOTED = """redacted = value.strip() or None if type(value) is str else None
         if redacted is not None:
             note(redacted)"""
 _CLEANED = "redacted = clean(value)"
-_KINDS = {
-    "code": "redacted = codes[value] if type(value) is str else None",
+# A code is looked up in the list that its kind names; what is not on it is counted.
+_LISTED = """redacted = {kind}[value] if type(value) is str else None
+        if redacted is None:
+            leave_out(value, '{member}')"""
+_KINDS = dict.fromkeys(CODES, _LISTED) | {
     "id": "redacted = value.strip() or None if type(value) is str else integer_id(value)",
     "day": "redacted = days[value] if type(value) is str else None",
     "number": "redacted = number(value, '{member}')",
 }
 _STRUCT = "redacted = redact_{}(value)"
 _MONEY = "redacted = redact_OcdsMoney(value, '{member}')"
-# Where the structs with numbers stand in a release, for the reason why one was not read.
+# Where the structs with numbers and codes are in a release, for the reason why one was not read.
 _PLACES = {
     "OcdsTender": "tender",
     "OcdsAward": "awards",
     "OcdsContract": "contracts",
     "OcdsItem": "items",
+    "OcdsClassification": "items/classification",
     "OcdsUnit": "items/unit",
     "OcdsPeriod": "period",
 }
@@ -99,25 +106,28 @@ _CLEANER = "def clean_{struct}(struct, changes):{members}\n    return True\n"
 
 
 def _build_redactor(
-    codes: Mapping[str, str | None],
+    codes: Mapping[str, Mapping[str, str | None]],
     days: Mapping[str, str | None],
     money: Callable[[Any, str], Any],
     number: Callable[[Any, str], Any],
+    leave_out: Callable[[Any, str], None],
     *,
     note: Callable[[str], None] | None = None,
     clean: Callable[[str], str | None] | None = None,
 ) -> Redact:
     """Return a function that redacts a PublicRelease in place; it returns None if nothing is left.
 
-    ``codes`` and ``days`` map a code or date to its published form, ``money`` redacts an amount,
-    ``number`` reads any other number; both are given the member that they read.
+    ``codes`` has a map for each code list; it and ``days`` map a code or date to its published
+    form. ``money`` redacts an amount, ``number`` reads any other number, ``leave_out`` counts what
+    is no code; they are given the member that they read.
     Free texts are either cleaned at once, or left as they are and passed to ``note``.
     """
     text = _NOTED if clean is None else _CLEANED
     namespace: dict[str, Any] = {
+        **codes,
+        "leave_out": leave_out,
         "note": note,
         "clean": clean,
-        "codes": codes,
         "days": days,
         "integer_id": _integer_id,
         "number": number,
@@ -172,7 +182,7 @@ def _source(struct: type, templates: Mapping[str, str]) -> str:
     """Return the source of the function that redacts one struct."""
     place = _PLACES.get(struct.__name__, "release")
     reads = {
-        name: templates[kind].format(member=f"{place}/{name}")
+        name: templates[kind].format(kind=kind, member=f"{place}/{name}")
         for name, kind in value_kinds(struct).items()
     }
     for name, (inner, is_list) in nested_structs(struct).items():
@@ -222,9 +232,15 @@ class Redactor:
         self._latest = latest
         self._texts: list[str] = []
         self._numbers = Numbers()
-        self.codes = TextCache(_cleaned)
+        # The members of the release whose value is no code of their list, once for each value.
+        self.unlisted: list[str] = []
+        self._codes = {name: TextCache(self._reader(name)) for name in CODES}
+        # What a currency is, the rules of the record say; no code has blanks or is that long.
+        self._currencies = TextCache(_token)
         days = TextCache(self._day)
-        build = partial(_build_redactor, self.codes, days, self._money, self._number)
+        build = partial(
+            _build_redactor, self._codes, days, self._money, self._number, self._leave_out
+        )
         self._redact_noting = build(note=self._texts.append)
         self._redact_cleaned = build(clean=_cleaned)
 
@@ -234,6 +250,7 @@ class Redactor:
         The texts are still to be searched for contacts.
         """
         self._numbers = Numbers()
+        self.unlisted = ["parties/roles"] * parties.unlisted_roles
         listed = {}
         for organisation, named in parties.references:
             _redact_organisation(organisation, named[0] if named else None)
@@ -245,6 +262,17 @@ class Redactor:
         self._texts.clear()
         self._redact_noting(body)
         return body, "\n".join(self._texts), self._numbers
+
+    def tags(self, value: Any) -> str | None:
+        """Return the tags of the release, joined by a comma."""
+        tags = []
+        for tag in value if isinstance(value, list) else [value]:
+            code = self._codes["tag"][tag] if isinstance(tag, str) else None
+            if code is None:
+                self._leave_out(tag, "tag")
+            else:
+                tags.append(code)
+        return ",".join(tags) or None
 
     def encode(self, bodies: Sequence[PublicRelease], texts: list[str]) -> list[bytes]:
         """Remove contacts from the texts; return canonical JSON with every digit as published."""
@@ -260,6 +288,18 @@ class Redactor:
         for struct, name, cleaned in changes:
             setattr(struct, name, cleaned)
 
+    def _reader(self, name: str) -> Callable[[str], str | None]:
+        """Return what reads a value of a list: a code, a word of the portal, or None."""
+        known = known_codes(name, getattr(self._portal.words, name))
+        if name == "scheme":
+            return lambda value: known.get(folded(value)) or _token(value)
+        return lambda value: known.get(folded(value))
+
+    def _leave_out(self, value: Any, member: str) -> None:
+        """Count a value that is no code; nothing, or blanks, is none either and not counted."""
+        if value and (type(value) is not str or value.strip()):
+            self.unlisted.append(member)
+
     def _day(self, value: str) -> str | None:
         return text(value) if parse_day(value, self._portal, self._latest) else None
 
@@ -270,9 +310,17 @@ class Redactor:
         value.amount = amount(self._number(value.amount, member), self._portal)
         if value.amount is None:
             return None
-        currency = value.currency
-        value.currency = self.codes[currency] if type(currency) is str else None
+        stated = value.currency
+        value.currency = self._currencies[stated] if type(stated) is str else None
+        if value.currency is None:
+            self._leave_out(stated, member.replace("/amount", "/currency"))
         return value
+
+
+def _token(value: str) -> str | None:
+    """Return a code of an open list: one word, and no contact."""
+    cleaned = _cleaned(value)
+    return cleaned if cleaned and _TOKEN.fullmatch(cleaned) else None
 
 
 def _cleaned(value: str) -> str | None:

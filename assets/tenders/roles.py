@@ -1,11 +1,10 @@
 """The roles of parties as OCDS codes, however a portal writes them."""
 
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any
 
-from assets.tenders.values import text
+from assets.tenders.code_lists import folded, known_codes
 from warehouse.names.plain import plain_name
-from warehouse.tables.tenders import Role
 
 # Spanish and Portuguese words that portals use in place of the codes, without accents.
 _WORDS = {
@@ -36,22 +35,28 @@ _WORDS = {
     "financiador": "funder",
     "entidad financiadora": "funder",
 }
-_BY_WORD = _WORDS | {plain_name(code): code for code in get_args(Role)}
 
 
-def role_codes(value: Any) -> tuple[str, ...]:
-    """Return the roles of a party; a word that is no known role stays as it is written."""
+def role_codes(value: Any, words: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    """Return the roles of a party, and how many values are neither a role nor a portal's word."""
     values = tuple(value) if isinstance(value, list) else (value,)
     try:
-        return _cached_codes(values)
+        return _cached_codes(values, words)
     except TypeError:
         # An array or an object among them, which is no role and cannot be looked up.
-        return _codes(values)
+        return _codes(values, words)
 
 
-def _codes(values: tuple[Any, ...]) -> tuple[str, ...]:
-    roles = (role for item in values if (role := text(item)))
-    return tuple(dict.fromkeys(_BY_WORD.get(plain_name(role), role) for role in roles))
+def _codes(values: tuple[Any, ...], words: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    known = known_codes("role", words)
+    stated = [value for value in values if value and (not isinstance(value, str) or value.strip())]
+    roles = [
+        known.get(folded(value)) or _WORDS.get(plain_name(value))
+        for value in stated
+        if isinstance(value, str)
+    ]
+    codes = [role for role in roles if role]
+    return tuple(dict.fromkeys(codes)), len(stated) - len(codes)
 
 
 # Portals write a handful of roles, millions of times.

@@ -33,13 +33,7 @@ def _contents(path: Path) -> Iterator[bytes]:
     elif path.suffix == ".parquet":
         yield str(pq.read_table(path).to_pylist()).encode()
     elif path.suffix == ".lmdb":
-        with (
-            closing(lmdb.open(str(path), subdir=False, lock=False, readonly=True)) as database,
-            database.begin() as transaction,
-        ):
-            for _, value in transaction.cursor():
-                # A pack of rows follows their number.
-                yield _uncompressed(bytes(value[COUNT.size :]), b"")
+        yield from _packs(path)
     elif body.startswith(b"SQLite format 3"):
         # Pages that are no longer used are part of the raw bytes above.
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
@@ -58,6 +52,17 @@ def _contents(path: Path) -> Iterator[bytes]:
                     for row in database.execute(f'SELECT * FROM "{table}"')
                     for value in row
                 )
+
+
+def _packs(path: Path) -> Iterator[bytes]:
+    """Yield what is in the packs of a file of the mart."""
+    with (
+        closing(lmdb.open(str(path), subdir=False, lock=False, readonly=True)) as environment,
+        environment.begin() as transaction,
+    ):
+        for _, value in transaction.cursor():
+            # A pack of rows follows their number.
+            yield _uncompressed(bytes(value[COUNT.size :]), b"")
 
 
 def _dictionary(database: sqlite3.Connection, tables: list[str]) -> bytes:

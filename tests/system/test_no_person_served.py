@@ -22,8 +22,7 @@ from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World, served
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart import redacted_rows
-from warehouse.names.redaction import Redaction
+from warehouse.names.redaction import Redaction, redaction_of
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 from warehouse.settings import Settings
@@ -185,7 +184,7 @@ def test_each_place_of_redaction_is_needed(
 ) -> None:
     """Without one of them, the search of the build finds the name and refuses to publish."""
     monkeypatch.setattr(Redaction, place, lambda _, value: value)
-    redacted_rows.redaction_of.cache_clear()
+    redaction_of.cache_clear()
     home = settings_of(tmp_path / "home")
     release = award_release(3, PERSON)
     release["id"] = "3-zukiswa-wambui-quillfeather"

@@ -7,7 +7,7 @@ from typing import Literal
 from warehouse.tables.column import column
 from warehouse.tables.sighting import Sighting
 
-# The codes of OCDS; a portal's other words for roles are kept as they are.
+# The codes of OCDS and its profiles. A portal may declare further words for its parties.
 Role = Literal[
     "buyer",
     "procuringEntity",
@@ -22,6 +22,18 @@ Role = Literal[
     "invitedTenderer",
     "candidate",
     "administrativeEntity",
+    "centralPurchasingBody",
+    "contractImplementationManager",
+    "mediationBody",
+    "processContactPoint",
+    "reviewContactPoint",
+    "informationService",
+    "privateParty",
+    "leadBank",
+    "lender",
+    "equityInvestor",
+    "notifiedPotentialSupplier",
+    "wholesaleBuyer",
 ]
 
 

@@ -72,6 +72,13 @@ def test_a_portal_needs_no_more_than_country_title_address_and_licence(tmp_path:
         (LEAST + "quirks.zero_is_unknow = true", "did you mean zero_is_unknown?"),
         (LEAST + 'quirks.zero_is_unknown = "yes"', "quirks.zero_is_unknown: expected `bool`"),
         (LEAST + 'quirks.sentinel_dates = ["1 Jan"]', "quirks.sentinel_dates[0]: invalid"),
+        (
+            LEAST + 'words.award_state = ["Adjudecado"]',
+            "words.award_state: there is no such member",
+        ),
+        (LEAST + 'words.award_status = [""]', "words.award_status[0]: expected `str` of length"),
+        (LEAST + 'words.tag = ["Tender Update"]', "words.tag: 'Tender Update' is read as 'tenderU"),
+        (LEAST + 'words.role = ["A-b", "AB"]', "words.role: 'AB' is read as 'A-b' already; leave"),
         (LEAST.replace('title = "A portal"', ""), "xx-test: title: is missing"),
         (LEAST.replace('"A portal"', '""'), "xx-test: title: expected `str` of length >= 1"),
         (LEAST.replace('"UG"', '"Uganda"'), "xx-test: country: "),

@@ -350,7 +350,6 @@ def test_a_list_of_firms_under_the_number_of_a_person_is_withheld() -> None:
         ("Participante", "tenderer"),
         ("Supplier", "supplier"),
         ("procuringentity", "procuringEntity"),
-        ("Parte de convenio", "Parte de convenio"),
     ],
 )
 def test_roles_in_other_words_are_those_of_ocds(written: str, role: str) -> None:

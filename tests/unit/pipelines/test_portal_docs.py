@@ -6,6 +6,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from assets.tenders.code_lists import Words
 from assets.tenders.portal_files import (
     Licence,
     PortalEntry,
@@ -21,7 +22,7 @@ PAGE = ROOT / "docs" / "add-a-portal.md"
 EXAMPLES = [block for block in blocks(PAGE) if block.language == "toml"]
 
 
-@pytest.mark.parametrize("struct", [PortalEntry, Licence, Quirks, Links, Index, Files])
+@pytest.mark.parametrize("struct", [PortalEntry, Licence, Quirks, Words, Links, Index, Files])
 def test_every_member_is_explained(struct: type[msgspec.Struct]) -> None:
     text = PAGE.read_text("utf-8")
     # A licence's members are written with the name of their table.

@@ -1,0 +1,70 @@
+"""The closed code lists of OCDS, and the further words that a portal declares for them.
+
+Publishers write anything into a member that should have a code, also the name of a person. So a
+text is served there only if it is a code of the list or a declared word of the portal.
+"""
+
+import re
+from functools import cache
+from typing import Annotated, get_args
+
+import msgspec
+
+from warehouse.tables.tenders import Role
+
+_PARTS = re.compile(r"[\s_-]+")
+
+# The lists of OCDS 1.1. The names are those of the members of ``Words``.
+CODES: dict[str, tuple[str, ...]] = {
+    "tender_status": (
+        *("planning", "planned", "active", "cancelled", "unsuccessful", "complete", "withdrawn"),
+    ),
+    "award_status": ("pending", "active", "cancelled", "unsuccessful"),
+    "contract_status": ("pending", "active", "cancelled", "terminated"),
+    "procurement_method": ("open", "selective", "limited", "direct"),
+    "category": ("goods", "works", "services"),
+    "tag": (
+        *("planning", "planningUpdate"),
+        *("tender", "tenderAmendment", "tenderUpdate", "tenderCancellation"),
+        *("award", "awardUpdate", "awardCancellation"),
+        *("contract", "contractUpdate", "contractAmendment", "contractTermination"),
+        *("implementation", "implementationUpdate", "compiled"),
+    ),
+    "role": get_args(Role),
+    # An open list: any single word is a code of it.
+    "scheme": (),
+}
+
+_Declared = frozenset[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]]
+
+
+class Words(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What a portal writes besides the codes of each list, and is served as declared."""
+
+    tender_status: _Declared = frozenset()
+    award_status: _Declared = frozenset()
+    contract_status: _Declared = frozenset()
+    procurement_method: _Declared = frozenset()
+    category: _Declared = frozenset()
+    tag: _Declared = frozenset()
+    role: _Declared = frozenset()
+    scheme: _Declared = frozenset()
+
+
+def folded(text: str) -> str:
+    """Return a text without capitals, blanks, hyphens and underscores."""
+    return _PARTS.sub("", text).casefold()
+
+
+@cache
+def known_codes(name: str, words: frozenset[str]) -> dict[str, str]:
+    """Return the codes of a list and the words of a portal, by their folded text."""
+    return {folded(code): code for code in (*sorted(words), *CODES[name])}
+
+
+def unlisted_reason(member: str, count: int) -> str:
+    """Return why values of a member are left out; never the values, which may be names."""
+    values, they = ("value is", "it is") if count == 1 else ("values are", "they are")
+    return f"{member}: {count:,} {values} no code of OCDS or of the portal; {they} left out"
