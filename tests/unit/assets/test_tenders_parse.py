@@ -17,7 +17,8 @@ from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import license_of
 from tests.helpers.parsed_rows import has_columns, untyped
 from tests.helpers.paths import REAL
-from tests.helpers.tenders import PORTUGAL, document, read, real
+from tests.helpers.tenders import KEY, PORTUGAL, document, read, real
+from warehouse.names.sealed import open_names
 from warehouse.public_urls import FICTIONAL_URL
 from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
@@ -662,3 +663,15 @@ def test_a_release_of_the_sample_world_has_no_page_at_the_portal() -> None:
         parsed = parse_portal(at, json.dumps(BASE).encode(), PORTALS["za-etenders"], b"key")
         pages.append(untyped(parsed).rows["tender_releases"][0]["source_url"])
     assert pages[0].startswith("https://") and pages[1] is None
+
+
+def test_a_release_carries_the_names_that_it_withholds_and_only_encrypted() -> None:
+    person, trader = "Zukiswa Wambui Quillfeather", "Acme Roads (Pty) Ltd t/a Thabo Molefe"
+    supplier = {"id": "s1", "name": person, "identifier": {"legalName": "Z W Quillfeather"}}
+    award = {"id": "1", "suppliers": [supplier, {"id": "s2", "name": trader}]}
+    row = release_row({"awards": [award]})
+    assert open_names(KEY, row["withheld_names"]) == sorted(
+        [person, "Z W Quillfeather", "t/a Thabo Molefe"]
+    )
+    assert "Quillfeather" not in str(row)
+    assert release_row({})["withheld_names"] is None
