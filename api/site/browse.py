@@ -149,8 +149,8 @@ class SearchPage:
             try:
                 answer = self._sample.ask(declarations.SEARCH, **parameters)
             except Problem as problem:
-                # A query that has no words is no reason to lose the form.
-                if problem.kind.status != 400 or problem.members.get("parameter") != "query":
+                # A query without words, or with an ISIN, is no reason to lose the form.
+                if problem.members.get("parameter") != "query":
                     raise
                 refused = problem.detail
         if answer is not None and wants_csv(req):

@@ -17,11 +17,7 @@ from warehouse.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]
-LIMITED = [
-    endpoint
-    for endpoint in ENDPOINTS
-    if endpoint.listing is not None and endpoint.listing.row_rule != "uncapped"
-]
+LIMITED = [endpoint for endpoint in ENDPOINTS if "limit" in endpoint.query]
 # Those that answer 404 to the example have no preview of it.
 OF_ONE_RECORD = ("/v1/fundamentals/{service_id}", "/v1/tenders/{ocid}")
 
