@@ -65,8 +65,8 @@ _NOT_SENT = dict.fromkeys(
 class Tool:
     """One tool: ``about`` describes it, ``example`` is a call of it.
 
-    ``texts`` says whose words its rows have beside ours: names that registers and portals state, or
-    whole tenders.
+    ``texts`` says whose words are in its rows: only ours, names of registers and portals, or whole
+    tenders.
     """
 
     name: str
@@ -168,11 +168,17 @@ def _check_claim(context: ToolContext, arguments: Arguments) -> Body:
 
 
 # In fewer words than REST has: the list of tools is part of every conversation. What all tools take
-# is explained once, in the instructions of the server.
-_CURSOR = replace(p.CURSOR, description="")
-_PAGE = (replace(p.LIMIT, default="25", description=""), _CURSOR)
-_VERSION = replace(p.VERSION, description="")
-_COMMON = (_VERSION, replace(p.VERBOSE, description=""))
+# is explained once, by the first tool and in the instructions of the server.
+_EXPLAINED = (
+    replace(p.LIMIT, default="25", description="Rows at most."),
+    replace(p.CURSOR, description="next_cursor of the last page, with the same arguments."),
+    replace(p.VERSION, description="Answer from this version of the data."),
+    replace(p.VERBOSE, description="Every member of every row, and whole texts."),
+)
+_LIMIT, _CURSOR, _VERSION, _VERBOSE = (
+    replace(parameter, description="") for parameter in _EXPLAINED
+)
+_PAGE, _COMMON = (_LIMIT, _CURSOR), (_VERSION, _VERBOSE)
 _AS_OF = replace(p.AS_OF, description="Only what was knowable at the end of this day.")
 _ALL = (replace(p.LIMIT_UNCAPPED, description="Rows at most; without it, all."), _CURSOR)
 _SKU = replace(p.SKU, location="query", kind=Choice(("AF-FUND", "AF-TENDER", "AF-MACRO")))
@@ -214,7 +220,7 @@ TOOLS: Mapping[str, Tool] = {
             "take. Start here if you do not know whether something is held. With section or "
             "country: entries with span, unit and count.",
             '{"section":"series","country":"KE"}',
-            (p.SECTION, p.COUNTRY, *_PAGE, *_COMMON),
+            (p.SECTION, p.COUNTRY, *_EXPLAINED),
             _describe_data,
             "names",
         ),

@@ -35,7 +35,7 @@ def test_the_pages_of_a_search_have_every_row_once(api: Contract) -> None:
 
 
 ISIN = isin_of(issuer(0).country, 0)
-# One that is held and one that is not, as people write them; the digits of the last are full-width.
+# A known and an unknown one, as people write them.
 WRITTEN = (ISIN, ISIN.lower(), f"ISIN: {ISIN}", f"{issuer(0).name} {ISIN}", "ZAE000012084")
 FULL_WIDTH = "".join(chr(ord(sign) + 0xFEE0) for sign in ISIN)
 
@@ -44,7 +44,7 @@ FULL_WIDTH = "".join(chr(ord(sign) + 0xFEE0) for sign in ISIN)
 def test_an_isin_is_searched_for_with_a_paid_key_alone(
     api: Contract, agents: Agents, query: str
 ) -> None:
-    """What others get is the same whether or not the ISIN is held."""
+    """What others get is the same for a known and an unknown ISIN."""
     path = f"/v1/search?query={quote(query)}"
     refused = api.problem(path, 402, "paid_crosswalk", "sample")
     assert (refused["parameter"], refused["required_tier"]) == ("query", "starter")

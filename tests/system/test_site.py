@@ -224,15 +224,15 @@ def test_a_page_finds_no_organisation_by_its_isin_and_says_why(
 ) -> None:
     issuer = issuer_that_restated(world)
     rows = json.loads(server.get(f"/v1/crosswalk/{issuer}", world.paid)[2])["identifiers"]
-    held = next(row["id_value"] for row in rows if row["id_type"] == "isin")
-    for isin in (held, "ZAE000012084"):
+    known = next(row["id_value"] for row in rows if row["id_type"] == "isin")
+    for isin in (known, "ZAE000012084"):
         page = server.get(f"/search?q={isin}")[2].decode()
         assert f"{isin} has the form of an ISIN" in page and "starter tier" in page
         assert 'id="results"' not in page and issuer not in page
         assert issuer not in server.get(f"/issuers?name={isin}")[2].decode()
         for folder in ("issuers", "organisations"):
             assert server.get(f"/{folder}/{isin}")[0] == 404
-    assert held not in server.get(f"/issuers/{issuer}")[2].decode()
+    assert known not in server.get(f"/issuers/{issuer}")[2].decode()
     assert issuer in server.get(f"/search?q={issuer}")[2].decode()
 
 

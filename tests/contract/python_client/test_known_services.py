@@ -22,7 +22,7 @@ class Operator:
     service: Contract
     key: Ed25519PrivateKey | None = None
     version: str | None = None
-    asked_for_key: int = 0
+    key_requests: int = 0
     address: str = ""
     _signed: dict[str, bytes] = field(default_factory=dict)
 
@@ -34,7 +34,7 @@ class Operator:
 
     def answer(self, path: str, headers: Mapping[str, str], forward: Callable[[], Reply]) -> Reply:
         if path.endswith("signing-key.pem"):
-            self.asked_for_key += 1
+            self.key_requests += 1
             return Reply(200, {}, self.pem)
         if path.endswith("manifest.json.sig") and self.key is not None:
             return Reply(200, {}, self.key.sign(self._signed["manifest"]))
@@ -71,11 +71,11 @@ def latest(operator: Operator, known: Path, pinned: bytes | None = None) -> str:
         return str(client.bulk_files().attrs["data_version"])
 
 
-def test_the_first_key_of_a_service_is_remembered_and_not_asked_for_again(
+def test_the_first_key_of_a_service_is_remembered_and_used_from_then_on(
     operator: Operator, known: Path
 ) -> None:
     version = latest(operator, known)
-    assert latest(operator, known) == version and operator.asked_for_key == 1
+    assert latest(operator, known) == version and operator.key_requests == 1
     host = operator.address.removeprefix("http://")
     entry = {"signing_key": operator.pem.decode(), "latest": version}
     assert json.loads(known.read_text()) == {host: entry}
@@ -113,9 +113,9 @@ def test_a_pinned_key_is_trusted_though_another_was_first(operator: Operator, kn
     latest(operator, known)
     with pytest.raises(SignatureInvalid):
         latest(operator, known, Operator(operator.service, Ed25519PrivateKey.generate()).pem)
-    asked = operator.asked_for_key
+    requests = operator.key_requests
     latest(operator, known, operator.pem)
-    assert operator.asked_for_key == asked
+    assert operator.key_requests == requests
 
 
 def test_a_latest_version_older_than_one_that_was_seen_is_refused(
@@ -128,7 +128,7 @@ def test_a_latest_version_older_than_one_that_was_seen_is_refused(
         for pinned in (None, operator.pem):
             with pytest.raises(OutdatedVersion, match=r"offered 20261110\.1 before"):
                 latest(operator, known, pinned)
-        # By its name it can be had: a version that was asked for is no surprise.
+        # By its name it can be downloaded.
         with Sankofa(operator.address, known_services=known) as client:
             frame = client.bulk_files(operator.version)
         assert frame.attrs["data_version"] == operator.version

@@ -2,7 +2,7 @@
 
 No file is opened before its bytes have the SHA-256 that the manifest states, and no manifest is
 used before its signature is valid: that of the key that was pinned, or else of the key that the
-service had when it was first asked.
+service had at first use.
 """
 
 import hashlib

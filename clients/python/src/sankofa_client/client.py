@@ -66,7 +66,7 @@ class Sankofa:
           answer comes from the newest one.
         - ``decimals``: return numbers as ``Decimal``, unless a call says otherwise.
         - ``signing_key``: public key, in PEM, that manifests of bulk files must be signed with. By
-          default it is the one that the service had when this user first asked it for one.
+          default the one that the service had at first use.
         - ``known_services``: file in which these keys are remembered, with the latest version of
           each service; by default ``sankofa/known_services.json`` in the user's folder of settings.
         - ``timeout``: seconds to wait for a connection, and for each part of an answer.
