@@ -11,6 +11,7 @@ from warehouse.contract.parameter_types import Parameter
 _KEYED_STATUSES = (400, 401, 429, 503)
 _LIMITED_STATUSES = (*_KEYED_STATUSES, 402)
 _SINGLE_STATUSES = (*_KEYED_STATUSES, 404)
+_LIMITED_SINGLE_STATUSES = (*_LIMITED_STATUSES, 404)
 
 
 def _paged(listing: Listing) -> tuple[Parameter, ...]:
@@ -60,7 +61,7 @@ FUNDAMENTALS = Endpoint(
         *(p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
         *_paged(lists.FUNDAMENTALS),
     ),
-    (*_LIMITED_STATUSES, 404),
+    _LIMITED_SINGLE_STATUSES,
     listing=lists.FUNDAMENTALS,
 )
 FUNDAMENTALS_OF_SEVERAL = Endpoint(
@@ -118,7 +119,7 @@ TENDER = Endpoint(
     "Tenders",
     "tenders",
     (p.OCID, p.AS_OF, *_paged(lists.TENDER)),
-    (*_LIMITED_STATUSES, 404),
+    _LIMITED_SINGLE_STATUSES,
     invalid_id_status=404,
     listing=lists.TENDER,
 )
@@ -169,10 +170,10 @@ SEARCH = Endpoint(
     "search",
     "/v1/search",
     "Find organisations, series, indicators, panels and buyers",
-    "By name, former name, ticker with or without exchange, LEI or ISIN. Best match first: `match` "
-    "says whether an identifier, the whole name, its beginning or all words match; only if none "
-    "does, names spelled much alike or with some of the words are `near`. Pass `next_cursor` back "
-    "unchanged for the next page.",
+    "By name, former name, ticker with or without exchange, LEI or, with a paid key, ISIN. Best "
+    "match first: `match` says whether an identifier, the whole name, its beginning or all words "
+    "match; only if none does, names spelled much alike or with some of the words are `near`. Pass "
+    "`next_cursor` back unchanged for the next page.",
     "Search",
     "search",
     (p.SEARCHED, p.KIND, p.COUNTRY, *_paged(lists.SEARCH)),
@@ -199,7 +200,7 @@ CROSSWALK = Endpoint(
     "Crosswalk",
     "entities",
     (p.SERVICE_ID, *_paged(lists.CROSSWALK)),
-    _SINGLE_STATUSES,
+    _LIMITED_SINGLE_STATUSES,
     invalid_id_status=404,
     listing=lists.CROSSWALK,
 )
@@ -265,7 +266,7 @@ SIGNAL = Endpoint(
         *(p.SIGNAL_KEY, p.COUNTRY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
         *(p.FROM_MONTH, p.TO_MONTH, *_paged(lists.SIGNAL)),
     ),
-    (*_LIMITED_STATUSES, 404),
+    _LIMITED_SINGLE_STATUSES,
     listing=lists.SIGNAL,
 )
 QUALITY = Endpoint(
@@ -276,7 +277,7 @@ QUALITY = Endpoint(
     "Quality",
     "quality",
     (p.SKU, *_paged(lists.QUALITY)),
-    _SINGLE_STATUSES,
+    _LIMITED_SINGLE_STATUSES,
     invalid_id_status=404,
     listing=lists.QUALITY,
 )
@@ -299,7 +300,7 @@ CATALOGUE = Endpoint(
     "Catalogue",
     "catalogue",
     (p.SECTION, p.IN_DATASET, p.COUNTRY, *_paged(lists.CATALOGUE)),
-    _KEYED_STATUSES,
+    _LIMITED_STATUSES,
     listing=lists.CATALOGUE,
 )
 CHANGES = Endpoint(
@@ -322,7 +323,7 @@ VERSIONS = Endpoint(
     "Versions",
     "catalogue",
     _paged(lists.VERSIONS),
-    _KEYED_STATUSES,
+    _LIMITED_STATUSES,
     listing=lists.VERSIONS,
 )
 USAGE = Endpoint(

@@ -34,7 +34,7 @@ _LLMS_HEAD = """\
 - Lists have pages: send `next_cursor` back as `cursor`. A list without rows says why in `empty`.
 """
 # Folders of a build's site; every other path is the API's.
-_SITE_FOLDERS = ("static", "data", "datasets", "signals", "revisions", "quality")
+_SITE_FOLDERS = ("static", "data/signals", "datasets", "signals", "revisions", "quality")
 # No part begins with a dot: neither .. nor a hidden file.
 _SAFE_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 # What the pages of a build leave open: see ``PageWriter`` of ``assets/pages/site.py``.

@@ -84,17 +84,18 @@ class IssuersPage:
         ]
         key, reverse = _SORTS[sort]
         matches.sort(key=key, reverse=reverse)
-        if wants_csv(req):
-            _send_issuers(resp, matches)
-            return
         page = _page_number(str(sent.get("page", "1")))
         begin = (page - 1) * _ISSUERS_PER_PAGE
+        shown = matches[begin : begin + _ISSUERS_PER_PAGE]
+        if wants_csv(req):
+            _send_issuers(resp, shown)
+            return
         codes = {issuer.country for issuer in every if issuer.country}
         self._pages.send(
             req,
             resp,
             "issuers.html",
-            issuers=matches[begin : begin + _ISSUERS_PER_PAGE],
+            issuers=shown,
             count=len(matches),
             total=len(every),
             parameters=sent,
@@ -115,11 +116,11 @@ def _page_number(text: str) -> int:
     return int(text)
 
 
-def _send_issuers(resp: falcon.Response, matches: list[Issuer]) -> None:
+def _send_issuers(resp: falcon.Response, issuers: list[Issuer]) -> None:
     text = io.StringIO()
     lines = csv.writer(text)
     lines.writerow(Issuer.__struct_fields__)
-    lines.writerows(msgspec.structs.astuple(issuer) for issuer in matches)
+    lines.writerows(msgspec.structs.astuple(issuer) for issuer in issuers)
     resp.text, resp.content_type = text.getvalue(), "text/csv; charset=utf-8"
     resp.set_header("Content-Disposition", 'attachment; filename="issuers.csv"')
 
@@ -148,8 +149,8 @@ class SearchPage:
             try:
                 answer = self._sample.ask(declarations.SEARCH, **parameters)
             except Problem as problem:
-                # A query that has no words is no reason to lose the form.
-                if problem.kind.status != 400 or problem.members.get("parameter") != "query":
+                # A query without words, or with an ISIN, is no reason to lose the form.
+                if problem.members.get("parameter") != "query":
                     raise
                 refused = problem.detail
         if answer is not None and wants_csv(req):
@@ -183,13 +184,13 @@ class CountriesPage:
         """Send the list."""
         check_names(req)
         answer = self._sample.ask(declarations.CATALOGUE, section="dataset")
+        answer = answer.only(lambda row: bool(row["country"]))
         if wants_csv(req):
             send_csv(resp, "countries", answer)
             return
         rows: dict[str, dict[str, Any]] = {}
         for row in answer.rows:
-            if row["country"]:
-                rows.setdefault(row["country"], {})[row["dataset"]] = row
+            rows.setdefault(row["country"], {})[row["dataset"]] = row
         countries = sorted(rows, key=country_name)
         self._pages.send(req, resp, "countries.html", countries=countries, rows=rows)
 

@@ -125,7 +125,7 @@ class CompanyPage:
             exact="exact" in req.params,
             query=query_without(req, "format", "exact"),
             statements=_statements(facts),
-            why_empty=facts.empty,
+            facts=facts,
             days=filing_days(sample, service_id),
             period_types=_period_types(sample, service_id),
             period_titles=_PERIOD_TITLES,

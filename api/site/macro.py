@@ -41,7 +41,8 @@ class SeriesListPage:
         wanted = {name: value for name, value in sent.items() if name != "format"}
         if wants_csv(req):
             answer = self._sample.ask(declarations.CATALOGUE, section=self._section)
-            send_csv(resp, self._section, _filtered(answer, wanted))
+            shown = answer.only(lambda row: wanted.items() <= row.items(), _MOST_LISTED)
+            send_csv(resp, self._section, shown)
             return
         entries = entries_of(self._sample, self._section)
         rows = [row for row in entries if wanted.items() <= row.items()]
@@ -166,15 +167,12 @@ class IndicatorPage:
         answers = {
             code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code) for code in chosen
         }
+        figures = _line_by_line(list(answers.values()))
         if wants_csv(req):
-            parts = list(answers.values())
-            rows = [page for part in parts for page in part.pages]
-            send_csv(resp, indicator, SampleAnswer(parts[0].listing, [], rows, None, None, {}))
+            send_csv(resp, indicator, figures)
             return
-        years = sorted(
-            {row["period_end"] for part in answers.values() for row in part.rows}, reverse=True
-        )
-        values = [row["value"] for part in answers.values() for row in part.rows]
+        years = list(dict.fromkeys(row["period_end"] for row in figures.rows))
+        values = [row["value"] for row in figures.rows]
         scale = scale_of(values)
         by_year = {
             code: {row["period_end"]: row for row in part.rows} for code, part in answers.items()
@@ -190,9 +188,10 @@ class IndicatorPage:
             by_year=by_year,
             scale=scale,
             decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
-            source=_source_of([row for part in answers.values() for row in part.rows]),
+            source=_source_of(figures.rows),
             query=query_without(req, "format"),
             chart=_indicator_chart(entries[0], answers),
+            figures=figures,
         )
 
     on_head = on_get
@@ -208,15 +207,14 @@ def entries_of(sample: Sample, section: str) -> list[Row]:
     return mart.build().made_once(f"catalogue of {section}", read)
 
 
-def _filtered(answer: SampleAnswer, wanted: dict[str, Any]) -> SampleAnswer:
-    """Return the rows that have these values, as they are encoded."""
-    (page,) = answer.pages
-    bodies = [
-        body
-        for body, row in zip(page.rows, answer.rows, strict=True)
-        if wanted.items() <= row.items()
+def _line_by_line(parts: Sequence[SampleAnswer]) -> SampleAnswer:
+    """Return the rows of several countries as a table has them: newest year first."""
+    rows = [
+        (row, body) for part in parts for row, body in zip(part.rows, part.page.rows, strict=True)
     ]
-    return dataclasses.replace(answer, pages=(replace(page, rows=bodies),))
+    rows.sort(key=lambda pair: pair[0]["period_end"], reverse=True)
+    page = replace(parts[0].page, rows=[body for _, body in rows])
+    return dataclasses.replace(parts[0], rows=[row for row, _ in rows], page=page)
 
 
 def _compared_day(req: falcon.Request) -> Any:

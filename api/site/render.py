@@ -22,6 +22,7 @@ from api.endpoints.row_formats import encoded
 from api.resources.html import set_security_headers
 from api.site.sample import SampleAnswer, Stated
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_parameter
+from warehouse.contract.tier_cap import cap_rows
 from warehouse.nearest import nearest
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.read.mart import Build, Mart
@@ -230,8 +231,9 @@ def wants_csv(req: falcon.Request) -> bool:
 
 
 def send_csv(resp: falcon.Response, name: str, answer: SampleAnswer) -> None:
-    """Send rows as CSV, the same that the page shows."""
-    resp.data = b"".join(encoded("csv", answer.listing, answer.pages))
+    """Send the rows of a page as CSV, of facts no more than one sample answer has."""
+    page, _ = cap_rows(answer.page, answer.tier, None, answer.listing.row_rule)
+    resp.data = b"".join(encoded("csv", answer.listing, [page]))
     resp.content_type = "text/csv; charset=utf-8"
     resp.set_header("Content-Disposition", f'attachment; filename="{_file_name(name)}.csv"')
     resp.set_header("X-Content-Type-Options", "nosniff")

@@ -1,7 +1,7 @@
 """Questions of pages: every answer is one that a key of the sample tier would get."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -9,6 +9,7 @@ from secrets import token_bytes
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.response import capped, list_body
@@ -34,19 +35,27 @@ class Stated(dict[str, Any]):
 
 @dataclass(frozen=True)
 class SampleAnswer:
-    """Rows of a list; ``pages`` are the answers that they come from."""
+    """Rows of a list; ``page`` has them encoded. ``tier`` is that of one sample answer."""
 
     listing: Listing
     rows: list[Row]
-    pages: Sequence[RowPage]
+    page: RowPage
     next_cursor: str | None
     empty: Empty | None
     extra: dict[str, Any]
+    tier: Tier
 
     @property
     def truncated(self) -> bool:
         """True if there are more rows."""
         return self.next_cursor is not None
+
+    def only(self, is_shown: Callable[[Row], bool], most: int | None = None) -> "SampleAnswer":
+        """Return the answer with the rows that a page shows, the first ``most`` of them."""
+        bodies = zip(self.rows, self.page.rows, strict=True)
+        shown = [(row, body) for row, body in bodies if is_shown(row)][:most]
+        page = replace(self.page, rows=[body for _, body in shown])
+        return dataclasses.replace(self, rows=[row for row, _ in shown], page=page)
 
 
 class Sample:
@@ -89,7 +98,8 @@ class Sample:
         page = capped(answer(listing, self.mart, self._secret(), tier, parameters), tier)
         rows = [_decoded(row) for row in page.rows.rows]
         extra = {**page.listed.before, **page.listed.extra}
-        return SampleAnswer(listing, rows, (page.rows,), page.next_cursor, page.empty, extra)
+        cursor, empty = page.next_cursor, page.empty
+        return SampleAnswer(listing, rows, page.rows, cursor, empty, extra, self.tier)
 
     def list_body(self, listing: Listing, parameters: Mapping[str, Any]) -> bytes:
         """Return the answer of a list as a program gets it."""

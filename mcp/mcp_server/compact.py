@@ -1,6 +1,8 @@
 """Rows as a model reads them: without what is unknown or repeated, and sources named once.
 
 ``verbose`` leaves rows as REST has them. No digit is touched: values are taken over as bytes.
+Texts longer than a title needs to be are cut: publishers wrote them, and they would crowd out the
+rest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +32,9 @@ _MONEY = {"amount": None, "currency": None}
 _ORGANISATION = {"id": None, "name": None}
 # Portals give a number for a title, and the words in a description of any length.
 _DESCRIBED = 160
+_LONGEST_TEXT = 240
+# Members that other tools and readers take as they are.
+_EXACT = ("id", "_url", "link")
 _NESTED: Mapping[str, Nested] = {
     "buyer": _ORGANISATION,
     "tender": {
@@ -82,7 +87,7 @@ def _kept(row: bytes, sources: dict[bytes, int]) -> Members:
         for name, value in members.items()
         if name not in _LEFT_OUT
     }
-    kept = {name: value for name, value in kept.items() if value not in _NOTHING}
+    kept = {name: _bounded(name, each) for name, each in kept.items() if each not in _NOTHING}
     if source is not None:
         kept["source"] = encode(sources.setdefault(source, len(sources) + 1))
     return kept
@@ -129,6 +134,21 @@ def _reduced(value: bytes, kept: Nested | int | None) -> bytes:
         if name in members
     }
     return encode_object({name: each for name, each in reduced.items() if each not in _NOTHING})
+
+
+def _bounded(name: str, value: bytes) -> bytes:
+    """Return a value with every text in it cut that is too long; ids and links stay whole."""
+    if len(value) <= _LONGEST_TEXT or name.endswith(_EXACT):
+        return value
+    if value.startswith(b'"'):
+        return _shortened(value, _LONGEST_TEXT)
+    if value.startswith(b"["):
+        items = [_bounded(name, bytes(item)) for item in _LIST.decode(value)]
+        return b"[" + b",".join(items) + b"]"
+    if not value.startswith(b"{"):
+        return value
+    members = _OBJECT.decode(value).items()
+    return encode_object({inner: _bounded(inner, bytes(member)) for inner, member in members})
 
 
 def _shortened(value: bytes, longest: int) -> bytes:

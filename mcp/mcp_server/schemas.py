@@ -21,7 +21,9 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
 
 
 def _described(parameter: Parameter) -> Schema:
-    schema = {**parameter.kind.schema(), "description": parameter.description}
+    schema = dict(parameter.kind.schema())
+    if parameter.description:
+        schema["description"] = parameter.description
     # No model reads a long pattern; what does not match is refused with the form in words.
     if len(schema.get("pattern", "")) > _LONGEST_PATTERN:
         del schema["pattern"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp_server.compact import compact
 from mcp_server.results import MAX_RESULT_BYTES
 
 from tests.helpers.mcp_service import MODES, Posted, call
@@ -188,6 +189,25 @@ def test_a_walk_goes_on_past_a_row_that_is_too_large(agents: Agents) -> None:
     assert sorted(sizes) == [10, 10, 10, LARGE]
     assert [] in [page["data"] for page in pages]
     assert max(sizes) < TOO_LARGE
+
+
+def test_a_long_text_is_cut_unless_rows_are_to_be_verbose(agents: Agents) -> None:
+    answer = call(agents.server, agents.world.paid, "search_tenders", {"country": "GH"})
+    titles = [row["tender"]["title"] for row in json.loads(answer.structured)["data"]]
+    assert sorted(titles) == sorted(["Ä" * 5] * 3 + ["Ä" * 240 + "…"] * 2)
+
+
+def test_ids_and_links_are_never_cut() -> None:
+    long = "x" * 500
+    row = {"ocid": long, "release_id": long, "link": long, "buyer": {"id": long, "name": long}}
+    others = {"other_names": [long], "listings": [{"ticker": long, "mic": "XJSE"}], "value": 1.10}
+    (compacted,) = compact([json.dumps({**row, **others}).encode()]).rows
+    cut = f"{long[:240]}…"
+    assert json.loads(compacted) == {
+        **{**row, "buyer": {"id": long, "name": cut}},
+        **{**others, "other_names": [cut], "listings": [{"ticker": cut, "mic": "XJSE"}]},
+    }
+    assert b'"value":1.1' in compacted
 
 
 def test_cursors_are_good_on_both_surfaces(agents: Agents) -> None:

@@ -1,5 +1,8 @@
 """Pages are rendered once, and only so many for one network: nobody can keep the service busy."""
 
+import html
+import json
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -87,6 +90,20 @@ def test_a_csv_that_is_kept_is_still_a_download(visitor: TestClient) -> None:
     assert first.content == second.content
     assert second.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert "attachment" in second.headers["Content-Disposition"]
+
+
+def test_the_csv_of_a_page_of_companies_has_the_companies_of_that_page(
+    visitor: TestClient, world: World, tmp_path: Path
+) -> None:
+    folder = tmp_path / world.published().latest()
+    (folder / "data").mkdir(parents=True)
+    (folder / "index.html").write_text("")
+    issuers = [[f"DCB{number}", f"C{number:03}", "KE", 1, 0] for number in range(130)]
+    (folder / "data" / "issuers.json").write_text(json.dumps(issuers))
+    page = visitor.simulate_get("/issuers?country=KE&page=2").text
+    (link,) = re.findall(r'href="([^"]*format=csv)"', page)
+    lines = visitor.simulate_get(f"/issuers{html.unescape(link)}").text.splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == [f"DCB{n}" for n in range(100, 130)]
 
 
 def test_a_kept_page_is_compressed_as_its_reader_accepts_it(visitor: TestClient) -> None:

@@ -2,7 +2,11 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
+import pytest
+
+from assets.sample.organisations import isin_of, issuer
 from tests.helpers.contract_client import Contract
 from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
@@ -28,6 +32,50 @@ def test_the_pages_of_a_search_have_every_row_once(api: Contract) -> None:
         rows, cursor = rows + page.rows, page.body["next_cursor"]
     assert rows[:100] == whole.rows and len(rows) > 7
     assert len({row["id"] for row in rows}) == len(rows)
+
+
+ISIN = isin_of(issuer(0).country, 0)
+# A known and an unknown one, as people write them.
+WRITTEN = (ISIN, ISIN.lower(), f"ISIN: {ISIN}", f"{issuer(0).name} {ISIN}", "ZAE000012084")
+FULL_WIDTH = "".join(chr(ord(sign) + 0xFEE0) for sign in ISIN)
+
+
+@pytest.mark.parametrize("query", [*WRITTEN, FULL_WIDTH])
+def test_an_isin_is_searched_for_with_a_paid_key_alone(
+    api: Contract, agents: Agents, query: str
+) -> None:
+    """What others get is the same for a known and an unknown ISIN."""
+    path = f"/v1/search?query={quote(query)}"
+    refused = api.problem(path, 402, "paid_crosswalk", "sample")
+    assert (refused["parameter"], refused["required_tier"]) == ("query", "starter")
+    isin = "ZAE000012084" if "12084" in query else ISIN
+    expected = f"{isin} has the form of an ISIN. Leave it out: searches by ISIN need the starter"
+    assert refused["detail"].startswith(expected)
+    answer = call(agents.server, agents.world.sample, "search_entities", {"query": query})
+    assert json.loads(answer.structured)["code"] == "paid_crosswalk"
+    found = api.get(path).rows
+    assert [row["matched"] for row in found if row["match"] == "identifier"] == (
+        [] if "12084" in query else [ISIN]
+    )
+
+
+def test_no_answer_to_a_sample_key_finds_or_shows_an_isin(api: Contract) -> None:
+    (row,) = api.get(f"/v1/crosswalk?id_type=isin&id_value={ISIN}").rows
+    service_id = row["service_id"]
+    for path in (
+        f"/v1/entities/{service_id}",
+        f"/v1/crosswalk/{service_id}",
+        f"/v1/search?query={service_id}",
+        f"/v1/search?query={quote(issuer(0).name)}",
+    ):
+        answer = api.get(path, "sample")
+        assert answer.status == 200 and ISIN not in answer.raw.decode(), path
+    for path in (f"/v1/entities/{ISIN}", f"/v1/fundamentals/{ISIN}", f"/v1/crosswalk/{ISIN}"):
+        assert api.get(path, "sample").status == 404, path
+
+
+def test_an_id_that_looks_like_an_isin_is_no_isin(api: Contract) -> None:
+    assert api.get("/v1/search?query=DCA000000001", "sample").status == 200
 
 
 def test_a_cursor_belongs_to_its_search_alone(api: Contract) -> None:

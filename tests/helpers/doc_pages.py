@@ -149,6 +149,8 @@ class Checkout:
                 "PATH": path,
                 "PYTHONPATH": sources,
                 "COLUMNS": "100",
+                # The client remembers services here, and not where whoever runs this has them.
+                "XDG_CONFIG_HOME": str(self._folder / ".settings"),
             },
             capture_output=True,
             text=True,

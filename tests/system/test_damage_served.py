@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -177,6 +178,32 @@ def test_a_file_that_changes_while_it_is_open_is_noticed(home: Path, key: str) -
         wait_until(lambda: service.is_unavailable(path), timeout=30)
         flip(file)
         wait_until(lambda: service.get(path).status_code == 200, timeout=30)
+
+
+def test_a_search_in_files_that_are_overwritten_while_they_are_open_is_503(
+    home: Path, key: str
+) -> None:
+    file = mart_file(home, "search")
+    intact = file.read_bytes()
+    refused = 0
+    for seed in range(12):
+        file.write_bytes(intact)
+        with serving(home, key) as service:
+            expected = [service.get(path).content for path in SEARCHES]
+            rng, body = Random(seed), bytearray(intact)
+            for _ in range(400):
+                body[rng.randrange(100, len(body))] = rng.randrange(256)
+            # In place, and of the same size: the server has mapped this file.
+            with file.open("r+b") as stream:
+                stream.write(body)
+            answers = [service.get(path) for path in SEARCHES]
+        for answer, right in zip(answers, expected, strict=True):
+            assert answer.status_code == 503 or answer.content == right
+            refused += answer.status_code == 503
+    assert refused
+
+
+SEARCHES = [f"/v1/search?query={words}" for words in ("fictional", "bank", "XJSE:UBF0", "brewry")]
 
 
 def test_only_a_client_that_pins_a_version_is_told_that_it_is_unknown(home: Path, key: str) -> None:

@@ -1,6 +1,8 @@
 """The pages of a build: what they contain, who can see them, and when they are removed."""
 
+import csv
 import html
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -35,6 +37,9 @@ from warehouse.tables import Fundamental
 
 _LINK = re.compile(r'<a\b[^>]*?href="([^"]*)"')
 _TENDER = re.compile(r'href="/tenders/([^"]+)"')
+# Members of figures, and the pages that are made of them.
+_VALUES = ("value_reported", "value")
+_FACTS = ("company", "line", "series", "indicator")
 _LOADED = re.compile(r'<(?:script|link|img)\b[^>]*?(?:src|href)="([^"]*)"')
 
 
@@ -214,12 +219,62 @@ def test_a_page_shows_no_identifier_that_needs_a_paid_key(server: Served, world:
         assert (f"<code>{row['id_value']}</code>" in section) == is_free, row
 
 
-def test_the_rows_of_a_list_are_a_csv_of_what_a_sample_key_gets(
+def test_a_page_finds_no_organisation_by_its_isin_and_says_why(
     server: Served, world: World
 ) -> None:
-    status, headers, body = server.get("/tenders?country=KE&format=csv")
-    assert (status, headers["Content-Type"]) == (200, "text/csv; charset=utf-8")
-    assert body == server.get("/v1/tenders?country=KE&format=csv", world.sample)[2]
+    issuer = issuer_that_restated(world)
+    rows = json.loads(server.get(f"/v1/crosswalk/{issuer}", world.paid)[2])["identifiers"]
+    known = next(row["id_value"] for row in rows if row["id_type"] == "isin")
+    for isin in (known, "ZAE000012084"):
+        page = server.get(f"/search?q={isin}")[2].decode()
+        assert f"{isin} has the form of an ISIN" in page and "starter tier" in page
+        assert 'id="results"' not in page and issuer not in page
+        assert issuer not in server.get(f"/issuers?name={isin}")[2].decode()
+        for folder in ("issuers", "organisations"):
+            assert server.get(f"/{folder}/{isin}")[0] == 404
+    assert known not in server.get(f"/issuers/{issuer}")[2].decode()
+    assert issuer in server.get(f"/search?q={issuer}")[2].decode()
+
+
+def test_the_csv_of_facts_is_one_answer_of_a_sample_key(server: Served, world: World) -> None:
+    issuer = issuer_that_restated(world)
+    for page, answer in (
+        ("tenders?country=KE", "tenders?country=KE"),
+        (f"issuers/{issuer}", f"fundamentals/{issuer}?period_type=FY"),
+        (
+            f"issuers/{issuer}/lines/revenue",
+            f"fundamentals/{issuer}?line_items=revenue&vintages=all",
+        ),
+        ("series/FRED.FICKENGDPQ", "macro?series=FRED.FICKENGDPQ"),
+    ):
+        join = "&" if "?" in page else "?"
+        status, headers, body = server.get(f"/{page}{join}format=csv")
+        assert (status, headers["Content-Type"]) == (200, "text/csv; charset=utf-8")
+        join = "&" if "?" in answer else "?"
+        assert body == server.get(f"/v1/{answer}{join}format=csv", world.sample)[2], page
+
+
+def test_no_page_gives_more_as_csv_than_it_shows(server: Served, world: World) -> None:
+    linked = {}
+    for kind, address in rendered_pages(server, world).items():
+        page = html.unescape(server.get(f"/{address}")[2].decode())
+        for link in re.findall(r'href="([^"]*format=csv)"', page):
+            path = urljoin(f"{server.address}/{address}", link).removeprefix(server.address)
+            rows = list(csv.DictReader(io.StringIO(server.get(path)[2].decode(), newline="")))
+            linked[kind] = len(rows)
+            exact = set(re.findall(r'<data value="([^"]*)"', page))
+            values = {row[name] for row in rows for name in _VALUES if row.get(name)}
+            assert rows and values <= exact, kind
+            is_of_facts = kind not in ("companies", "series list", "indicators", "countries")
+            assert len(rows) <= 25 or not is_of_facts, kind
+            if len(rows) == 25 and len(exact) > 25 and kind in _FACTS:
+                assert "CSV of the first 25 rows" in page
+    assert linked["companies"] == server.get("/issuers")[2].count(b'<tr><th scope="row">')
+    assert linked["series list"] == server.get("/series")[2].count(b'<tr><th scope="row">')
+    assert len(linked) == 13
+    # What the service makes its lists from is no page.
+    for name in ("issuers.json", "change-totals.json"):
+        assert server.get(f"/data/{name}")[0] == 404
 
 
 def test_the_csv_of_a_list_has_the_rows_that_its_filters_leave(server: Served) -> None:

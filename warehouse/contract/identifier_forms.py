@@ -42,6 +42,12 @@ def type_of_identifier(id_value: str) -> IdType:
     return next(kinds, "registry")
 
 
+def has_form_of_isin(word: str) -> bool:
+    """Return whether a word can be an ISIN; an organisation's id, though of its form, cannot."""
+    # No country has the code DC.
+    return bool(_FORMS["isin"][0].fullmatch(word)) and word[:2].upper() != "DC"
+
+
 def check_identifier(id_type: IdType, id_value: str) -> None:
     """Refuse an identifier that is not of the form of its type."""
     if id_type not in _FORMS:

@@ -184,6 +184,5 @@ def _checked_limit(
 
 
 def _limit(rule: RowRule, tier: Tier, requested: int | None) -> int | None:
-    if rule == "uncapped" or (requested is None and rule == "paid_unlimited" and tier.paid):
-        return requested
-    return row_limit(tier, requested)
+    all_rows = rule == "uncapped" or (rule == "paid_unlimited" and tier.paid)
+    return None if requested is None and all_rows else row_limit(tier, requested)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import json, structs
 
-from warehouse.contract.identifier_forms import check_identifier
+from warehouse.contract.identifier_forms import check_identifier, has_form_of_isin
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import Listing, ListRows, Question
 from warehouse.contract.macro import is_series_mode, macro_bounds, macro_rows
@@ -21,6 +21,7 @@ from warehouse.contract.problems import (
     unknown_word,
 )
 from warehouse.mart.tables import FILES_SINCE, FILINGS_SINCE, FILTERS_SINCE
+from warehouse.mart.words import terms
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS
 from warehouse.nearest import nearest
@@ -56,6 +57,7 @@ from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
 from warehouse.read.tenders import releases, releases_of
 from warehouse.read.why_empty import Asked, Empty, Filter, filters_of, why_empty
+from warehouse.tables.entities import IdType
 
 # Matches nothing.
 _NO_ROW = Condition("1 = 0")
@@ -491,19 +493,27 @@ def _why_no_identifiers(question: Question) -> Empty:
 def _lookup(question: Question) -> ListRows:
     id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
     # Before the lookup: the answer must not depend on whether there is a match.
-    if id_type not in FREE_ID_TYPES and not question.tier.paid:
-        raise Problem(
-            "paid_crosswalk",
-            f"Lookups by {id_type} need the starter tier or above.",
-            parameter="id_type",
-            received=id_type,
-            tier=question.tier.name,
-            required_tier="starter",
-        )
+    _check_paid(question, id_type, "id_type", id_type, f"Lookups by {id_type}")
     check_identifier(id_type, id_value)
     matches = lookup(question.mart, id_type, id_value, **question.page)
     before = {"id_type": id_type, "id_value": id_value, "ambiguous": matches.ambiguous}
     return ListRows(matches.rows, before)
+
+
+def _check_paid(
+    question: Question, id_type: IdType, parameter: str, received: str, what: str
+) -> None:
+    """Refuse what finds an organisation by an identifier of the paid crosswalk to other keys."""
+    if id_type in FREE_ID_TYPES or question.tier.paid:
+        return
+    raise Problem(
+        "paid_crosswalk",
+        f"{what} need the starter tier or above.",
+        parameter=parameter,
+        received=received,
+        tier=question.tier.name,
+        required_tier="starter",
+    )
 
 
 def _why_no_match(question: Question) -> Empty:
@@ -514,16 +524,26 @@ def _why_no_match(question: Question) -> Empty:
     return Empty("value_not_held", detail, "id_value")
 
 
-def _entities(question: Question) -> ListRows:
-    query = question.parameters["query"]
+def _checked_query(question: Question) -> str:
+    """Return what is searched for; refuse an ISIN, which a search finds, to a key of no paid tier.
+
+    Its form decides, before anything is read: the answer does not tell whether an ISIN is known.
+    """
+    query: str = question.parameters["query"]
     check_search_words("query", query)
-    country = question.parameters["country"]
+    for word in filter(has_form_of_isin, terms(query)):
+        what = f"{word.upper()} has the form of an ISIN. Leave it out: searches by ISIN"
+        _check_paid(question, "isin", "query", query, what)
+    return query
+
+
+def _entities(question: Question) -> ListRows:
+    query, country = _checked_query(question), question.parameters["country"]
     return ListRows(entities_found(question.mart, query, country, **question.page))
 
 
 def _search(question: Question) -> ListRows:
-    query, kind = question.parameters["query"], question.parameters["kind"]
-    check_search_words("query", query)
+    query, kind = _checked_query(question), question.parameters["kind"]
     kinds = None if kind is None else (kind,)
     return ListRows(
         search(question.mart, query, kinds, question.parameters["country"], **question.page)

@@ -250,9 +250,9 @@ class Number:
 
 @dataclass(frozen=True)
 class RowCount:
-    """A number of rows, at least 1; the tier cap is checked later, where there is one."""
+    """A number of rows, at least 1; the tier cap is checked later."""
 
-    ceiling: int | None
+    ceiling: int
     expected: str = "an integer of at least 1"
 
     def read(self, text: str) -> int:
@@ -264,8 +264,7 @@ class RowCount:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the bounds."""
-        maximum = {} if self.ceiling is None else {"maximum": self.ceiling}
-        return {"type": "integer", "minimum": 1, **maximum}
+        return {"type": "integer", "minimum": 1, "maximum": self.ceiling}
 
 
 @dataclass(frozen=True)

@@ -94,10 +94,8 @@ LIMIT = Parameter(
     "Maximum number of rows. If omitted, the preview of the tier; see the documentation of tiers.",
     10,
 )
-# Of lists that no tier caps.
-LIMIT_UNCAPPED = replace(
-    LIMIT, kind=RowCount(None), description="Maximum number of rows. If omitted, all."
-)
+# Of lists that have all rows without it.
+LIMIT_UNCAPPED = replace(LIMIT, description="Maximum number of rows. If omitted, all.")
 CURSOR = Parameter(
     "cursor",
     OpaqueText(LONGEST_CURSOR),
@@ -124,7 +122,7 @@ IN_TENDER = Parameter(
 NAMED = Parameter(
     "query",
     FreeText(128, shortest=2),
-    "A name or part of it, an LEI, an ISIN, or a ticker with or without its exchange.",
+    "A name or part of it, an LEI, a ticker with or without its exchange, or (paid key) an ISIN.",
     "Ubuntu Mining",
     required=True,
 )
@@ -193,8 +191,8 @@ DIMENSION_VALUE = Parameter(
 )
 SEARCHED = replace(
     NAMED,
-    description="A name or words of it, an LEI, an ISIN, a ticker with or without its exchange, or "
-    "the key of a series, an indicator or a panel.",
+    description="A name or words of it, an LEI, a ticker with or without its exchange, the key of "
+    "a series, an indicator or a panel, or, with a paid key, an ISIN.",
 )
 KIND = Parameter("kind", Choice(SEARCH_KINDS), "Only one kind of result.", "organisation")
 ENTITY_ID = Parameter(

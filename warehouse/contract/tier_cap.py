@@ -23,6 +23,7 @@ from warehouse.tiers import Tier, TierName, tier_includes
 # How an endpoint or tool is capped. ``tier``: rows and ceiling of the tier; what is not declared
 # otherwise. ``paid_unlimited``: all rows with a paid key. ``uncapped``: rows that no licence
 # restricts (quality measurements) or that the read itself bounds and filters by tier (crosswalk).
+# A ``limit`` above the ceiling is refused everywhere.
 RowRule = Literal["tier", "paid_unlimited", "uncapped"]
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from zstandard import ZstdError
+
 from warehouse.mart.row_dictionary import decompressor
 from warehouse.mart.tables import DICTIONARIES_SINCE, FILES_SINCE, MART_TABLES
-from warehouse.read.engines import FileReader
+from warehouse.read.engines import FileReader, translate_errors
 from warehouse.read.mart import Build
 
 _DICTIONARIES = {table.name: table.dictionary for table in MART_TABLES if table.with_dictionary}
@@ -48,7 +50,8 @@ def decompressed(build: Build, file: FileReader, table: str, rows: Iterable[byte
     if dictionary is None or build.schema_version < DICTIONARIES_SINCE:
         return list(rows)
     name = f"{dictionary} {file.label}"
-    return list(map(build.made_once(name, lambda: _decompressor(file, dictionary)), rows))
+    with translate_errors(ZstdError):
+        return list(map(build.made_once(name, lambda: _decompressor(file, dictionary)), rows))
 
 
 def _decompressor(file: FileReader, table: str) -> Callable[[bytes], bytes]:

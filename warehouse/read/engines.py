@@ -164,7 +164,8 @@ class SqliteEngine:
                 if path not in checked.intact:
                     checked.require(path, stored)
                 return run_in(path, statement, values)
-            except (sqlite3.Error, DamagedFile) as error:
+            # Text of an overwritten file need not be UTF-8, nor the error that SQLite makes of it.
+            except (sqlite3.Error, UnicodeDecodeError, DamagedFile) as error:
                 # Deleted while it was read: a pin must be told so.
                 if not self._is_there(data_version):
                     raise self._unavailable(data_version) from error

@@ -30,7 +30,7 @@ class OpenFiles:
         connection = self._take(path) or _connect(path)
         try:
             rows = connection.execute(statement, values).fetchall()
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             connection.close()
             raise
         self._put_back(path, connection)

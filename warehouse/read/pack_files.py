@@ -56,7 +56,12 @@ def decompress(packed: bytes | memoryview) -> bytes:
     decompressor = _thread.__dict__.get("decompressor")
     if decompressor is None:
         _thread.decompressor = decompressor = zstandard.ZstdDecompressor()
-    data: bytes = decompressor.decompress(packed)
+    try:
+        data: bytes = decompressor.decompress(packed)
+    except zstandard.ZstdError as error:
+        raise DatastoreUnavailable(
+            f"a pack of the build cannot be read ({error}); run `sankofa verify`"
+        ) from error
     return data
 
 

@@ -14,6 +14,14 @@ def service(contracts: Callable[[Kind], Contract]) -> Contract:
     return contracts("embedded")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Remember services in a folder of the tests, not in that of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def sankofa(service: Contract) -> Iterator[Sankofa]:
     with Sankofa(service.server.address, service.key()) as client:

@@ -2,8 +2,8 @@
 
 Start with ``Sankofa`` in ``client.py``. ``connection.py`` sends requests, ``pages.py`` joins the
 pages of a list, ``frames.py`` makes DataFrames of rows with the columns of ``description.py``, and
-``bulk.py`` downloads and verifies files, which ``opening.py`` opens. Nothing here imports the
-service.
+``bulk.py`` downloads files and verifies them with the keys of ``known_services.py``;
+``opening.py`` opens them. Nothing here imports the service.
 """
 
 from sankofa_client.client import Sankofa
@@ -15,6 +15,7 @@ from sankofa_client.errors import (
     KeyRefused,
     NotFound,
     NotReached,
+    OutdatedVersion,
     PackageMissing,
     ProblemError,
     RateLimited,
@@ -33,6 +34,7 @@ __all__ = [
     "KeyRefused",
     "NotFound",
     "NotReached",
+    "OutdatedVersion",
     "PackageMissing",
     "ProblemError",
     "RateLimited",

@@ -1,7 +1,8 @@
 """Bulk files: the signed manifest of a version, and downloads that are checked against it.
 
 No file is opened before its bytes have the SHA-256 that the manifest states, and no manifest is
-used before its signature is valid.
+used before its signature is valid: that of the key that was pinned, or else of the key that the
+service had at first use.
 """
 
 import hashlib
@@ -18,10 +19,12 @@ import httpx
 from sankofa_client.connection import Connection, no_answer
 from sankofa_client.errors import (
     FileDamaged,
+    OutdatedVersion,
     PackageMissing,
     SankofaError,
     SignatureInvalid,
 )
+from sankofa_client.known_services import KnownService
 
 LATEST = "latest"
 _VERSION = re.compile(r"[0-9]{8}\.[0-9]+")
@@ -67,8 +70,11 @@ class Manifest:
 class BulkFiles:
     """The bulk files of a service."""
 
-    def __init__(self, connection: Connection, signing_key: str | bytes | None) -> None:
-        self._connection, self._signing_key = connection, signing_key
+    def __init__(
+        self, connection: Connection, signing_key: str | bytes | None, known: KnownService
+    ) -> None:
+        self._connection, self._known = connection, known
+        self._pinned = signing_key.encode() if isinstance(signing_key, str) else signing_key
         self._manifests: dict[str, Manifest] = {}
 
     def manifest(self, data_version: str) -> Manifest:
@@ -113,9 +119,41 @@ class BulkFiles:
         if data_version not in (LATEST, stated):
             raise SignatureInvalid(f"The manifest of {data_version} is that of {stated}.")
         signature = self._connection.get(f"/exports/{stated}/manifest.json.sig").content
-        key = self._signing_key or self._connection.get("/exports/signing-key.pem").content
-        _verify(body, signature, key if isinstance(key, bytes) else key.encode())
+        self._check_signature(body, signature)
+        if data_version == LATEST:
+            self._check_latest(stated)
         return Manifest(stated, json.loads(body)["artifacts"])
+
+    def _check_signature(self, body: bytes, signature: bytes) -> None:
+        """Raise unless the key that is trusted signed a manifest; remember that key."""
+        remembered = None if self._pinned else self._known.signing_key
+        key = self._pinned or remembered or self._offered_key()
+        try:
+            _verify(body, signature, key)
+        except SignatureInvalid as error:
+            if remembered is None or self._offered_key().strip() == remembered.strip():
+                raise
+            raise SignatureInvalid(
+                f"{self._known.name} signs with another key than the one it had at first; do not "
+                "use its files. Ask its operator whether the key was replaced: if it was, get the "
+                "new one from them and pass it once as signing_key, or, to trust what the service "
+                f"offers now, delete {self._known.name!r} from {self._known.path}."
+            ) from error
+        self._known.remember(signing_key=key.decode())
+
+    def _offered_key(self) -> bytes:
+        return self._connection.get("/exports/signing-key.pem").content
+
+    def _check_latest(self, version: str) -> None:
+        """Raise if the latest version is older than one that was the latest before."""
+        seen = self._known.latest
+        if seen is not None and _order(version) < _order(seen):
+            raise OutdatedVersion(
+                f"{self._known.name} offers {version} as its latest version, and offered {seen} "
+                "before: either its operator went back to it, or somebody sends you an old copy. "
+                f"If the operator confirms it, ask for {version!r} by name as data_version."
+            )
+        self._known.remember(latest=version)
 
     def _download(self, file: BulkFile, data_version: str, part: Path) -> None:
         """Add to a part of a file until it is whole; a broken download goes on where it broke."""
@@ -178,6 +216,11 @@ def _stated_version(body: bytes) -> str:
     if not _VERSION.fullmatch(stated):
         raise SignatureInvalid("What the service sent is no manifest of bulk files.")
     return stated
+
+
+def _order(version: str) -> tuple[int, int]:
+    day, _, number = version.partition(".")
+    return int(day), int(number)
 
 
 def _size(path: Path) -> int:

@@ -16,6 +16,7 @@ from sankofa_client.connection import Connection
 from sankofa_client.description import Description
 from sankofa_client.frames import to_frame
 from sankofa_client.identifiers import Identifiers, IdType
+from sankofa_client.known_services import KnownService, default_path
 from sankofa_client.opening import open_arrow, open_duckdb, open_pandas, open_polars
 from sankofa_client.pages import Answer, Pages
 from sankofa_client.version import __version__
@@ -52,6 +53,7 @@ class Sankofa:
         data_version: str | None = None,
         decimals: bool = False,
         signing_key: str | bytes | None = None,
+        known_services: str | os.PathLike[str] | None = None,
         timeout: float = 30.0,
         retries: int = 5,
         longest_wait: float = 120.0,
@@ -64,7 +66,9 @@ class Sankofa:
           answer comes from the newest one.
         - ``decimals``: return numbers as ``Decimal``, unless a call says otherwise.
         - ``signing_key``: public key, in PEM, that manifests of bulk files must be signed with. By
-          default the service itself is asked for it.
+          default the one that the service had at first use.
+        - ``known_services``: file in which these keys are remembered, with the latest version of
+          each service; by default ``sankofa/known_services.json`` in the user's folder of settings.
         - ``timeout``: seconds to wait for a connection, and for each part of an answer.
         - ``retries``: how often a request is repeated that got no answer, 429 or 503.
         - ``longest_wait``: seconds that one request may wait between its attempts, all together.
@@ -86,7 +90,8 @@ class Sankofa:
         self._pages = Pages(self._connection, data_version)
         self._description = Description(self._connection)
         self._identifiers = Identifiers(self._pages)
-        self._bulk = BulkFiles(self._connection, signing_key)
+        known = default_path() if known_services is None else Path(known_services)
+        self._bulk = BulkFiles(self._connection, signing_key, KnownService(known, self.base_url))
 
     def __enter__(self) -> Self:
         return self

@@ -86,6 +86,10 @@ class SignatureInvalid(SankofaError):
     """A manifest of bulk files was not signed with the expected key."""
 
 
+class OutdatedVersion(SankofaError):
+    """A service offers as its latest version one that is older than the one it offered before."""
+
+
 class FileDamaged(SankofaError):
     """A downloaded file is not the one that the signed manifest describes."""
 
