@@ -1,11 +1,31 @@
-"""Dagster's own storage folder and configuration file."""
+"""Dagster's own storage folder: its configuration, and which runs have a living process.
+
+Whoever executes a run has the lock ``alive/<run id>``, which the kernel releases when the process
+dies. The file goes when the run has ended; one that is left with a free lock is of a killed run.
+"""
 
 import os
+from pathlib import Path
 
+from warehouse.locks import is_locked
 from warehouse.private_folders import make_private
 from warehouse.settings import Settings, read_settings
 
-# Each source is a pool of its own, in which one run at a time is allowed.
+_RUNS = """\
+concurrency:
+  runs:
+    max_concurrent_runs: 4
+run_monitoring:
+  enabled: true
+  max_runtime_seconds: 86400
+"""
+# A run that waits for another process says so among its events, on Dagster's page.
+_LOGS = """\
+python_logs:
+  managed_python_loggers:
+    - warehouse.locks
+"""
+# What earlier versions wrote: slots of Dagster, which a killed process keeps.
 _POOLS = """\
 concurrency:
   pools:
@@ -20,7 +40,8 @@ run_monitoring:
 """
 _QUIET = "telemetry:\n  enabled: false\n"
 # No prompt for an e-mail address before the asset graph is shown.
-_CONFIGURATION = f"{_QUIET}nux:\n  enabled: false\n{_POOLS}"
+_NO_PROMPT = "nux:\n  enabled: false\n"
+_CONFIGURATION = _QUIET + _NO_PROMPT + _RUNS + _LOGS
 # By name: the address can hold a password, which belongs into no file.
 _POSTGRES = """\
 storage:
@@ -29,7 +50,15 @@ storage:
       env: SANKOFA_RUNS
 """
 # Configurations written by us, now or by earlier versions: replaced, unlike a person's own.
-_WRITTEN = (_QUIET, _QUIET + _POOLS, _CONFIGURATION, _CONFIGURATION + _POSTGRES)
+_WITH_POOLS = _QUIET + _NO_PROMPT + _POOLS
+_WRITTEN = (
+    _QUIET,
+    _QUIET + _POOLS,
+    _WITH_POOLS,
+    _WITH_POOLS + _POSTGRES,
+    _CONFIGURATION,
+    _CONFIGURATION + _POSTGRES,
+)
 
 
 def create_dagster_home(settings: Settings) -> None:
@@ -43,6 +72,17 @@ def create_dagster_home(settings: Settings) -> None:
         beside = file.with_name(f".{file.name}.{os.getpid()}")
         beside.write_text(configuration)
         beside.replace(file)
+
+
+def alive_lock(settings: Settings, run_id: str) -> Path:
+    """Return the file whose lock the process of a run has."""
+    return settings.dagster / "alive" / run_id
+
+
+def killed_runs(settings: Settings) -> list[str]:
+    """Return the ids of runs whose process was killed and that were not yet ended for it."""
+    locks = sorted((settings.dagster / "alive").glob("*"))
+    return [lock.name for lock in locks if not is_locked(lock)]
 
 
 if __name__ == "__main__":
