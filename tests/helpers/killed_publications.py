@@ -1,28 +1,47 @@
-"""Publish in a child process that is killed, a little later each time.
+"""Publish in a child process that is killed.
 
-Run as ``python -m tests.helpers.killed_publications HOME MARTS MOMENTS``: prints the
-state after each kill and after the first publication that finished, one JSON object per line. A
-third of the kills happen before the export begins, the others after that.
+``python -m tests.helpers.killed_publications`` kills ``sankofa publish`` 60 times in a row in one
+home of the sample world, with all its processes: at the beginning and end of every step, while it
+cleans up after the last kill, and at random moments. It prints what became of each, one JSON object
+per line, and fails if a publication waited for a dead one or the last one published nothing.
+``… in-a-row HOME MOMENT…`` does so at the given moments in a home with one figure.
 
-Moments are counted in changes to files, not in seconds: they are the same on every machine.
+``… states HOME MARTS MOMENTS`` kills a little later each time, and prints what it left after each
+kill and after the first publication that finished. A third of the kills happen before the export
+begins, the others after that. These moments are counted in changes to files, not in seconds: they
+are the same on every machine.
 """
 
 import json
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
 
 # Imported here once: each child would otherwise spend seconds on it.
+import dagster as dg
 import great_expectations.render.renderer.site_builder  # noqa: F401
 
 import quality.expectations  # noqa: F401
+from pipelines import definitions, jobs
+from pipelines.commands.main import sankofa
 from tests.helpers.facts import fact
-from tests.helpers.installation import BriefPublication, publication, settings_of
+from tests.helpers.installation import (
+    WITHHELD_KEY,
+    BriefPublication,
+    load_sample,
+    publication,
+    settings_of,
+    write_sample,
+)
 from tests.helpers.random_world import ISSUERS, everything
 from tests.helpers.record_rows import load
 from warehouse.mart.builds import builds_at
@@ -38,6 +57,10 @@ _LATER = date(2021, 6, 30)
 # Changes to files as Python's audit hooks name them, besides opening one for writing.
 _CHANGES = frozenset({"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link"})
 Reaction = Callable[[bool], None]
+# Moments of cleaning up after a killed publication.
+CLEANING = ("before marking", "after marking", "before alert", "after alert")
+# No publication takes so long here, unless it waits.
+_LONGEST_SECONDS, _LONGEST_WAIT = 240.0, 30.0
 
 
 def begin(work: str, home: Path, marts: str, react: Reaction | None = None) -> int:
@@ -155,7 +178,171 @@ def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, o
     }
 
 
-def main(home: Path, marts: str, moments: int) -> None:
+class Attempts:
+    """``sankofa publish`` in one home, one after the other, each killed at some moment."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.output = home, home.with_name(f"{home.name}.output")
+        self._loads = 0
+
+    def load(self, what: Callable[[], object] | None = None) -> None:
+        """Load something in a child, so that there is something to publish: a figure."""
+        self._loads += 1
+        record, row = Record(settings_of(self.home).record), fact(year=1900 + self._loads)
+        self._end(_forked(what or (lambda: load(record, FUNDAMENTALS, row))), None)
+
+    def publish(self, moment: str | float | None) -> dict[str, object]:
+        """Publish until a moment: a name, or seconds from its start; None lets it finish."""
+        before = builds_at(settings_of(self.home).marts).current()
+        began = time.monotonic()
+        began_steps = self.home.with_name(f"{self.home.name}.began")
+        began_steps.unlink(missing_ok=True)
+        child = _forked(lambda: self._publish(moment, began_steps))
+        status = self._end(child, moment if isinstance(moment, float) else None)
+        after = builds_at(settings_of(self.home).marts).current()
+        output = self.output.read_text()
+        attempt = {
+            "moment": moment,
+            "killed": os.WIFSIGNALED(status),
+            "failed": output if os.WIFEXITED(status) and os.WEXITSTATUS(status) else "",
+            "seconds": round(time.monotonic() - began, 1),
+            # Everything that could wait for a dead one comes before the end of the first step.
+            "begun_after": float(began_steps.read_text()) if began_steps.exists() else None,
+            "waited": "waiting for" in output,
+            "switched": after != before,
+        }
+        if after != before:
+            self.load()
+        return attempt
+
+    def _publish(self, moment: str | float | None, began_steps: Path) -> None:
+        began = time.monotonic()
+        os.environ |= {**WITHHELD_KEY, "SANKOFA_HOME": str(self.home)}
+        # Somebody wants alerts, and it takes a moment to send one.
+        os.environ["SANKOFA_ALERT_COMMAND"] = "sleep 0.2"
+        with self.output.open("w") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+
+        def reach(reached: str) -> None:
+            if reached == "end of snapshot":
+                began_steps.write_text(f"{time.monotonic() - began:.1f}")
+            if reached == moment:
+                os.killpg(0, signal.SIGKILL)
+
+        _watch(reach)
+        sankofa(["publish"])
+
+    def _end(self, child: int, after: float | None) -> int:
+        """Return the status of a child, which is killed after some seconds if it goes on."""
+        deadline = time.monotonic() + (_LONGEST_SECONDS if after is None else after)
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                # Processes of its pool may have outlived it.
+                with suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)
+                return status
+            if time.monotonic() >= deadline:
+                os.killpg(child, signal.SIGKILL)
+                if after is None:
+                    sys.exit(f"it hangs: {self.output.read_text()}")
+                deadline += _LONGEST_SECONDS
+            time.sleep(0.005)
+
+
+def _forked(work: Callable[[], object]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    os.setsid()
+    try:
+        work()
+    except SystemExit as status:
+        os._exit(int(status.code or 0))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
+
+
+def _watch(reach: Callable[[str], None]) -> None:
+    """Call ``reach`` with every moment of a publication that has a name."""
+    run_events, send_alert = jobs.run_events, jobs.send_alert
+    report_run_failed = dg.DagsterInstance.report_run_failed
+    names = {
+        dg.DagsterEventType.STEP_START: "start",
+        dg.DagsterEventType.STEP_SUCCESS: "end",
+    }
+
+    def watched_events(*args: Any, **options: Any) -> Iterator[dg.DagsterEvent]:
+        for event in run_events(*args, **options):
+            if event.event_type in names:
+                reach(f"{names[event.event_type]} of {event.step_key}")
+            yield event
+
+    def watched_marking(*args: Any, **options: Any) -> Any:
+        reach("before marking")
+        event = report_run_failed(*args, **options)
+        reach("after marking")
+        return event
+
+    def watched_alert(*args: Any, **options: Any) -> None:
+        reach("before alert")
+        send_alert(*args, **options)
+        reach("after alert")
+
+    jobs.run_events, jobs.send_alert = watched_events, watched_alert
+    dg.DagsterInstance.report_run_failed = watched_marking
+
+
+def steps() -> list[str]:
+    """Return the names of the steps of a publication, in their order."""
+    job = definitions.defs.resolve_job_def(jobs.PUBLISH)
+    return [node.name for node in job.nodes_in_topological_order]
+
+
+def in_a_row(home: Path, moments: Sequence[str | float]) -> list[dict[str, object]]:
+    """Kill a publication at each moment, and let the last one finish; print and return them."""
+    attempts, done = Attempts(home), []
+    attempts.load()
+    for moment in [*moments, None]:
+        done.append(attempts.publish(moment))
+        print(json.dumps(done[-1]), flush=True)
+    return done
+
+
+def trial(kills: int = 60) -> None:
+    """Kill at every boundary of a step, while cleaning up, and at random moments."""
+    random = Random(kills)
+    boundaries = [f"{side} of {step}" for step in steps() for side in ("start", "end")]
+    # Where nothing is there yet, and Dagster makes its files.
+    moments: list[str | float] = [round(random.uniform(0, 2), 2) for _ in range(4)]
+    for number, boundary in enumerate(boundaries):
+        moments.append(boundary)
+        if number % 6 == 2:
+            moments.append(CLEANING[number // 6 % len(CLEANING)])
+    moments += [round(random.uniform(0, 12), 2) for _ in range(kills - len(moments))]
+    folder = Path(tempfile.mkdtemp())
+    home = folder / "home"
+    Attempts(home).load(lambda: (write_sample(home), load_sample(home)))
+    done = in_a_row(home, moments)
+    begun = [attempt["begun_after"] for attempt in done if attempt["begun_after"] is not None]
+    summary = {
+        "kills": sum(bool(attempt["killed"]) for attempt in done),
+        "published": sum(bool(attempt["switched"]) for attempt in done),
+        "failed": [attempt["failed"] for attempt in done if attempt["failed"]],
+        "waited": sum(bool(attempt["waited"]) for attempt in done),
+        "longest_until_begun": max(begun),
+        "last": done[-1]["switched"],
+    }
+    print(json.dumps(summary, indent=1))
+    shutil.rmtree(folder)
+    assert summary["last"] and not summary["failed"] and not summary["waited"], summary
+    assert max(begun) < _LONGEST_WAIT
+
+
+def states(home: Path, marts: str, moments: int) -> None:
     ended(begin("load", home, marts))
     before_export, from_export_on = count_changes(home, marts)
     ended(begin("add", home, marts))
@@ -179,4 +366,10 @@ def main(home: Path, marts: str, moments: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    match sys.argv[1:]:
+        case ["states", home, marts, moments]:
+            states(Path(home), marts, int(moments))
+        case ["in-a-row", home, *names]:
+            in_a_row(Path(home), names)
+        case _:
+            trial()

@@ -21,6 +21,8 @@ from warehouse.exports.published import PublishedExports
 from warehouse.mart.builds import builds_at
 from warehouse.record.store import Record
 
+MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def marts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
@@ -37,7 +39,7 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     home = tmp_path / "home"
     moments = "3" if marts.startswith("postgres") else str(times(5))
     completed = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.killed_publications", str(home), marts, moments],
+        [*MODULE, "states", str(home), marts, moments],
         capture_output=True,
         text=True,
         check=False,
