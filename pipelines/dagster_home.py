@@ -1,7 +1,7 @@
 """Dagster's own storage folder: its configuration, and which runs have a living process.
 
-Whoever executes a run has the lock ``alive/<run id>``, which the kernel releases when the process
-dies. The file goes when the run has ended; one that is left with a free lock is of a killed run.
+The process that executes a run has the lock on ``alive/<run id>``, which the kernel releases when
+it dies, and deletes the file when the run has ended. One with a free lock is left of a killed run.
 """
 
 import os
@@ -74,15 +74,15 @@ def create_dagster_home(settings: Settings) -> None:
         beside.replace(file)
 
 
-def alive_lock(settings: Settings, run_id: str) -> Path:
-    """Return the file whose lock the process of a run has."""
-    return settings.dagster / "alive" / run_id
+def alive_folder(settings: Settings) -> Path:
+    """Return the folder of the files that show whether the process of a run is alive."""
+    return settings.dagster / "alive"
 
 
 def killed_runs(settings: Settings) -> list[str]:
     """Return the ids of runs whose process was killed and that were not yet ended for it."""
-    locks = sorted((settings.dagster / "alive").glob("*"))
-    return [lock.name for lock in locks if not is_locked(lock)]
+    files = sorted(alive_folder(settings).glob("[!.]*"))
+    return [file.name for file in files if not is_locked(file)]
 
 
 if __name__ == "__main__":
@@ -90,3 +90,8 @@ if __name__ == "__main__":
     settings = read_settings(os.environ)
     make_private(settings)
     create_dagster_home(settings)
+    if killed_runs(settings):
+        # Only then: it takes seconds, and imports this module.
+        from pipelines.jobs import end_killed_runs
+
+        end_killed_runs(settings)

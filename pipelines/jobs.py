@@ -16,7 +16,7 @@ from dagster_shared.error import SerializableErrorInfo
 
 from assets.ingest.failures import ParserFailed
 from pipelines.alerts import Alert, send_alert
-from pipelines.dagster_home import alive_lock, create_dagster_home, killed_runs
+from pipelines.dagster_home import alive_folder, create_dagster_home, killed_runs
 from pipelines.in_process import open_instance, run_events
 from warehouse.errors import (
     AlreadyPublished,
@@ -28,7 +28,7 @@ from warehouse.errors import (
     SankofaError,
     disk_failure,
 )
-from warehouse.locks import file_lock, try_file_lock
+from warehouse.locks import alive_file, try_file_lock
 from warehouse.mart.audit import AuditFailed
 from warehouse.private_folders import make_private
 from warehouse.settings import Settings
@@ -175,12 +175,9 @@ class Runner:
         self._instance.report_runless_asset_event(dg.AssetObservation(asset, metadata=metadata))
 
     def _alive(self, run_id: str, events: Iterator[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
-        """Pass events on, holding the lock that shows that this process is alive."""
-        lock = alive_lock(self._settings, run_id)
-        # Before the run is stored: a run that is known has a lock.
-        with file_lock(lock):
+        """Pass events on; a file shows from before the run is stored that its process is alive."""
+        with alive_file(alive_folder(self._settings) / run_id):
             yield from events
-        lock.unlink(missing_ok=True)
 
     def _job(self, name: str) -> dg.JobDefinition:
         if self._definitions is None:
@@ -210,10 +207,10 @@ def _definitions(settings: Settings, name: str) -> dg.Definitions:
 
 @contextmanager
 def open_runner(settings: Settings) -> Iterator[Runner]:
-    """Open the instance, and clean up after commands that were killed.
+    """Open the instance, and clean up after runs whose process was killed.
 
-    Their alerts are sent last: a command that is run for an alert may take a minute, for which
-    nobody waits who interrupts this one. What is not sent is left to the next.
+    Their alerts are sent last, since one may take a minute, and not after an interruption. What is
+    not sent is left to the next command.
     """
     make_private(settings)
     with instance(settings) as dagster_instance, ExitStack() as locks:
@@ -226,6 +223,12 @@ def open_runner(settings: Settings) -> Iterator[Runner]:
         _tell_of(settings, killed)
 
 
+def end_killed_runs(settings: Settings) -> None:
+    """Clean up after runs whose process was killed, before Dagster starts."""
+    with open_runner(settings):
+        pass
+
+
 def _end_killed_runs(
     settings: Settings, dagster_instance: dg.DagsterInstance, locks: ExitStack
 ) -> Iterator[dg.DagsterRun]:
@@ -235,13 +238,10 @@ def _end_killed_runs(
     believes in it, its assets count as in progress and are not materialised by themselves.
     """
     for run_id in killed_runs(settings):
-        # One that is not stored is about to be, by a process that has its lock in a moment.
-        if dagster_instance.get_run_by_id(run_id) is None:
+        file = alive_folder(settings) / run_id
+        # Another command may be cleaning up at the same time.
+        if not locks.enter_context(try_file_lock(file)):
             continue
-        lock = alive_lock(settings, run_id)
-        if not locks.enter_context(try_file_lock(lock)):
-            continue
-        # Read again: another command may have ended it meanwhile.
         run = dagster_instance.get_run_by_id(run_id)
         if run is not None and not run.is_finished:
             try:
@@ -249,8 +249,10 @@ def _end_killed_runs(
             # A kill can leave of a run what Dagster itself cannot read: no reason to stop here.
             except Exception as error:
                 _log.warning("Dagster still believes that run %s goes on: %s", run_id, error)
-        if run is None or run.is_success:
-            lock.unlink(missing_ok=True)
+                continue
+        # Of its own runs Dagster tells by a sensor.
+        if run is None or run.is_success or BY_COMMAND not in run.tags:
+            file.unlink(missing_ok=True)
         else:
             yield run
 
@@ -260,7 +262,7 @@ def _tell_of(settings: Settings, killed: Collection[dg.DagsterRun]) -> None:
     for run in killed:
         failures = {run.job_name: _KILLED}
         send_alert(settings, Alert("run_failed", run.job_name, run.run_id, failures))
-        alive_lock(settings, run.run_id).unlink(missing_ok=True)
+        (alive_folder(settings) / run.run_id).unlink(missing_ok=True)
 
 
 def alert_of(job: str, run_id: str, failures: Mapping[str, StepFailure]) -> Alert | None:

@@ -5,7 +5,7 @@ left behind by a killed process never blocks anyone. They belong to the open fil
 process, so two threads that open the same path exclude each other as well.
 
 Lock files are never deleted: a process that waits for a deleted file would get a lock that nobody
-else sees.
+else sees. Files that show that a process is alive are: nobody waits for them.
 """
 
 import fcntl
@@ -83,6 +83,23 @@ def try_file_lock(path: Path) -> Iterator[bool]:
     """Take the lock on a file if it is free; yield False at once if another process has it."""
     with _open(path) as file:
         yield _try_lock(file)
+
+
+@contextmanager
+def alive_file(path: Path) -> Iterator[None]:
+    """Have a locked file while this process does something, unless it has it already.
+
+    One that is there and not locked was left by a process that was killed.
+    """
+    if path.exists():
+        yield
+        return
+    # It appears with its lock: no moment in which a living process looks dead.
+    with _open(path.with_name(f".{path.name}")) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        Path(file.name).rename(path)
+        yield
+    path.unlink(missing_ok=True)
 
 
 def is_locked(path: Path) -> bool:
