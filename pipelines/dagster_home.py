@@ -82,7 +82,8 @@ def alive_folder(settings: Settings) -> Path:
 def killed_runs(settings: Settings) -> list[str]:
     """Return the ids of runs whose process was killed and that were not yet ended for it."""
     files = sorted(alive_folder(settings).glob("[!.]*"))
-    return [file.name for file in files if not is_locked(file)]
+    # It may have ended in this moment.
+    return [file.name for file in files if not is_locked(file) and file.exists()]
 
 
 if __name__ == "__main__":

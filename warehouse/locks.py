@@ -99,7 +99,8 @@ def alive_file(path: Path) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_EX)
         Path(file.name).rename(path)
         yield
-    path.unlink(missing_ok=True)
+        # While it is locked, for the same reason.
+        path.unlink(missing_ok=True)
 
 
 def is_locked(path: Path) -> bool:
