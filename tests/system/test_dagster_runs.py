@@ -21,7 +21,7 @@ from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 from assets.filings.fetch import BATCHES
 from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
-from pipelines.jobs import COMPACT, instance, run_job
+from pipelines.jobs import instance, run_job
 from pipelines.stages import STAGES
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
@@ -195,7 +195,7 @@ def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Re
     server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", wait_for_release)
     job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
     succeeded: list[bool] = []
-    with instance(settings) as dagster_instance:
+    with dg.DagsterInstance.from_config(str(settings.dagster)) as dagster_instance:
 
         def run() -> None:
             tags = span("2024-01-01", "2024-01-01")
@@ -348,17 +348,16 @@ def test_unread_landed_documents_trigger_a_load_of_their_source(
     assert not read.run_requests
 
 
-def test_every_asset_has_a_freshness_policy_and_the_pool_of_its_source(settings: Settings) -> None:
+def test_every_asset_of_a_source_has_a_freshness_policy_and_none_needs_a_slot_of_dagster(
+    settings: Settings,
+) -> None:
     for asset in (
         definitions(read_settings(os.environ)).get_repository_def().assets_defs_by_key.values()
     ):
-        if asset.op.name in STAGES:
-            assert asset.op.pool == "publication"
+        # A process that is killed keeps its slot in a pool.
+        assert asset.op.pool is None
+        if asset.op.name in (*STAGES, "compacted_record"):
             continue
-        if asset.op.name == "compacted_record":
-            assert asset.op.pool == COMPACT
-            continue
-        assert asset.op.pool in {spec.tags["sankofa/source"] for spec in asset.specs}
         assert all(spec.freshness_policy is not None for spec in asset.specs)
         if asset.partitions_def is not None:
             assert asset.backfill_policy == dg.BackfillPolicy.single_run()

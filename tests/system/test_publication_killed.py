@@ -77,7 +77,7 @@ def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_wait
     tmp_path: Path,
 ) -> None:
     """``python -m tests.helpers.killed_publications`` does so 60 times, at every step."""
-    moments = ("start of snapshot", "after marking", "end of registers", "before marking")
+    moments = ("start of snapshot", "after marking", "end of registers")
     completed = subprocess.run(
         [*MODULE, "in-a-row", str(tmp_path / "home"), *moments],
         capture_output=True,
@@ -93,7 +93,7 @@ def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_wait
     with instance(settings) as dagster_instance:
         (succeeded, *failed) = dagster_instance.get_runs()
     assert succeeded.is_success
-    # Those that were killed while they cleaned up had no run of their own yet.
+    # The one that was killed while it cleaned up had no run of its own yet.
     assert [run.status for run in failed] == [dg.DagsterRunStatus.FAILURE] * 2
 
 
