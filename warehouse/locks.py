@@ -5,7 +5,7 @@ left behind by a killed process never blocks anyone. They belong to the open fil
 process, so two threads that open the same path exclude each other as well.
 
 Lock files are never deleted: a process that waits for a deleted file would get a lock that nobody
-else sees. Files that show that a process is alive are: nobody waits for them.
+else sees. Files that show that a process is alive are deleted: nothing waits for them.
 """
 
 import fcntl
