@@ -1,11 +1,31 @@
-"""Dagster's own storage folder and configuration file."""
+"""Dagster's own storage folder: its configuration, and which runs have a living process.
+
+The process that executes a run has the lock on ``alive/<run id>``, which the kernel releases when
+it dies, and deletes the file when the run has ended. One with a free lock is left of a killed run.
+"""
 
 import os
+from pathlib import Path
 
+from warehouse.locks import is_locked
 from warehouse.private_folders import make_private
 from warehouse.settings import Settings, read_settings
 
-# Each source is a pool of its own, in which one run at a time is allowed.
+_RUNS = """\
+concurrency:
+  runs:
+    max_concurrent_runs: 4
+run_monitoring:
+  enabled: true
+  max_runtime_seconds: 86400
+"""
+# A run that waits for another process says so among its events, on Dagster's page.
+_LOGS = """\
+python_logs:
+  managed_python_loggers:
+    - warehouse.locks
+"""
+# What earlier versions wrote: slots of Dagster, which a killed process keeps.
 _POOLS = """\
 concurrency:
   pools:
@@ -20,7 +40,8 @@ run_monitoring:
 """
 _QUIET = "telemetry:\n  enabled: false\n"
 # No prompt for an e-mail address before the asset graph is shown.
-_CONFIGURATION = f"{_QUIET}nux:\n  enabled: false\n{_POOLS}"
+_NO_PROMPT = "nux:\n  enabled: false\n"
+_CONFIGURATION = _QUIET + _NO_PROMPT + _RUNS + _LOGS
 # By name: the address can hold a password, which belongs into no file.
 _POSTGRES = """\
 storage:
@@ -29,7 +50,15 @@ storage:
       env: SANKOFA_RUNS
 """
 # Configurations written by us, now or by earlier versions: replaced, unlike a person's own.
-_WRITTEN = (_QUIET, _QUIET + _POOLS, _CONFIGURATION, _CONFIGURATION + _POSTGRES)
+_WITH_POOLS = _QUIET + _NO_PROMPT + _POOLS
+_WRITTEN = (
+    _QUIET,
+    _QUIET + _POOLS,
+    _WITH_POOLS,
+    _WITH_POOLS + _POSTGRES,
+    _CONFIGURATION,
+    _CONFIGURATION + _POSTGRES,
+)
 
 
 def create_dagster_home(settings: Settings) -> None:
@@ -45,8 +74,25 @@ def create_dagster_home(settings: Settings) -> None:
         beside.replace(file)
 
 
+def alive_folder(settings: Settings) -> Path:
+    """Return the folder of the files that show whether the process of a run is alive."""
+    return settings.dagster / "alive"
+
+
+def killed_runs(settings: Settings) -> list[str]:
+    """Return the ids of runs whose process was killed and that were not yet ended for it."""
+    files = sorted(alive_folder(settings).glob("[!.]*"))
+    # It may have ended in this moment.
+    return [file.name for file in files if not is_locked(file) and file.exists()]
+
+
 if __name__ == "__main__":
     # What a machine does before it starts Dagster's own programs (deploy/processes.py).
     settings = read_settings(os.environ)
     make_private(settings)
     create_dagster_home(settings)
+    if killed_runs(settings):
+        # Only then: it takes seconds, and imports this module.
+        from pipelines.jobs import end_killed_runs
+
+        end_killed_runs(settings)

@@ -26,12 +26,14 @@ from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 # only repository.
 _MODULE = "pipelines.definitions"
 _REPOSITORY = "__repository__"
-# Output goes to the terminal. Dagster would copy it by four more processes for each step.
+# Output and logs go to the terminal. Dagster would copy the output by four more processes for each
+# step, and keep the logs for itself.
 _NO_CAPTURE = {
+    "python_logs": {},
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
         "class": "NoOpComputeLogManager",
-    }
+    },
 }
 # What failed is reported by whoever started the run.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

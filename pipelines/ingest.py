@@ -91,11 +91,7 @@ def ingest_each(
     # It imports what it needs while Dagster does.
     start_ahead()
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
-        outcomes = (
-            _live(runner, landing, runnable, window, display)
-            if live
-            else load(runner, runnable, display)
-        )
+        outcomes = _live(runner, landing, runnable, window) if live else load(runner, runnable)
         for outcome in outcomes:
             with display.paused():
                 yield outcome
@@ -118,20 +114,19 @@ def _live(
     landing: Landing,
     sources: Iterable[Source],
     window: Window,
-    display: ProgressDisplay,
 ) -> Iterator[Outcome]:
     """Fetch each source in a run of its own, since each has its own partitions, and load it."""
     for source in sources:
-        fetched = _fetch(runner, source, window, display)
+        fetched = _fetch(runner, source, window)
         # In a home without any document a load would take the sample world.
         if fetched.failed is not None or landing.world() is None:
             yield fetched
             continue
-        for loaded in load(runner, [source], display):
+        for loaded in load(runner, [source]):
             yield replace(loaded, documents=fetched.documents, documents_new=fetched.documents_new)
 
 
-def _fetch(runner: Runner, source: Source, window: Window, display: ProgressDisplay) -> Outcome:
+def _fetch(runner: Runner, source: Source, window: Window) -> Outcome:
     asset = landed_key(source)
     name = asset.to_user_string()
     config = {"first_day": window.from_, "last_day": window.to}
@@ -141,8 +136,8 @@ def _fetch(runner: Runner, source: Source, window: Window, display: ProgressDisp
         tags=_partitions(source, window),
         config={"ops": {name: {"config": days}}},
     )
-    for event in run:
-        display.show_waiting(event)
+    for _ in run:
+        pass
     if run.failures:
         return _failed(source, *run.failures.values())
     metadata = run.metadata[name]
@@ -168,13 +163,12 @@ def _partitions(source: Source, window: Window) -> dict[str, str]:
     return partition_range(keys[first], keys[last])
 
 
-def load(runner: Runner, sources: Sequence[Source], display: ProgressDisplay) -> Iterator[Outcome]:
+def load(runner: Runner, sources: Sequence[Source]) -> Iterator[Outcome]:
     """Load what is landed of some sources, in one run."""
     assets = [table_key(source, table) for source in sources for table in source.tables]
     by_step = {load_step(source): source for source in sources}
     run = runner.start(INGEST, assets=assets)
     for event in run:
-        display.show_waiting(event)
         if event.is_step_success or event.is_step_failure:
             yield _loaded(by_step.pop(str(event.step_key)), run)
     # A run that could not begin fails as a whole.

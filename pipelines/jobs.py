@@ -5,10 +5,9 @@ shows them.
 """
 
 import logging
-import socket
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from dagster_shared.error import SerializableErrorInfo
 
 from assets.ingest.failures import ParserFailed
 from pipelines.alerts import Alert, send_alert
-from pipelines.dagster_home import create_dagster_home
+from pipelines.dagster_home import alive_folder, create_dagster_home, killed_runs
 from pipelines.in_process import open_instance, run_events
 from warehouse.errors import (
     AlreadyPublished,
@@ -29,21 +28,14 @@ from warehouse.errors import (
     SankofaError,
     disk_failure,
 )
-from warehouse.locks import try_file_lock
+from warehouse.locks import alive_file, try_file_lock
 from warehouse.mart.audit import AuditFailed
 from warehouse.private_folders import make_private
 from warehouse.settings import Settings
 
 INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
-# With the machine: only on the same one can be seen whether the process is alive.
 BY_COMMAND = "sankofa/by"
-_BY_COMMAND = {BY_COMMAND: "command", "sankofa/machine": socket.gethostname()}
-_FINISHED = (
-    dg.DagsterRunStatus.SUCCESS,
-    dg.DagsterRunStatus.FAILURE,
-    dg.DagsterRunStatus.CANCELED,
-)
-_UNFINISHED = [status for status in dg.DagsterRunStatus if status not in _FINISHED]
+_KILLED = "its process ended before it did"
 # Dagster passes on only the name of an exception.
 _KINDS: dict[str, type[SankofaError]] = {
     kind.__name__: kind
@@ -168,7 +160,7 @@ class Runner:
             self._job(name),
             run_id,
             assets=assets,
-            tags={**_BY_COMMAND, **(tags or {})},
+            tags={BY_COMMAND: "command", **(tags or {})},
             config=config or {},
         )
         return Run(name, self._alive(run_id, events), run_id, self._alert)
@@ -183,11 +175,9 @@ class Runner:
         self._instance.report_runless_asset_event(dg.AssetObservation(asset, metadata=metadata))
 
     def _alive(self, run_id: str, events: Iterator[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
-        """Pass events on, holding the lock that shows that this process is alive."""
-        lock = self._settings.dagster / "alive" / run_id
-        with try_file_lock(lock):
+        """Pass events on; a file shows from before the run is stored that its process is alive."""
+        with alive_file(alive_folder(self._settings) / run_id):
             yield from events
-        lock.unlink(missing_ok=True)
 
     def _job(self, name: str) -> dg.JobDefinition:
         if self._definitions is None:
@@ -217,32 +207,62 @@ def _definitions(settings: Settings, name: str) -> dg.Definitions:
 
 @contextmanager
 def open_runner(settings: Settings) -> Iterator[Runner]:
-    """Open the instance, and clean up after commands that were killed."""
-    make_private(settings)
-    with instance(settings) as dagster_instance:
-        _end_dead_runs(settings, dagster_instance)
-        yield Runner(settings, dagster_instance)
+    """Open the instance, and clean up after runs whose process was killed.
 
-
-def _end_dead_runs(settings: Settings, dagster_instance: dg.DagsterInstance) -> None:
-    """End the runs of killed commands, which would keep their slots in the pools for ever.
-
-    A command holds a lock for each of its runs, which the kernel releases if the command dies.
+    Their alerts are sent last, since one may take a minute, and not after an interruption. What is
+    not sent is left to the next command.
     """
-    unfinished = dg.RunsFilter(tags=_BY_COMMAND, statuses=_UNFINISHED)
-    for run in dagster_instance.get_runs(unfinished):
-        lock = settings.dagster / "alive" / run.run_id
-        with try_file_lock(lock) as is_dead:
-            # Read again: it may have finished just before the lock was free.
-            current = dagster_instance.get_run_by_id(run.run_id)
-            if not is_dead or current is None or current.is_finished:
+    make_private(settings)
+    with instance(settings) as dagster_instance, ExitStack() as locks:
+        killed = list(_end_killed_runs(settings, dagster_instance, locks))
+        try:
+            yield Runner(settings, dagster_instance)
+        except Exception:
+            _tell_of(settings, killed)
+            raise
+        _tell_of(settings, killed)
+
+
+def end_killed_runs(settings: Settings) -> None:
+    """Clean up after runs whose process was killed, before Dagster starts."""
+    with open_runner(settings):
+        pass
+
+
+def _end_killed_runs(
+    settings: Settings, dagster_instance: dg.DagsterInstance, locks: ExitStack
+) -> Iterator[dg.DagsterRun]:
+    """End the runs of killed processes in Dagster's eyes; yield those to tell of, locked.
+
+    Nothing waits for such a run: what its process had locked is free. But as long as Dagster
+    believes in it, its assets count as in progress and are not materialised by themselves.
+    """
+    for run_id in killed_runs(settings):
+        file = alive_folder(settings) / run_id
+        # Another command may be cleaning up at the same time.
+        if not locks.enter_context(try_file_lock(file)):
+            continue
+        run = dagster_instance.get_run_by_id(run_id)
+        if run is not None and not run.is_finished:
+            try:
+                dagster_instance.report_run_failed(run, _KILLED)
+            # A kill can leave of a run what Dagster itself cannot read: no reason to stop here.
+            except Exception as error:
+                _log.warning("Dagster still believes that run %s goes on: %s", run_id, error)
                 continue
-            reason = "its process ended before it did"
-            dagster_instance.report_run_failed(current, reason)
-            failures = {run.job_name: reason}
-            send_alert(settings, Alert("run_failed", run.job_name, run.run_id, failures))
-            dagster_instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-        lock.unlink(missing_ok=True)
+        # Of its own runs Dagster tells by a sensor.
+        if run is None or run.is_success or BY_COMMAND not in run.tags:
+            file.unlink(missing_ok=True)
+        else:
+            yield run
+
+
+def _tell_of(settings: Settings, killed: Collection[dg.DagsterRun]) -> None:
+    """Send the alerts of killed runs; after that, nothing is left of them to clean up."""
+    for run in killed:
+        failures = {run.job_name: _KILLED}
+        send_alert(settings, Alert("run_failed", run.job_name, run.run_id, failures))
+        (alive_folder(settings) / run.run_id).unlink(missing_ok=True)
 
 
 def alert_of(job: str, run_id: str, failures: Mapping[str, StepFailure]) -> Alert | None:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Self
 
 import click
-import dagster as dg
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -44,7 +43,7 @@ def progress_bar(*, shown: bool = True) -> Progress:
 
 
 class ProgressDisplay:
-    """Shows the progress of activities, and for what a run waits."""
+    """Shows the progress of activities."""
 
     def __init__(self) -> None:
         self._bar, self._tasks = progress_bar(), dict[str, TaskID]()
@@ -61,14 +60,6 @@ class ProgressDisplay:
         if activity not in self._tasks:
             self._tasks[activity] = self._bar.add_task(activity, total=None)
         self._bar.update(self._tasks[activity], completed=done, total=total)
-
-    def show_waiting(self, event: dg.DagsterEvent) -> None:
-        """Print a line if an event says that a run waits for another one."""
-        if event.event_type != dg.DagsterEventType.ENGINE_EVENT or event.step_key is None:
-            return
-        pool = event.engine_event_data.metadata.get("pool")
-        if pool is not None:
-            self._bar.console.print(f"{pool.value}: waiting for another run of it to end")
 
     @contextmanager
     def paused(self) -> Iterator[None]:

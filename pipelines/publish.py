@@ -45,9 +45,6 @@ from warehouse.record.worlds import require_withheld_key, world_of
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, LOCAL
 from warehouse.tables import DERIVED
 
-# One step of one publication runs at a time: the others say that they wait.
-_POOL = "publication"
-
 
 class Publishing(dg.ConfigurableResource[Any]):
     """Where builds, exports and pages go, and where they are computed."""
@@ -143,7 +140,6 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         description="Which loads belong to the publication. If nothing changed since the last one, "
         "there is none, and all that follows is skipped.",
         kinds={"json"},
-        pool=_POOL,
         output_required=False,
         automation_condition=WHEN_INPUTS_CHANGE,
     )
@@ -174,7 +170,6 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
         description=node.description,
         kinds={"duckdb"} if derived else {"parquet"},
         metadata=column_metadata(DERIVED[node.name]) if derived else None,
-        pool=_POOL,
         automation_condition=WHEN_INPUTS_CHANGE,
     )
     def make(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
@@ -187,7 +182,7 @@ def node_checks(node: Node) -> dg.AssetChecksDefinition:
     """Return the checks of a node: if one fails, nothing that depends on the node runs."""
     key, suites = dg.AssetKey(node.name), suites_of(node)
 
-    @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites), pool=_POOL)
+    @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites))
     def check(storage: IngestResource, publishing: Publishing) -> Iterator[dg.AssetCheckResult]:
         report = publishing.publication(storage).check(node)
         yield from suite_results(report, key, suites)
@@ -205,7 +200,6 @@ def node_checks(node: Node) -> dg.AssetChecksDefinition:
         *suite_specs(dg.AssetKey(QUALITY), WHOLE_SUITES),
         *audit_specs(dg.AssetKey(QUALITY)),
     ],
-    pool=_POOL,
     automation_condition=WHEN_INPUTS_CHANGE,
 )
 def quality(
@@ -226,7 +220,6 @@ def quality(
     deps=DEPS[EXPORTS],
     group_name="published",
     kinds={"parquet"},
-    pool=_POOL,
     automation_condition=WHEN_INPUTS_CHANGE,
 )
 def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
@@ -245,7 +238,6 @@ def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeRe
     deps=DEPS[MART],
     group_name="published",
     kinds={"sqlite"},
-    pool=_POOL,
     automation_condition=WHEN_INPUTS_CHANGE,
 )
 def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
@@ -264,7 +256,6 @@ def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResul
     deps=DEPS[PAGES],
     group_name="published",
     kinds={"html"},
-    pool=_POOL,
     automation_condition=WHEN_INPUTS_CHANGE,
 )
 def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
@@ -277,7 +268,6 @@ def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResu
     deps=DEPS[BUILD],
     group_name="published",
     kinds={"json"},
-    pool=_POOL,
     freshness_policy=FRESHNESS_POLICY,
     automation_condition=WHEN_INPUTS_CHANGE,
 )

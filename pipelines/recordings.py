@@ -50,7 +50,7 @@ def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator
                 # Nothing could be landed, and a load would take the sample world.
                 yield landed
                 continue
-            for loaded in load(runner, [source], display):
+            for loaded in load(runner, [source]):
                 with display.paused():
                     yield replace(
                         landed,

@@ -16,13 +16,12 @@ _ASSET = "compacted_record"
 def upkeep_definitions(settings: Settings) -> dg.Definitions:
     """Return the asset, the job and the nightly schedule; the resource `storage` comes with loads.
 
-    The pool makes a second run wait. Runs of other machines are kept apart by the record.
+    The record makes a second run wait, of this machine or another.
     """
 
     @dg.asset(
         name=_ASSET,
         group_name="record",
-        pool=COMPACT,
         description="The files of the record, merged where there are many small ones; those that "
         "it no longer consists of are deleted.",
         kinds={"parquet"},

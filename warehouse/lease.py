@@ -23,6 +23,7 @@ import msgspec
 
 from warehouse.errors import LeaseLost
 from warehouse.file_store import FileStore
+from warehouse.locks import announced_wait
 
 SECONDS = 60.0
 _FOLDER = ".leases"
@@ -163,8 +164,9 @@ def hold_lease(
 ) -> Iterator[Lease]:
     """Wait for a lease and hold it."""
     waiting = _Waiting(store, name, seconds)
-    while (lease := waiting.try_take()) is None:
-        time.sleep(poll)
+    with announced_wait(f"the lease `{name}`", lambda: holder_of(store, name) or "another machine"):
+        while (lease := waiting.try_take()) is None:
+            time.sleep(poll)
     try:
         yield lease
     finally:

@@ -6,7 +6,7 @@ Loading is not: it reads whatever is landed and unread, once for all tables of a
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from assets.ingest.resources import IngestResource
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
 from warehouse.errors import SankofaError, WriteConflict
+from warehouse.locks import named_lock
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.tables import RecordTable
 from warehouse.record.worlds import require_withheld_key
@@ -112,7 +113,6 @@ def landed_asset(
         partitions_def=partitions_of(source),
         retry_policy=retry_policy,
         freshness_policy=FRESHNESS_POLICY,
-        pool=source.key,
         kinds={"http"},
         tags=_tags(source),
         metadata={
@@ -123,7 +123,11 @@ def landed_asset(
     def landed(
         context: dg.AssetExecutionContext, config: FetchConfig, storage: IngestResource
     ) -> dg.MaterializeResult[None]:
-        with _dagster_failures(), counted_fetch(settings.metrics, source.key):
+        with (
+            _dagster_failures(),
+            _source_lock(settings, source),
+            counted_fetch(settings.metrics, source.key),
+        ):
             require_withheld_key(settings.has_withheld_key, source.world)
             documents, documents_new = land_live(
                 storage.landing(),
@@ -166,13 +170,17 @@ def loaded_assets(
     ]
 
     # One op for all tables: a document is parsed once.
-    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=retry_policy, pool=source.key)
+    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=retry_policy)
     def loaded(
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
         landing, record = storage.landing(), storage.record()
         failed: ParserFailed | None = None
-        with _dagster_failures(), counted_load(settings.metrics, source.key) as loaded_rows:
+        with (
+            _dagster_failures(),
+            _source_lock(settings, source),
+            counted_load(settings.metrics, source.key) as loaded_rows,
+        ):
             documents, documents_new = land_sample(landing, Path(storage.documents), source)
             require_withheld_key(settings.has_withheld_key, landing.world())
             progress = reporter(f"{source.key}: loading")
@@ -204,6 +212,11 @@ def loaded_assets(
             raise dg.Failure(str(failed), metadata=listed, allow_retries=False) from failed
 
     return loaded
+
+
+def _source_lock(settings: Settings, source: Source) -> AbstractContextManager[None]:
+    """Let one run of this machine at a time fetch or load a source."""
+    return named_lock(settings.dagster / "locks" / source.key, f"the source {source.key}")
 
 
 def _window(context: dg.AssetExecutionContext, config: FetchConfig) -> Window:

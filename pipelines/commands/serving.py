@@ -272,10 +272,14 @@ def _children(
 def _dagster(
     settings: Settings, address: ports.Address, environment: dict[str, str]
 ) -> list["Child"]:
-    from pipelines.dagster_home import create_dagster_home
+    from pipelines.dagster_home import create_dagster_home, killed_runs
     from pipelines.supervisor import Child
 
     create_dagster_home(settings)
+    if killed_runs(settings):
+        from pipelines.jobs import end_killed_runs
+
+        end_killed_runs(settings)
     environment = {**environment, "DAGSTER_HOME": str(settings.dagster)}
     definitions = ["-m", "pipelines.definitions", "--log-level", "warning"]
     listen = ["--host", address.host, "--port", str(address.port)]

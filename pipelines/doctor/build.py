@@ -1,4 +1,4 @@
-"""The build: whether there is one, whether it is stale, whether the last one was refused."""
+"""The build: whether there is one, is stale or in the making, whether the last was refused."""
 
 import json
 from collections.abc import Iterator
@@ -6,10 +6,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded, list_builds
+from pipelines.dagster_home import killed_runs
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from pipelines.quality_report import current_quality
-from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
+from warehouse.locks import lock_owner
+from warehouse.mart.builds import SAMPLE_NOTICE, builds_at, is_postgres_url, sqlite_folder
 from warehouse.mart.pointers import KEPT_FOR_OLDER
+from warehouse.mart.sqlite_builds import PUBLISHING_LOCK
 from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import open_record
@@ -43,6 +46,26 @@ def build(context: CheckContext) -> Iterator[Finding]:
     yield from stale
     if not stale:
         yield ok("build", f"readers see {current.data_version}, the newest")
+
+
+def publishing(context: CheckContext) -> Iterator[Finding]:
+    """Name the process that the next publication would wait for, and runs that were killed."""
+    marts = context.settings.marts
+    owner = None if is_postgres_url(marts) else lock_owner(sqlite_folder(marts) / PUBLISHING_LOCK)
+    if owner is not None:
+        yield note(
+            "publication",
+            f"the builds are in use by {owner}; other publications wait for it",
+            "nothing while it works; if it hangs, end that process: `sankofa publish` takes up "
+            "what it left",
+        )
+    killed = killed_runs(context.settings)
+    if killed:
+        yield note(
+            "runs",
+            f"killed, and perhaps still in progress for Dagster: {', '.join(killed)}",
+            "nothing waits for them; the next `sankofa publish` or `sankofa ingest` ends them",
+        )
 
 
 def older_servers(context: CheckContext) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     ),
     "Build": (
         build.build,
+        build.publishing,
         build.refused_build,
         build.held_back,
         build.older_servers,

@@ -1,28 +1,48 @@
-"""Publish in a child process that is killed, a little later each time.
+"""Publish in a child process that is killed.
 
-Run as ``python -m tests.helpers.killed_publications HOME MARTS MOMENTS``: prints the
-state after each kill and after the first publication that finished, one JSON object per line. A
-third of the kills happen before the export begins, the others after that.
+``python -m tests.helpers.killed_publications`` kills ``sankofa publish`` 60 times in a row in one
+home, with all its processes: at the beginning and end of every step, while it cleans up after the
+last kill, and at random moments. It prints what became of each, one JSON object per line, and fails
+if a publication waited for a dead one or the last one published nothing. ``… in-a-row HOME
+MOMENT…`` does so at the given moments.
 
-Moments are counted in changes to files, not in seconds: they are the same on every machine.
+``… states HOME MARTS MOMENTS`` kills a little later each time, and prints what it left after each
+kill and after the first publication that finished. A third of the kills happen before the export
+begins, the others after that. These moments are counted in changes to files, not in seconds: they
+are the same on every machine.
 """
 
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
 
 # Imported here once: each child would otherwise spend seconds on it.
+import dagster as dg
 import great_expectations.render.renderer.site_builder  # noqa: F401
+import pytest
 
 import quality.expectations  # noqa: F401
+from pipelines import definitions, jobs
+from pipelines.alerts import send_alert
+from pipelines.commands.main import sankofa
+from pipelines.in_process import run_events
 from tests.helpers.facts import fact
-from tests.helpers.installation import BriefPublication, publication, settings_of
+from tests.helpers.installation import (
+    WITHHELD_KEY,
+    BriefPublication,
+    publication,
+    settings_of,
+)
 from tests.helpers.random_world import ISSUERS, everything
 from tests.helpers.record_rows import load
 from warehouse.mart.builds import builds_at
@@ -38,6 +58,10 @@ _LATER = date(2021, 6, 30)
 # Changes to files as Python's audit hooks name them, besides opening one for writing.
 _CHANGES = frozenset({"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link"})
 Reaction = Callable[[bool], None]
+# Moments of cleaning up after a killed publication.
+CLEANING = ("before marking", "after marking", "before alert", "after alert")
+# No publication takes so long here, unless it waits.
+_LONGEST_SECONDS, _LONGEST_WAIT = 240.0, 30.0
 
 
 def begin(work: str, home: Path, marts: str, react: Reaction | None = None) -> int:
@@ -155,7 +179,193 @@ def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, o
     }
 
 
-def main(home: Path, marts: str, moments: int) -> None:
+@dataclass(frozen=True)
+class Attempt:
+    """A publication: at which moment it was to be killed, and what became of it.
+
+    ``begun_after`` are the seconds to the end of its first step, less those in which it was given
+    no core: everything that could wait for a dead one comes before that. ``waited``: it announced
+    that it waits for another process.
+    """
+
+    moment: str | float | None
+    killed: bool
+    failed: str
+    seconds: float
+    begun_after: float | None
+    waited: bool
+    switched: bool
+
+
+class Attempts:
+    """``sankofa publish`` in one home, one after the other, each killed at some moment."""
+
+    def __init__(self, home: Path) -> None:
+        self.home, self.output = home, home.with_name(f"{home.name}.output")
+        self._loads = 0
+
+    def load(self) -> None:
+        """Load a figure in a child, so that there is something to publish."""
+        self._loads += 1
+        record, row = Record(settings_of(self.home).record), fact(year=1900 + self._loads)
+        self._end(_forked(lambda: load(record, FUNDAMENTALS, row)), None)
+
+    def publish(self, moment: str | float | None) -> Attempt:
+        """Publish until a moment: a name, or seconds from its start; None lets it finish."""
+        before = builds_at(settings_of(self.home).marts).current()
+        began = time.monotonic()
+        begun = self.home.with_name(f"{self.home.name}.begun")
+        for file in (self.output, begun):
+            file.write_text("")
+        child = _forked(lambda: self._publish(moment, begun))
+        status = self._end(child, moment if isinstance(moment, float) else None)
+        seconds = time.monotonic() - began
+        after = builds_at(settings_of(self.home).marts).current()
+        output = self.output.read_text()
+        if after != before:
+            self.load()
+        return Attempt(
+            moment,
+            os.WIFSIGNALED(status),
+            output if os.WIFEXITED(status) and os.WEXITSTATUS(status) else "",
+            round(seconds, 1),
+            float(begun.read_text()) if begun.read_text() else None,
+            "waiting for" in output,
+            after != before,
+        )
+
+    def _publish(self, moment: str | float | None, begun: Path) -> None:
+        began = time.monotonic()
+        os.environ |= {**WITHHELD_KEY, "SANKOFA_HOME": str(self.home)}
+        # Somebody wants alerts, and it takes a moment to send one.
+        os.environ["SANKOFA_ALERT_COMMAND"] = "sleep 0.2"
+        with self.output.open("w") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+
+        def reach(reached: str) -> None:
+            if reached == "end of snapshot":
+                begun.write_text(f"{time.monotonic() - began - _without_core():.1f}")
+            if reached == moment:
+                os.killpg(0, signal.SIGKILL)
+
+        _watch(reach)
+        sankofa(["publish"])
+
+    def _end(self, child: int, after: float | None) -> int:
+        """Return the status of a child, which is killed after some seconds if it goes on."""
+        deadline = time.monotonic() + (_LONGEST_SECONDS if after is None else after)
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                # Processes of its pool may have outlived it.
+                with suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)
+                return status
+            if time.monotonic() >= deadline:
+                os.killpg(child, signal.SIGKILL)
+                if after is None:
+                    sys.exit(f"it hangs: {self.output.read_text()}")
+                deadline += _LONGEST_SECONDS
+            time.sleep(0.005)
+
+
+def _without_core() -> float:
+    """Return the seconds in which this process could have run and was given no core."""
+    return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
+
+
+def _forked(work: Callable[[], object]) -> int:
+    child = os.fork()
+    # By both: neither knows which of them comes first.
+    os.setpgid(child, child)
+    if child:
+        return child
+    try:
+        work()
+    except SystemExit as status:
+        os._exit(int(status.code or 0))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
+
+
+def _watch(reach: Callable[[str], None]) -> None:
+    """Call ``reach`` with every moment of a publication that has a name."""
+    report_run_failed = dg.DagsterInstance.report_run_failed
+    names = {
+        dg.DagsterEventType.STEP_START: "start",
+        dg.DagsterEventType.STEP_SUCCESS: "end",
+    }
+
+    def watched_events(*args: Any, **options: Any) -> Iterator[dg.DagsterEvent]:
+        for event in run_events(*args, **options):
+            if event.event_type in names:
+                reach(f"{names[event.event_type]} of {event.step_key}")
+            yield event
+
+    def watched_marking(*args: Any, **options: Any) -> Any:
+        reach("before marking")
+        event = report_run_failed(*args, **options)
+        reach("after marking")
+        return event
+
+    def watched_alert(*args: Any, **options: Any) -> None:
+        reach("before alert")
+        send_alert(*args, **options)
+        reach("after alert")
+
+    # For good: the process ends with what is watched.
+    patch = pytest.MonkeyPatch()
+    patch.setattr(jobs, "run_events", watched_events)
+    patch.setattr(jobs, "send_alert", watched_alert)
+    patch.setattr(dg.DagsterInstance, "report_run_failed", watched_marking)
+
+
+def steps() -> list[str]:
+    """Return the names of the steps of a publication, in their order."""
+    job = definitions.defs.resolve_job_def(jobs.PUBLISH)
+    return [node.name for node in job.nodes_in_topological_order]
+
+
+def in_a_row(home: Path, moments: Sequence[str | float]) -> list[Attempt]:
+    """Kill a publication at each moment, and let the last one finish; print and return them."""
+    attempts, done = Attempts(home), list[Attempt]()
+    attempts.load()
+    for moment in [*moments, None]:
+        done.append(attempts.publish(moment))
+        print(json.dumps(asdict(done[-1])), flush=True)
+    return done
+
+
+def trial(kills: int = 60) -> None:
+    """Kill at every boundary of a step, while cleaning up, and at random moments."""
+    random = Random(kills)
+    boundaries = [f"{side} of {step}" for step in steps() for side in ("start", "end")]
+    # Where nothing is there yet, and Dagster makes its files.
+    moments: list[str | float] = [round(random.uniform(0, 2), 2) for _ in range(4)]
+    for number, boundary in enumerate(boundaries):
+        moments.append(boundary)
+        if number % 6 == 2:
+            moments.append(CLEANING[number // 6 % len(CLEANING)])
+    moments += [round(random.uniform(0, 12), 2) for _ in range(kills - len(moments))]
+    with tempfile.TemporaryDirectory() as folder:
+        done = in_a_row(Path(folder, "home"), moments)
+    begun = [attempt.begun_after for attempt in done if attempt.begun_after is not None]
+    summary = {
+        "kills": sum(attempt.killed for attempt in done),
+        "published": sum(attempt.switched for attempt in done),
+        "failed": [attempt.failed for attempt in done if attempt.failed],
+        "waited": sum(attempt.waited for attempt in done),
+        "begun_after": {"number": len(begun), "least": min(begun), "most": max(begun)},
+    }
+    print(json.dumps(summary, indent=1))
+    assert done[-1].switched and not summary["failed"] and not summary["waited"], summary
+    assert max(begun) < _LONGEST_WAIT, summary
+
+
+def states(home: Path, marts: str, moments: int) -> None:
     ended(begin("load", home, marts))
     before_export, from_export_on = count_changes(home, marts)
     ended(begin("add", home, marts))
@@ -179,4 +389,10 @@ def main(home: Path, marts: str, moments: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    match sys.argv[1:]:
+        case ["states", home, marts, moments]:
+            states(Path(home), marts, int(moments))
+        case ["in-a-row", home, *names]:
+            in_a_row(Path(home), names)
+        case _:
+            trial()

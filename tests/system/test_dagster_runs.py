@@ -3,7 +3,8 @@
 import json
 import logging
 import os
-import socket
+import subprocess
+import sys
 import threading
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 from assets.filings.fetch import BATCHES
 from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
-from pipelines.jobs import COMPACT, instance, run_job
+from pipelines.jobs import instance, run_job
 from pipelines.stages import STAGES
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
@@ -194,7 +195,7 @@ def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Re
     server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", wait_for_release)
     job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
     succeeded: list[bool] = []
-    with instance(settings) as dagster_instance:
+    with dg.DagsterInstance.from_config(str(settings.dagster)) as dagster_instance:
 
         def run() -> None:
             tags = span("2024-01-01", "2024-01-01")
@@ -205,9 +206,8 @@ def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Re
             first.start()
             assert first_request.wait(60)
             second.start()
-            pool = dagster_instance.event_log_storage
-            wait_until(lambda: pool.get_concurrency_info("ecb").pending_step_count, 120)
-            assert pool.get_concurrency_info("ecb").slot_count == 1
+            # It says so among the events of its run, which Dagster's page shows.
+            wait_until(lambda: _waits_for(dagster_instance, "the source ecb"), 120)
             assert len(server.requests) == 1
         finally:
             go_on.set()
@@ -217,30 +217,51 @@ def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Re
     assert len(server.requests) == 2
 
 
-def test_the_slot_of_a_killed_command_is_released_for_the_next(
+def _waits_for(dagster_instance: dg.DagsterInstance, what: str) -> bool:
+    return any(
+        f"waiting for {what}, in use by process {os.getpid()}" in entry.user_message
+        for run in dagster_instance.get_runs()
+        for entry in dagster_instance.all_logs(run.run_id)
+    )
+
+
+# Runs a job as Dagster does, without the command.
+RUN = """
+import os
+from pipelines.definitions import definitions
+from pipelines.jobs import instance
+from warehouse.settings import read_settings
+settings = read_settings(os.environ)
+with instance(settings) as dagster_instance:
+    job = definitions(settings).resolve_job_def("fetch_ecb_landed")
+    job.execute_in_process(instance=dagster_instance, partition_key="2024-01-01")
+"""
+
+
+def test_a_killed_run_of_dagster_blocks_nothing_and_is_ended_by_the_next_command(
     settings: Settings, server: Replay
 ) -> None:
-    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
-    job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
-    with instance(settings) as dagster_instance:
-        by = {"sankofa/by": "command", "sankofa/machine": socket.gethostname()}
-        tags = {**by, **span("2024-01-01", "2024-01-01")}
-        abandoned_run = dagster_instance.create_run_for_job(
-            job, tags=tags, status=dg.DagsterRunStatus.STARTED
-        )
-        dagster_instance.event_log_storage.initialize_concurrency_limit_to_default("ecb")
-        claim = dagster_instance.event_log_storage.claim_concurrency_slot(
-            "ecb", abandoned_run.run_id, "ecb_landed"
-        )
-        assert claim.is_claimed
+    first_request, go_on = threading.Event(), threading.Event()
+
+    def wait_for_release(request: ReceivedRequest) -> Reply:
+        if not first_request.is_set():
+            first_request.set()
+            go_on.wait(240)
+        return Reply(RATES)
+
+    server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", wait_for_release)
+    with subprocess.Popen([sys.executable, "-c", RUN]) as process:
+        assert first_request.wait(120)
+        process.kill()
+    go_on.set()
 
     metadata = run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
 
     assert metadata["ecb_landed"]["documents"] == 1
     with instance(settings) as dagster_instance:
-        run = dagster_instance.get_run_by_id(abandoned_run.run_id)
-    assert run is not None
-    assert run.status == dg.DagsterRunStatus.FAILURE
+        by_command, killed = dagster_instance.get_runs()
+    assert by_command.is_success and killed.status == dg.DagsterRunStatus.FAILURE
+    assert not any((settings.dagster / "alive").iterdir())
 
 
 def test_a_source_that_fails_live_leaves_the_others_running(
@@ -327,17 +348,16 @@ def test_unread_landed_documents_trigger_a_load_of_their_source(
     assert not read.run_requests
 
 
-def test_every_asset_has_a_freshness_policy_and_the_pool_of_its_source(settings: Settings) -> None:
+def test_every_asset_of_a_source_has_a_freshness_policy_and_none_needs_a_slot_of_dagster(
+    settings: Settings,
+) -> None:
     for asset in (
         definitions(read_settings(os.environ)).get_repository_def().assets_defs_by_key.values()
     ):
-        if asset.op.name in STAGES:
-            assert asset.op.pool == "publication"
+        # A process that is killed keeps its slot in a pool.
+        assert asset.op.pool is None
+        if asset.op.name in (*STAGES, "compacted_record"):
             continue
-        if asset.op.name == "compacted_record":
-            assert asset.op.pool == COMPACT
-            continue
-        assert asset.op.pool in {spec.tags["sankofa/source"] for spec in asset.specs}
         assert all(spec.freshness_policy is not None for spec in asset.specs)
         if asset.partitions_def is not None:
             assert asset.backfill_policy == dg.BackfillPolicy.single_run()

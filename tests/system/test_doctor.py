@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from assets.ingest.sources import SOURCES
 from pipelines.commands.main import sankofa
+from pipelines.dagster_home import alive_folder
 from tests.helpers.facts import fact
 from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
@@ -26,8 +27,9 @@ from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
+from warehouse.locks import alive_file, named_lock
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
-from warehouse.mart.sqlite_builds import build_names
+from warehouse.mart.sqlite_builds import PUBLISHING_LOCK, build_names
 from warehouse.private_folders import make_private
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, open_record
@@ -370,6 +372,19 @@ def test_what_is_loaded_and_not_published_is_a_fault(home: Path) -> None:
     settings = read_settings(os.environ)
     load(open_record(settings), FUNDAMENTALS, fact())
     assert "what is loaded is not published -> `sankofa publish`" in faults()["build"]
+
+
+def test_who_publishes_and_which_runs_were_killed_are_named(healthy: Path) -> None:
+    settings = read_settings(os.environ)
+    killed = alive_folder(settings) / "f888cd6a"
+    with (
+        named_lock(Path(settings.marts) / PUBLISHING_LOCK, "the builds"),
+        alive_file(killed.with_name("of-a-living-process")),
+    ):
+        killed.touch()
+        says = {row["subject"]: row["says"] for row in run_doctor()[1] if row["state"] == "note"}
+    assert f"the builds are in use by process {os.getpid()} on " in says["publication"]
+    assert says["runs"] == "killed, and perhaps still in progress for Dagster: f888cd6a"
 
 
 def test_a_publication_that_was_refused_is_named(healthy: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -22,9 +21,10 @@ from assets.parsing.parsed import Parsed
 from assets.source import Parser
 from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
-from pipelines.jobs import INGEST, instance, open_runner
+from pipelines.dagster_home import alive_folder, killed_runs
+from pipelines.jobs import BY_COMMAND, INGEST, instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
-from warehouse.locks import file_lock
+from warehouse.locks import alive_file
 from warehouse.record.landing import Document, open_landing
 from warehouse.settings import Settings, read_settings
 
@@ -34,6 +34,12 @@ EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-03,oops,A
 """
 RATES_PATH = "/service/data/EXR/D.ZAR.EUR.SP00.A"
 MONTHLY = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
+BY = {BY_COMMAND: "command"}
+STARTED, FAILURE, SUCCESS = (
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.FAILURE,
+    dg.DagsterRunStatus.SUCCESS,
+)
 SETTINGS = {
     "SANKOFA_ECB_KEYS": "D.ZAR.EUR.SP00.A",
     "SANKOFA_H10_CADENCES": "monthly",
@@ -245,7 +251,8 @@ def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert waiting.stderr is not None
-        assert "ecb: waiting for another run of it to end" in waiting.stderr.readline()
+        words = f"waiting for the source ecb, in use by process {slow.pid} on "
+        assert waiting.stderr.readline().startswith(words)
     finally:
         go_on.set()
         first_output, _ = slow.communicate(timeout=240)
@@ -282,24 +289,33 @@ def test_what_a_killed_command_left_is_ended_by_the_next(
     settings: Settings, server: Replay
 ) -> None:
     with instance(settings) as dagster_instance:
-        job = "fetch_ecb_landed"
-        here = {"sankofa/by": "command", "sankofa/machine": socket.gethostname()}
-        # Whether a process of another machine is alive cannot be seen.
-        elsewhere = {**here, "sankofa/machine": f"not {socket.gethostname()}"}
-        dead, alive, other = (
-            dagster_instance.add_run(
-                dg.DagsterRun(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
-            )
-            for tags in (here, here, elsewhere)
+        # One was killed after the command before had ended it, and before the alert was sent.
+        dead, marked, done, alive, elsewhere = (
+            dagster_instance.add_run(dg.DagsterRun("ingest", tags=BY, status=status))
+            for status in (STARTED, FAILURE, SUCCESS, STARTED, STARTED)
         )
+    folder, told = alive_folder(settings), settings.home / "told"
+    folder.mkdir()
+    for run in (dead, marked, done):
+        (folder / run.run_id).touch()
+    keeper = f"{sys.executable} -c \"import sys; open('{told}', 'a').write(sys.stdin.read())\""
+    settings = replace(settings, alert_command=keeper)
 
-    with file_lock(settings.dagster / "alive" / alive.run_id), open_runner(settings):
-        pass
+    with alive_file(folder / alive.run_id):
+        with pytest.raises(KeyboardInterrupt), open_runner(settings):
+            raise KeyboardInterrupt
+        # Whoever interrupts a command does not wait for the alerts of others.
+        assert not told.exists()
+        with open_runner(settings):
+            assert killed_runs(settings) == []
 
     statuses = {stored.run_id: stored.status for stored in stored_runs(settings)}
-    assert statuses[dead.run_id] == dg.DagsterRunStatus.FAILURE
-    assert statuses[alive.run_id] == dg.DagsterRunStatus.STARTED
-    assert statuses[other.run_id] == dg.DagsterRunStatus.STARTED
+    assert statuses[dead.run_id] == statuses[marked.run_id] == FAILURE
+    # Nothing is known here of a process of another home.
+    assert statuses[alive.run_id] == statuses[elsewhere.run_id] == STARTED
+    assert all(told.read_text().count(f'"{run.run_id}"') == 1 for run in (dead, marked))
+    assert done.run_id not in told.read_text()
+    assert list(folder.iterdir()) == []
 
 
 def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(
@@ -363,7 +379,7 @@ def test_a_run_that_cannot_begin_is_reported_for_each_of_its_sources(
     def broken(self: IngestResource, context: dg.InitResourceContext) -> IngestResource:
         raise OSError("no such disk")
 
-    monkeypatch.setattr(IngestResource, "create_resource", broken)
+    monkeypatch.setattr(IngestResource, "yield_for_execution", broken)
     done = run("ingest", "h10", "ecb", "--live", "--json")
     assert done.exit_code == Exit.FAILED
     h10, ecb = json.loads(done.stdout)

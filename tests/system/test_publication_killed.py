@@ -1,6 +1,7 @@
 """Killed at any moment of publishing, the old build answers and the next publication is whole."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,11 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from assets.exports.signing import verify_export
+from pipelines.dagster_home import killed_runs
+from pipelines.jobs import instance
 from quality.history import history
-from tests.helpers.installation import BriefPublication, publication, settings_of
+from tests.helpers.facts import fact
+from tests.helpers.installation import BriefPublication, publication, sankofa, settings_of
 from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load
@@ -20,6 +25,9 @@ from tests.helpers.thoroughness import times
 from warehouse.exports.published import PublishedExports
 from warehouse.mart.builds import builds_at
 from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
@@ -37,7 +45,7 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     home = tmp_path / "home"
     moments = "3" if marts.startswith("postgres") else str(times(5))
     completed = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.killed_publications", str(home), marts, moments],
+        [*MODULE, "states", str(home), marts, moments],
         capture_output=True,
         text=True,
         check=False,
@@ -63,6 +71,49 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
         assert not verify_export(exports, version)
     measured = set(history(Record(settings_of(home).record))["data_version"].to_pylist())
     assert {first, after["current"]} <= measured <= set(after["builds"])
+
+
+def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_waits_for_nobody(
+    tmp_path: Path,
+) -> None:
+    """``python -m tests.helpers.killed_publications`` does so 60 times, at every step."""
+    moments = ("start of snapshot", "after marking", "end of registers")
+    completed = subprocess.run(
+        [*MODULE, "in-a-row", str(tmp_path / "home"), *moments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stderr
+    *kills, last = (json.loads(line) for line in completed.stdout.splitlines())
+    assert [kill["moment"] for kill in kills if kill["killed"]] == list(moments)
+    assert last["switched"] and not last["waited"], last
+    settings = settings_of(tmp_path / "home")
+    assert killed_runs(settings) == []
+    with instance(settings) as dagster_instance:
+        (succeeded, *failed) = dagster_instance.get_runs()
+    assert succeeded.is_success
+    # The one that was killed while it cleaned up had no run of its own yet.
+    assert [run.status for run in failed] == [dg.DagsterRunStatus.FAILURE] * 2
+
+
+def test_a_publication_says_what_it_waits_for_and_ends_at_once_when_it_is_terminated(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    settings = settings_of(home)
+    load(Record(settings.record), FUNDAMENTALS, fact())
+    with builds_at(settings.marts).publishing_lock(), sankofa(home, "publish") as publisher:
+        assert publisher.stderr is not None
+        words = f"waiting for the builds, in use by process {os.getpid()} on "
+        assert publisher.stderr.readline().startswith(words)
+        publisher.terminate()
+        # The lock is never released here: what does not answer the signal waits for ever.
+        _, err = publisher.communicate(timeout=60)
+    assert publisher.returncode == 1 and "Aborted!" in err
+    with instance(settings) as dagster_instance:
+        (run,) = dagster_instance.get_runs()
+    assert run.status == dg.DagsterRunStatus.FAILURE and killed_runs(settings) == []
 
 
 def _reached(state: dict[str, Any], first: str) -> str:

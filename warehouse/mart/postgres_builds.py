@@ -23,8 +23,9 @@ from warehouse.errors import (
     SankofaError,
     UnknownVersion,
 )
+from warehouse.locks import announced_wait
 from warehouse.mart.pointers import Pointers, decode_pointers, encode_pointers
-from warehouse.mart.sqlite_builds import LOST, one_file, written_version
+from warehouse.mart.sqlite_builds import BUILDS, LOST, one_file, written_version
 from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.steps.files import (
     BuildFile,
@@ -254,7 +255,8 @@ class PostgresBuilds:
         """Take the publishing lock."""
         with self._connected() as sql:
             # A session lock: the server releases it if this process dies.
-            sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))
+            with announced_wait(BUILDS, lambda: "another session of the database"):
+                sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))
             yield
 
     @contextmanager

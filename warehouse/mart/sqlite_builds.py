@@ -22,7 +22,7 @@ from warehouse.atomic_files import sync
 from warehouse.data_version import DATA_VERSION, check_data_version, version_key
 from warehouse.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.file_checks import check_of_file
-from warehouse.locks import file_lock
+from warehouse.locks import named_lock
 from warehouse.mart.pointers import Pointers, decode_pointers, encode_pointers
 from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.steps.files import (
@@ -33,6 +33,8 @@ from warehouse.steps.files import (
     encode_manifest,
 )
 
+# The file of the publishing lock, and what it protects in words.
+PUBLISHING_LOCK, BUILDS = "publish.lock", "the builds"
 _POINTER, _POINTERS = "current", "pointers.json"
 # Reasons of withdrawn builds by data_version, for whoever still pins one.
 _WITHDRAWN = "withdrawn.json"
@@ -182,7 +184,7 @@ class SqliteBuilds:
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
         """Take the publishing lock."""
-        with file_lock(self.path / "publish.lock"):
+        with named_lock(self.path / PUBLISHING_LOCK, BUILDS):
             # Whoever has the lock is the only publisher: no partial file is still being written.
             for partial in self.path.glob("*.partial"):
                 partial.unlink()
