@@ -5,27 +5,31 @@ Nothing here looks into a body; that belongs to the parser of its source.
 
 import hashlib
 import io
-import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import IO, Literal, cast
 from uuid import uuid4
 
+import msgspec
 import pyarrow as pa
 from pyarrow import fs
 
-from warehouse.errors import BadStore, LandingError, LicenceError, MixedWorlds
+from warehouse.errors import BadStore, DamagedFile, LandingError, LicenceError, MixedWorlds
+from warehouse.file_checks import break_seal, seal
 from warehouse.file_store import is_object_store
 from warehouse.public_urls import is_fictional, why_not_public
 from warehouse.record.documents import Document as Document
 from warehouse.record.documents import (
     MetadataCache,
     compact_moment,
+    decode_note,
     document_key,
+    encode_note,
     url_hash,
 )
 from warehouse.settings import SETTINGS, Settings
@@ -37,9 +41,13 @@ World = Literal["real", "fictional"]
 # The clock of whoever read a document may be ahead of ours.
 _CLOCK_TOLERANCE = timedelta(days=1)
 _CHUNK = 1 << 20
+# What a killed writer leaves behind ends with it.
+_PART = ".part"
+_FETCHED_AT = "fetched_at"
+_decode_fetched = msgspec.json.Decoder(dict[str, datetime]).decode
 # Metadata files read at the same time from an object store.
 _REQUESTS = 16
-_WORLDS: dict[str, World] = {"real": "real", "fictional": "fictional"}
+_WORLDS: dict[bytes, World] = {b"real": "real", b"fictional": "fictional"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ class Landing:
             # A landing that was written before there were marks.
             return self._world_of_documents()
         with self._files.open_input_file(path) as stream:
-            mark = stream.read().decode("utf-8", "replace").strip()
+            # A person may have written it, but nothing else than a line break may follow.
+            mark = stream.read().removesuffix(b"\n")
         if mark not in _WORLDS:
             raise LandingError(f"{path} is damaged: write real or fictional into it")
         return _WORLDS[mark]
@@ -139,9 +148,8 @@ class Landing:
         )
         if is_erased:
             return document, False
-        metadata = asdict(document) | {"observed_at": observed_at.isoformat()}
         path = f"{folder}/{compact_moment(observed_at)}-{digest}.json"
-        self._write(path, [json.dumps(metadata, indent=1, ensure_ascii=False).encode()])
+        self._write(path, [encode_note(document)])
         return document, True
 
     def documents(self, source: str) -> list[Document]:
@@ -159,7 +167,8 @@ class Landing:
 
     def mark_fetched(self, source: str, fetched_at: datetime) -> None:
         """Note when a source was last fetched with success, also if nothing had changed."""
-        self._write(self._fetched_path(source), [fetched_at.astimezone(UTC).isoformat().encode()])
+        body = msgspec.json.encode({_FETCHED_AT: fetched_at.astimezone(UTC)})
+        self._write(self._fetched_path(source), [seal(body)])
 
     def last_fetched(self, source: str) -> datetime | None:
         """Return when a source was last fetched with success; None if that is not known."""
@@ -167,11 +176,14 @@ class Landing:
         if not self._exists(path):
             return None
         with self._files.open_input_file(path) as stream:
-            text = stream.read().decode("ascii", "replace")
+            body = stream.read()
         try:
-            return datetime.fromisoformat(text)
-        except ValueError:
-            raise LandingError(f"{path} is damaged: delete it") from None
+            inner, sealed = break_seal(body, path)
+            if sealed:
+                return _decode_fetched(inner)[_FETCHED_AT]
+        except (DamagedFile, msgspec.MsgspecError, KeyError):
+            pass
+        raise LandingError(f"{path} is damaged: delete it")
 
     def erase(self, sha256: str) -> None:
         """Delete a body and the notes of its readings, and never store these bytes again."""
@@ -269,7 +281,8 @@ class Landing:
             yield cast(IO[bytes], stream)
 
     def damage(self) -> Iterator[LandingError]:
-        """Yield an error for each note that cannot be right and each body that is not its own."""
+        """Yield an error for each mark and note that is damaged, and each body that is another."""
+        yield from self._damaged_marks()
         documents: dict[str, Document] = {}
         for path in sorted(self._metadata_paths(f"{self._root}/documents")):
             try:
@@ -294,18 +307,30 @@ class Landing:
             except LandingError as error:
                 yield error
 
+    def _damaged_marks(self) -> Iterator[LandingError]:
+        marks = [self.world] + [
+            partial(self.last_fetched, path.rsplit("/", 1)[-1])
+            for path in self._all_paths(f"{self._root}/fetched")
+            if not path.endswith(_PART)
+        ]
+        for read in marks:
+            try:
+                read()
+            except LandingError as error:
+                yield error
+
     @property
     def _world_path(self) -> str:
         return f"{self._root}/world"
 
     def _world_of_documents(self) -> World | None:
         """Judge by the address of one document of each source; one fictional one decides."""
-        worlds = {
+        worlds: set[World] = {
             "fictional" if is_fictional(self._document(path).url) else "real"
             for folder in self._children(f"{self._root}/documents")
             if (path := self._any_metadata(folder)) is not None
         }
-        return _WORLDS[min(worlds)] if worlds else None
+        return min(worlds, default=None)
 
     def _any_metadata(self, source_folder: str) -> str | None:
         for folder in self._children(source_folder):
@@ -331,15 +356,12 @@ class Landing:
         return f"{self._root}/documents/{response.source}/{url_hash(response.url)}"
 
     def _document(self, path: str) -> Document:
+        with self._files.open_input_file(path) as stream:
+            body = stream.read()
         try:
-            with self._files.open_input_file(path) as stream:
-                metadata = json.loads(stream.read())
-            observed_at = datetime.fromisoformat(metadata["observed_at"])
-            return Document(**{**metadata, "observed_at": observed_at})
-        except (ValueError, KeyError, TypeError) as error:
-            raise LandingError(
-                f"{path} is damaged ({error}): delete it and fetch the document again"
-            ) from error
+            return decode_note(body, path)
+        except DamagedFile as error:
+            raise LandingError(f"{error}; delete it and fetch the document again") from error
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
@@ -353,7 +375,7 @@ class Landing:
                     stream.write(chunk)
             return
         self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        temporary = f"{path}.{uuid4().hex}.part"
+        temporary = f"{path}.{uuid4().hex}{_PART}"
         with self._files.open_output_stream(temporary, compression=compression) as stream:
             for chunk in chunks:
                 stream.write(chunk)
