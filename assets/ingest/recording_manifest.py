@@ -94,6 +94,8 @@ def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
     digest = _cell(row, "sha256").lower()
     if not path:
         raise SankofaError("it names no path")
+    if not (folder / path).resolve().is_relative_to(folder.resolve()):
+        raise SankofaError(f"{path} is outside of the folder of the manifest; copy it there")
     if bool(url) != bool(moment):
         raise SankofaError(f"{path} needs both url and observed_at; a WARC or HAR file neither")
     if digest and len(digest) < _SHORTEST_DIGEST:
