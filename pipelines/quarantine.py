@@ -52,7 +52,7 @@ def retry_each(
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Retry rows source by source; yield each source with the outcomes of its rows."""
     landing = open_landing(settings)
-    require_withheld_key(settings.has_withheld_key, landing.world())
+    require_withheld_key(settings.withheld_key, landing.world())
     sources = {source.key: source for source in sources_of(settings)}
     in_order = sorted(chosen, key=lambda row: row.source)
     for key, refusals in groupby(in_order, key=lambda row: row.source):

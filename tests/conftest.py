@@ -32,8 +32,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before hypothesis reads its option. Workers inherit the environment of the first process.
     chosen = config.option.hypothesis_seed or os.environ.get(SEED) or str(new_seed())
     config.option.hypothesis_seed = os.environ[SEED] = chosen
-    # Homes of real documents need one; the public word keeps the hashes of all tests the same.
-    os.environ.setdefault("SANKOFA_WITHHELD_KEY", "sankofa development")
 
 
 def pytest_unconfigure() -> None:

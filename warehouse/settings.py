@@ -437,8 +437,8 @@ class Settings:
         Setting(
             "SANKOFA_WITHHELD_KEY",
             _SECRET,
-            "Secret under which withheld parties are hashed. *Required* for real data; never "
-            "change it afterwards.",
+            "Secret under which withheld parties are hashed, of at least 32 characters. *Required* "
+            "for real data; never change it afterwards.",
             DEVELOPMENT_WITHHELD_KEY,
             "a public word, for development",
         ),
@@ -650,11 +650,6 @@ class Settings:
         """Return a setting that the environment sets; None if it has its default."""
         is_set = SETTINGS[field_name].name in self.from_environment
         return getattr(self, field_name) if is_set else None
-
-    @property
-    def has_withheld_key(self) -> bool:
-        """True if the environment sets the secret under which withheld parties are hashed."""
-        return self.explicit("withheld_key") is not None
 
     @property
     def sample(self) -> Path:

@@ -20,6 +20,7 @@ from pathlib import Path
 import duckdb
 from fsspec.implementations.http import HTTPFileSystem
 
+from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.paths import ROOT
 
 RUN = ("sh", "python", "sql")
@@ -145,7 +146,7 @@ class Checkout:
             env={
                 **environment,
                 # Pages say that real documents need one.
-                "SANKOFA_WITHHELD_KEY": "of the tests",
+                "SANKOFA_WITHHELD_KEY": WITHHELD_KEY,
                 "PATH": path,
                 "PYTHONPATH": sources,
                 "COLUMNS": "100",

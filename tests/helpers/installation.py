@@ -27,7 +27,7 @@ from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings, read_settings
 
 # Homes of real documents need one.
-WITHHELD_KEY = {"SANKOFA_WITHHELD_KEY": "of the tests"}
+WITHHELD_KEY = "a key of the tests, long enough for real homes"
 # Few tenders, and a day that stays: what tests expect of it stays, too.
 SMALL_WORLD = SampleWorld(date(2026, 6, 16), size="small")
 
@@ -152,7 +152,12 @@ def sankofa(home: Path, *arguments: str, **environment: str) -> "subprocess.Pope
     others = {name: value for name, value in os.environ.items() if not name.startswith("SANKOFA_")}
     return subprocess.Popen(
         [str(Path(sys.executable).with_name("sankofa")), *arguments],
-        env={**others, **WITHHELD_KEY, "SANKOFA_HOME": str(home), **environment},
+        env={
+            **others,
+            "SANKOFA_WITHHELD_KEY": WITHHELD_KEY,
+            "SANKOFA_HOME": str(home),
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

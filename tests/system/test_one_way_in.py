@@ -23,6 +23,7 @@ from assets.source import Parser
 from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
 from pipelines.jobs import INGEST, instance, open_runner
+from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.locks import file_lock
 from warehouse.record.landing import Document, open_landing
@@ -47,7 +48,7 @@ def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv(name)
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "of the tests")
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS"):
         monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)

@@ -45,7 +45,7 @@ class RecordDamage:
 
 def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
     """Note the check of every file of the tables, or of all, that has none yet."""
-    with file_lock(record.local / ".locks" / "checks"):
+    with file_lock(record.locks / "checks"):
         for name in record.schemas if tables is None else tables:
             delta = record.stored_table(name)
             if delta is not None:

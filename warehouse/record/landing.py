@@ -22,6 +22,7 @@ from pyarrow import fs
 from warehouse.errors import BadStore, DamagedFile, LandingError, LicenceError, MixedWorlds
 from warehouse.file_checks import break_seal, seal
 from warehouse.file_store import is_object_store
+from warehouse.private_folders import private_folder
 from warehouse.public_urls import is_fictional, why_not_public
 from warehouse.record.documents import Document as Document
 from warehouse.record.documents import (
@@ -374,6 +375,7 @@ class Landing:
                 for chunk in chunks:
                     stream.write(chunk)
             return
+        private_folder(Path(self._root))
         self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
         temporary = f"{path}.{uuid4().hex}{_PART}"
         with self._files.open_output_stream(temporary, compression=compression) as stream:

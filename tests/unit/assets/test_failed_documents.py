@@ -17,6 +17,7 @@ from assets.ingest.load import failed_documents, has_unread, load_source
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
+from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.thoroughness import times
 from warehouse.record.append import Load, append
@@ -418,7 +419,7 @@ def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
     portal.bugs = {"tax"}
     portal.publish(1, b"tax=1", path="a")
     portal.publish(1, b"revenue=2", path="b")
-    settings = read_settings({"SANKOFA_HOME": str(tmp_path), "SANKOFA_WITHHELD_KEY": "k"})
+    settings = read_settings({"SANKOFA_HOME": str(tmp_path), "SANKOFA_WITHHELD_KEY": WITHHELD_KEY})
     storage = IngestResource(
         documents=str(settings.sample), landing_url=settings.landing, record_url=settings.record
     )
