@@ -26,6 +26,8 @@ def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, objec
     document = document_of(landing, refusal)
     if document is None:
         text = "not shown: the document is not landed; fetch it again"
+    elif document.removal is not None:
+        text = f"not shown: {document.removal.words}"
     elif may_name_people(sources.get(refusal.source)):
         text = _HIDDEN
     else:

@@ -97,7 +97,7 @@ def quarantined_in_period(
 def unread_documents(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:
     """Yield the documents of sources that were landed and not read."""
     for source in sorted(sources):
-        unread = landing.keys(source) - _loaded(record, source)
+        unread = landing.readable_keys(source) - _loaded(record, source)
         if unread:
             failed = _failed(record, source)
             for document in landing.documents(source):
@@ -132,8 +132,13 @@ def mention_of(document: Document, state: str) -> Mention:
 def fate_of(record: Record, document: Document) -> str:
     """Say whether a landed document was read, and if a parser failed on it, how."""
     if document.key in _loaded(record, document.source):
-        return "read"
+        return read_state_of(document)
     return _failed(record, document.source).get(document.key, _UNREAD)
+
+
+def read_state_of(document: Document) -> str:
+    """Say that a landed document was read, and whether it can be read again."""
+    return "read" if document.removal is None else f"read; {document.removal.words}"
 
 
 def body_contains(landing: Landing, document: Document, wanted: bytes) -> bool:

@@ -168,6 +168,9 @@ _FILES = Kind(
     lambda text: tuple(Path(part.strip()).resolve() for part in text.split(",") if part.strip()),
     "files, separated by commas",
 )
+_NUMBER_OR_NONE = Kind(
+    lambda text: _whole_number(1).parse(text) if text else None, _whole_number(1).allowed
+)
 _URL = Kind(_parse_url, "an http:// or https:// URL")
 _CONTACT = Kind(
     lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
@@ -349,6 +352,16 @@ class Settings:
             "Age at which `sankofa compact` deletes files that the record no longer consists of: "
             "longer than any load or publication takes.",
             "24",
+        ),
+    ]
+    landing_days: Annotated[
+        int | None,
+        Setting(
+            "SANKOFA_LANDING_DAYS",
+            _NUMBER_OR_NONE,
+            "Days after which `sankofa compact` removes the bodies of documents that were read "
+            "([retention](operating.md#retention-of-documents)).",
+            default_meaning="they are kept for ever",
         ),
     ]
     compute: Annotated[

@@ -20,8 +20,8 @@ from pathlib import Path
 import duckdb
 from fsspec.implementations.http import HTTPFileSystem
 
-from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.paths import ROOT
+from tests.helpers.withheld_key import WITHHELD_KEY
 
 RUN = ("sh", "python", "sql")
 SHOWN = ("text", "json")

@@ -17,10 +17,10 @@ from assets.ingest.sources import SOURCES
 from pipelines.derivations import derived_counts
 from pipelines.publish import Publishing, published_assets
 from tests.helpers.gleif import LEI, cdf
-from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.unchecked import append_unchecked
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.errors import SankofaError
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.mart.sqlite_builds import current_build_file

@@ -19,12 +19,13 @@ from click.testing import CliRunner
 from assets.ingest.sources import SOURCES
 from pipelines.commands.main import sankofa
 from tests.helpers.facts import fact
-from tests.helpers.installation import WITHHELD_KEY, settings_of
+from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.mart.sqlite_builds import build_names

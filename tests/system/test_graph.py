@@ -18,7 +18,7 @@ from pipelines.stages import NODES, STAGES, WHOLE_SUITES, suites_of
 from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
 from tests.helpers.facts import fact
-from tests.helpers.installation import WITHHELD_KEY
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.record.store import Record

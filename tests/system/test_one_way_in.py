@@ -23,8 +23,8 @@ from assets.source import Parser
 from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
 from pipelines.jobs import INGEST, instance, open_runner
-from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.locks import file_lock
 from warehouse.record.landing import Document, open_landing
 from warehouse.settings import Settings, read_settings

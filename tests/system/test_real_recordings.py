@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from assets.ingest.sources import sources_of
 from pipelines.commands.main import sankofa
-from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.local_traces import source_refs, traces
 from tests.helpers.paths import REAL, ROOT
 from tests.helpers.real_recordings import write_manifest
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.builds import NOTICE
 from warehouse.read.mart import Mart
 from warehouse.record.landing import open_landing

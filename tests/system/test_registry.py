@@ -17,8 +17,8 @@ from assets.tenders.portal_files import read_portals
 from assets.tenders.sources import portal_source
 from pipelines.commands.main import sankofa
 from tests.helpers.http_client import http_client
-from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.replay_server import Replay, Reply
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.settings import read_settings
 
 LISTED = [

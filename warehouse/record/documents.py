@@ -16,8 +16,27 @@ from warehouse.tables import LicenseClass
 
 
 @dataclass(frozen=True)
+class Removal:
+    """When a body was removed, and after how many days."""
+
+    removed_at: datetime
+    days: int
+
+    @property
+    def words(self) -> str:
+        """What happened, for people."""
+        return (
+            f"its body was removed on {self.removed_at:%Y-%m-%d}, after {self.days:,} days "
+            "(SANKOFA_LANDING_DAYS)"
+        )
+
+
+@dataclass(frozen=True)
 class Document:
-    """A landed body and how it was fetched; the bytes are read from the landing."""
+    """A landed body and how it was fetched; the bytes are read from the landing.
+
+    ``removal``: the body was read, and is no longer there.
+    """
 
     sha256: str
     source: str
@@ -27,6 +46,7 @@ class Document:
     status: int
     headers: dict[str, str]
     size: int
+    removal: Removal | None = None
 
     @property
     def key(self) -> str:

@@ -112,7 +112,7 @@ def _unaffected_loads(record: Record) -> str:
         FROM {loads} AS loads LEFT JOIN (
             SELECT source, erased_at,
                 strftime(first_observed_at, '%Y%m%dT%H%M%S%f') AS first_observed
-            FROM {record.relation("erased")}
+            FROM {record.relation("erased")} WHERE kept_days IS NULL
         ) AS erased ON erased.source = loads.source AND loads.loaded_at < erased.erased_at
         -- Of several erasures the earliest document counts.
         QUALIFY row_number() OVER (

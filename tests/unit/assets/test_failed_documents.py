@@ -17,9 +17,9 @@ from assets.ingest.load import failed_documents, has_unread, load_source
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
-from tests.helpers.installation import WITHHELD_KEY
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.thoroughness import times
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erase_rows
 from warehouse.record.failures import add_failures, last_failures

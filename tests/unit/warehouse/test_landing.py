@@ -54,8 +54,8 @@ def test_a_body_is_read_back_unchanged_with_its_metadata(landing: Landing) -> No
 def test_the_same_bytes_again_write_nothing(landing: Landing, tmp_path: Path) -> None:
     first, _ = landing.land(response())
     before = files(tmp_path)
-    # Its body, its metadata, and the mark of the world.
-    assert len(before) == 3
+    # Its body, its note, the mark of the world and a lock.
+    assert len(before) == 4
     again, new = landing.land(response(observed_at=LATER))
     assert (again, new) == (first, False)
     assert files(tmp_path) == before
