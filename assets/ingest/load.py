@@ -116,6 +116,12 @@ def has_unread(record: Record, landing: Landing, source: Source) -> bool:
     return any(state.reading(key) is None and not state.is_failed(key) for key in landed)
 
 
+def lost_documents(record: Record, landing: Landing, source: Source) -> set[str]:
+    """Return the documents whose bodies were removed and that this record has never read."""
+    removed = landing.keys(source.key) - landing.readable_keys(source.key)
+    return removed - read_state(record, source).readings.keys() if removed else removed
+
+
 def failed_documents(record: Record, landing: Landing, source: Source) -> list[FailureEntry]:
     """Return the last failure of each landed document on which the current parser failed."""
     state, landed = read_state(record, source), landing.keys(source.key)

@@ -108,7 +108,7 @@ def advice(record: Record, damage: RecordDamage) -> str:
         return "`sankofa verify --repair` notes the files anew"
     return (
         f"Restore the folder {record.root}/{damage.table} from your backup; or move {record.root} "
-        "away and run `sankofa ingest`, which loads everything again from the landing. "
+        "away and run `sankofa ingest`, which loads again what the landing has. "
         "`sankofa verify` lists all that is damaged"
     )
 

@@ -392,7 +392,7 @@ def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
     says = f"the table {name} of the record is damaged: its Delta log cannot be read ({reason})"
     return DamagedRecord(
         f"{says}. Restore the folder {path} from your backup; or move the record away and run "
-        "`sankofa ingest`, which loads everything again from the landing",
+        "`sankofa ingest`, which loads again what the landing has",
         says,
     )
 

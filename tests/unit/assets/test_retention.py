@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.ingest.load import has_unread
+from assets.ingest.load import has_unread, lost_documents
 from assets.ingest.quarantine import excerpt, retry
 from assets.ingest.retention import RemovedBodies, remove_old_bodies
 from tests.helpers.monthly_portal import MonthlyPortal
@@ -16,6 +16,7 @@ from warehouse.record.documents import Removal
 from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing
 from warehouse.record.quarantine import quarantined_rows
+from warehouse.record.store import Record
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 REMOVED = "its body was removed on 2026-06-01, after 90 days"
@@ -83,6 +84,20 @@ def test_a_removal_is_entered_with_its_reason_and_is_no_erasure(portal: MonthlyP
     }
     # Rows of an erased document would be refused, and its later documents read again.
     assert erasures(portal.record) == []
+
+
+def test_what_was_removed_and_another_record_never_read_is_lost_and_named(
+    portal: MonthlyPortal,
+) -> None:
+    portal.publish(1, b"cpi=1")
+    portal.load()
+    remove(portal)
+    assert lost_documents(portal.record, portal.landing, portal.source) == set()
+    portal.version = 2
+    assert lost_documents(portal.record, portal.landing, portal.source) == set()
+    other = Record(f"{portal.record.root}-new")
+    lost = lost_documents(other, portal.landing, portal.source)
+    assert lost == portal.landing.keys("test") != set()
 
 
 def test_what_is_unread_or_failed_stays_until_it_is_read(portal: MonthlyPortal) -> None:
