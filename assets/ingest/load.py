@@ -34,6 +34,7 @@ from warehouse.record.append import Load, append_prepared
 from warehouse.record.failures import add_failures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
+from warehouse.record.ledger import loaded_documents
 from warehouse.record.merge import CompleteScope
 from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
@@ -119,7 +120,7 @@ def has_unread(record: Record, landing: Landing, source: Source) -> bool:
 def lost_documents(record: Record, landing: Landing, source: Source) -> set[str]:
     """Return the documents whose bodies were removed and that this record has never read."""
     removed = landing.keys(source.key) - landing.readable_keys(source.key)
-    return removed - read_state(record, source).readings.keys() if removed else removed
+    return removed - loaded_documents(record, source.key) if removed else removed
 
 
 def failed_documents(record: Record, landing: Landing, source: Source) -> list[FailureEntry]:
