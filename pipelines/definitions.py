@@ -54,7 +54,6 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
                 withheld_key=dg.EnvVar(SETTINGS["withheld_key"].name)
                 if settings.explicit("withheld_key")
                 else settings.withheld_key,
-                has_withheld_key=settings.has_withheld_key,
             ),
         },
     )

@@ -29,7 +29,7 @@ _NO_LIVE_URL = "it has no live URL: read a recording of it with `sankofa ingest 
 class Outcome:
     """The result of ingesting one source; ``failed`` is the error message, if any.
 
-    Of recordings, ``skipped`` counts responses that are not documents of the source, by reason,
+    Of recordings, ``skipped`` counts what is no document of the source, by reason,
     and ``problems`` names files that could not be read. ``failures`` are documents on which the
     parser failed; the others were loaded.
     """
@@ -55,7 +55,7 @@ class Outcome:
         words = f"{self.documents} documents, {self.documents_new} new; {counts}"
         if self.skipped:
             reasons = ", ".join(f"{number:,} {why}" for why, number in self.skipped.items())
-            words += f"; {sum(self.skipped.values()):,} responses left out: {reasons}"
+            words += f"; {sum(self.skipped.values()):,} left out: {reasons}"
         return f"{words}; {self.failed}" if self.failures else words
 
 
@@ -70,7 +70,7 @@ def ingest_each(
     landing = open_landing(settings)
     if live:
         landing.refuse_other_world("real")
-    require_withheld_key(settings.has_withheld_key, "real" if live else landing.world())
+    require_withheld_key(settings.withheld_key, "real" if live else landing.world())
     for source in _selected_sources(settings, keys):
         try:
             refuse_restricted(source)

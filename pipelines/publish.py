@@ -58,7 +58,6 @@ class Publishing(dg.ConfigurableResource[Any]):
     keep: int
     portal_files: list[str] = Field(default_factory=list)
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    has_withheld_key: bool = False
     compute: str = LOCAL
     processes: int = 1
     memory_mb: int | None = None
@@ -147,7 +146,7 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         storage: IngestResource, publishing: Publishing
     ) -> Iterator[dg.MaterializeResult[None]]:
         world = world_of(storage.record(), storage.landing())
-        require_withheld_key(publishing.has_withheld_key, world)
+        require_withheld_key(publishing.withheld_key, world)
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
         plan = publishing.publication(storage, notice=notice).begin()
         if plan is None:

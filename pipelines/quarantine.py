@@ -26,6 +26,8 @@ def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, objec
     document = document_of(landing, refusal)
     if document is None:
         text = "not shown: the document is not landed; fetch it again"
+    elif document.removal is not None:
+        text = f"not shown: {document.removal.words}"
     elif may_name_people(sources.get(refusal.source)):
         text = _HIDDEN
     else:
@@ -52,7 +54,7 @@ def retry_each(
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Retry rows source by source; yield each source with the outcomes of its rows."""
     landing = open_landing(settings)
-    require_withheld_key(settings.has_withheld_key, landing.world())
+    require_withheld_key(settings.withheld_key, landing.world())
     sources = {source.key: source for source in sources_of(settings)}
     in_order = sorted(chosen, key=lambda row: row.source)
     for key, refusals in groupby(in_order, key=lambda row: row.source):

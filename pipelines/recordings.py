@@ -40,7 +40,7 @@ def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator
     for source, _ in by_source:
         refuse_restricted(source)
         landing.refuse_other_world(source.world)
-        require_withheld_key(settings.has_withheld_key, source.world)
+        require_withheld_key(settings.withheld_key, source.world)
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
         for source, entries in by_source:
             landed = _land(landing, source, entries)
@@ -117,7 +117,7 @@ def _counts(landed: Outcome) -> dict[str, int]:
     return {
         "documents": landed.documents,
         "documents_new": landed.documents_new,
-        "responses left out": sum(landed.skipped.values()),
+        "left out": sum(landed.skipped.values()),
         "not read": len(landed.problems),
     }
 

@@ -1,10 +1,12 @@
-"""The job that keeps the record in order: merges small files and deletes those nobody needs."""
+"""The job that keeps the record in order: merges small files, deletes old ones and old bodies."""
 
 from typing import Any
 
 import dagster as dg
 
 from assets.ingest.resources import IngestResource
+from assets.ingest.retention import remove_old_bodies
+from assets.ingest.sources import sources_of
 from pipelines.jobs import COMPACT, run_job
 from warehouse.record.store import open_record
 from warehouse.record.upkeep import fragmented_tables, keep_up
@@ -23,12 +25,16 @@ def upkeep_definitions(settings: Settings) -> dg.Definitions:
         name=_ASSET,
         group_name="record",
         description="The files of the record, merged where there are many small ones; those that "
-        "it no longer consists of are deleted.",
+        "it no longer consists of are deleted, and bodies of documents that are kept no longer.",
         kinds={"parquet"},
     )
     def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
-        done = list(keep_up(storage.record(), settings.vacuum_hours))
-        return dg.MaterializeResult(metadata={table.table: table.words for table in done})
+        record = storage.record()
+        done = {table.table: table.words for table in keep_up(record, settings.vacuum_hours)}
+        if settings.landing_days is not None:
+            sources, days = sources_of(settings), settings.landing_days
+            done["landing"] = remove_old_bodies(record, storage.landing(), sources, days).words
+        return dg.MaterializeResult(metadata={name: words for name, words in done.items() if words})
 
     job = dg.define_asset_job(
         COMPACT,

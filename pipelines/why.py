@@ -26,6 +26,7 @@ from pipelines.why_documents import (
     mention_of,
     quarantined_at,
     quarantined_in_period,
+    read_state_of,
     unread_documents,
 )
 from pipelines.why_subject import Subject, find_subject, suggestions
@@ -333,14 +334,18 @@ class _Inquiry:
             by_document.setdefault(row["document"], []).append(row)
         # Reversed, so that the first reading of a document wins.
         landed = reversed(self._landing.find(sha256=tuple(by_document)))
-        urls = {note.sha256: note.url for note in landed}
+        notes = {note.sha256: note for note in landed}
         for document, rows in by_document.items():
             yield Mention(
                 document,
                 rows[0]["source"],
-                urls.get(document, rows[0]["source_ref"].partition("#")[0]),
+                notes[document].url
+                if document in notes
+                else rows[0]["source_ref"].partition("#")[0],
                 min(row["observed_at"] for row in rows),
-                "read" if document in urls else "read; its body is no longer landed",
+                read_state_of(notes[document])
+                if document in notes
+                else "read; its body is no longer landed",
                 len(rows),
             )
         sources = {rows[0]["source"] for rows in by_document.values()}
@@ -435,7 +440,9 @@ def _explain_absent(
     if any(row["match"] != "near" for row in found):
         raise SankofaError(f"{text!r} is no id; name one of those that it finds: {', '.join(ids)}")
     near = suggestions(record, text) or ids
-    mentions, landed = [], landing.find()
+    noted = landing.find()
+    mentions, landed = [], [document for document in noted if document.removal is None]
+    removed = len(noted) - len(landed)
     for document in landed:
         with suppress(SankofaError):
             if body_contains(landing, document, text.encode()):
@@ -445,7 +452,8 @@ def _explain_absent(
         hint = f"did you mean {', '.join(near)}?" if near else "give a part of the name to find ids"
         raise SankofaError(
             f"{text!r} is no service_id, series, indicator or ocid of the record, and none of "
-            f"{len(landed):,} landed documents mentions it; {hint}"
+            f"{len(landed):,} landed documents mentions it"
+            f"{f' ({removed:,} more were removed after their time)' if removed else ''}; {hint}"
         )
     documents = ", ".join(map(sql_text, sorted({each.document for each in mentions}))) or "''"
     groups = record.query(f"""

@@ -8,6 +8,7 @@ from typing import Any
 from assets.ingest.failures import in_words
 from assets.ingest.quarantine import excerpt
 from warehouse.record.landing import Document, Landing
+from warehouse.record.ledger import loaded_documents
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import RecordTable
@@ -97,21 +98,12 @@ def quarantined_in_period(
 def unread_documents(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:
     """Yield the documents of sources that were landed and not read."""
     for source in sorted(sources):
-        unread = landing.keys(source) - _loaded(record, source)
+        unread = landing.readable_keys(source) - loaded_documents(record, source)
         if unread:
             failed = _failed(record, source)
             for document in landing.documents(source):
                 if document.key in unread:
                     yield mention_of(document, failed.get(document.key, _UNREAD))
-
-
-def _loaded(record: Record, source: str) -> set[str]:
-    """Return the keys of the documents of a source that were read."""
-    documents = record.query(
-        f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
-        f"WHERE source = {sql_text(source)}"
-    )["document"]
-    return set(documents.to_pylist())
 
 
 def _failed(record: Record, source: str) -> dict[str, str]:
@@ -131,9 +123,14 @@ def mention_of(document: Document, state: str) -> Mention:
 
 def fate_of(record: Record, document: Document) -> str:
     """Say whether a landed document was read, and if a parser failed on it, how."""
-    if document.key in _loaded(record, document.source):
-        return "read"
+    if document.key in loaded_documents(record, document.source):
+        return read_state_of(document)
     return _failed(record, document.source).get(document.key, _UNREAD)
+
+
+def read_state_of(document: Document) -> str:
+    """Say that a landed document was read, and whether it can be read again."""
+    return "read" if document.removal is None else f"read; {document.removal.words}"
 
 
 def body_contains(landing: Landing, document: Document, wanted: bytes) -> bool:

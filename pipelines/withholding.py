@@ -180,7 +180,7 @@ class Finder:
     def __init__(self, settings: Settings) -> None:
         self.record = open_record(settings)
         self._landing = open_landing(settings)
-        require_withheld_key(settings.has_withheld_key, self._landing.world())
+        require_withheld_key(settings.withheld_key, self._landing.world())
         self.secret = settings.withheld_key.encode()
         self._marts = settings.marts
 

@@ -16,6 +16,7 @@ from hypothesis import settings
 from tests.helpers.paths import REAL
 from tests.helpers.seed import SEED, new_seed
 from tests.helpers.thoroughness import THOROUGH
+from tests.helpers.withheld_key import WITHHELD_KEY
 
 if TYPE_CHECKING:
     from warehouse.record.store import Record
@@ -32,8 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before hypothesis reads its option. Workers inherit the environment of the first process.
     chosen = config.option.hypothesis_seed or os.environ.get(SEED) or str(new_seed())
     config.option.hypothesis_seed = os.environ[SEED] = chosen
-    # Homes of real documents need one; the public word keeps the hashes of all tests the same.
-    os.environ.setdefault("SANKOFA_WITHHELD_KEY", "sankofa development")
+    # Homes of real documents need one.
+    os.environ.setdefault("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
 
 
 def pytest_unconfigure() -> None:

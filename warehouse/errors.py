@@ -50,6 +50,10 @@ class LandingError(SankofaError):
     """A landed body is missing, or is no longer the bytes that were fetched."""
 
 
+class BodyRemoved(LandingError):
+    """A body was removed when it was old enough; what was read of it stays."""
+
+
 class MixedWorlds(SankofaError):
     """Documents of fictional and of real sources must not meet in one home."""
 

@@ -168,6 +168,9 @@ _FILES = Kind(
     lambda text: tuple(Path(part.strip()).resolve() for part in text.split(",") if part.strip()),
     "files, separated by commas",
 )
+_NUMBER_OR_NONE = Kind(
+    lambda text: _whole_number(1).parse(text) if text else None, _whole_number(1).allowed
+)
 _URL = Kind(_parse_url, "an http:// or https:// URL")
 _CONTACT = Kind(
     lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
@@ -351,6 +354,16 @@ class Settings:
             "24",
         ),
     ]
+    landing_days: Annotated[
+        int | None,
+        Setting(
+            "SANKOFA_LANDING_DAYS",
+            _NUMBER_OR_NONE,
+            "Days after which `sankofa compact` removes the bodies of documents that were read "
+            "([retention](operating.md#retention-of-documents)).",
+            default_meaning="they are kept for ever",
+        ),
+    ]
     compute: Annotated[
         str,
         Setting(
@@ -437,8 +450,8 @@ class Settings:
         Setting(
             "SANKOFA_WITHHELD_KEY",
             _SECRET,
-            "Secret under which withheld parties are hashed. *Required* for real data; never "
-            "change it afterwards.",
+            "Secret under which withheld parties are hashed, of at least 32 characters. *Required* "
+            "for real data; never change it afterwards.",
             DEVELOPMENT_WITHHELD_KEY,
             "a public word, for development",
         ),
@@ -650,11 +663,6 @@ class Settings:
         """Return a setting that the environment sets; None if it has its default."""
         is_set = SETTINGS[field_name].name in self.from_environment
         return getattr(self, field_name) if is_set else None
-
-    @property
-    def has_withheld_key(self) -> bool:
-        """True if the environment sets the secret under which withheld parties are hashed."""
-        return self.explicit("withheld_key") is not None
 
     @property
     def sample(self) -> Path:

@@ -6,12 +6,15 @@ zip that is itself the document a source publishes is landed as it is and does n
 
 import gzip
 import io
+import re
+import stat
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import IO
 from urllib.parse import quote
 
@@ -26,6 +29,8 @@ _CHUNK = 1 << 20
 _IN_MEMORY = 16 << 20
 # Between the address of a container and the name of a member, as in the addresses of Java.
 _SEPARATOR = "!/"
+# As Windows begins an absolute path.
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
 class ContainerError(SankofaError):
@@ -75,7 +80,8 @@ def zip_documents(
 ) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield name and content of the members of a zip; raise ContainerError for a bad one.
 
-    With ``on_error`` a member that cannot be read is reported to it, and the others follow.
+    One that is a link, or whose name is absolute or leads out of the zip, is bad as well. With
+    ``on_error`` a member that cannot be read is reported to it, and the others follow.
     """
     limits = limits or ContainerLimits()
     try:
@@ -114,8 +120,21 @@ def gunzipped(body: IO[bytes], limits: ContainerLimits | None = None) -> Iterato
         yield content
 
 
+def _why_refused(info: zipfile.ZipInfo) -> str | None:
+    """Return why a member is no document below its zip: it would lead out of it."""
+    name = PurePosixPath(info.filename.replace("\\", "/"))
+    if name.is_absolute() or _DRIVE.match(info.filename):
+        return "its name is absolute"
+    if ".." in name.parts:
+        return "its name leads out of the zip"
+    # Zips made on Unix state the mode of a file in the upper half.
+    return "it is a link" if stat.S_ISLNK(info.external_attr >> 16) else None
+
+
 def _verified(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     """Open a member that was read to its end, where its checksum is compared."""
+    if (reason := _why_refused(info)) is not None:
+        raise ContainerError(f"{info.filename} in the zip is refused: {reason}")
     try:
         with archive.open(info) as member:
             if info.file_size <= _IN_MEMORY:

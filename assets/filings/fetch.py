@@ -289,13 +289,18 @@ def _followed(task: FetchTask, chosen: ChosenIssuers) -> _Followed:
 
 
 def _landed_by_rule(landing: Landing) -> list[str] | None:
-    """Return the issuers of the rule whose lists are landed; None if no zip of lists was."""
+    """Return the issuers of the rule whose lists are landed.
+
+    None if no zip of lists was, or the body of a list was removed.
+    """
     # In the order in which they were observed: the newest list of an issuer wins.
     lists: dict[str, Document] = {}
     for document in landing.documents(SUBMISSIONS):
         if match := _FILER_URL.search(document.url):
             lists[match[1]] = document
     if not any(ZIP_HEADER in document.headers for document in lists.values()):
+        return None
+    if any(document.removal is not None for document in lists.values()):
         return None
     return [cik for cik, document in lists.items() if _is_followed(landing.read(document))]
 

@@ -128,7 +128,7 @@ def landed_asset(
             _source_lock(settings, source),
             counted_fetch(settings.metrics, source.key),
         ):
-            require_withheld_key(settings.has_withheld_key, source.world)
+            require_withheld_key(settings.withheld_key, source.world)
             documents, documents_new = land_live(
                 storage.landing(),
                 source,
@@ -182,7 +182,7 @@ def loaded_assets(
             counted_load(settings.metrics, source.key) as loaded_rows,
         ):
             documents, documents_new = land_sample(landing, Path(storage.documents), source)
-            require_withheld_key(settings.has_withheld_key, landing.world())
+            require_withheld_key(settings.withheld_key, landing.world())
             progress = reporter(f"{source.key}: loading")
             tables = [*(table.name for table in source.tables), *_TABLES_OF_LOADS]
             require_intact(record, tables)

@@ -34,6 +34,7 @@ from warehouse.record.append import Load, append_prepared
 from warehouse.record.failures import add_failures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
+from warehouse.record.ledger import loaded_documents
 from warehouse.record.merge import CompleteScope
 from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
@@ -87,7 +88,9 @@ def load_source(
         record, landing, source, state, landed, reread.refused, limits or DocumentLimits()
     )
     readable = loading.try_failed_again()
-    pending = documents_to_read(landed, state.with_reread(readable))
+    # What was read of a removed body stays as it is.
+    stored = [document for document in landed if document.removal is None]
+    pending = documents_to_read(stored, state.with_reread(readable))
     entries: list[LoadEntry] = []
     done = 0
     with readers(loading.reader, pending, processes) as pool:
@@ -107,11 +110,17 @@ def load_source(
 
 def has_unread(record: Record, landing: Landing, source: Source) -> bool:
     """Return whether a landed document is unread, other than by a failure of the parser."""
-    landed = landing.keys(source.key)
+    landed = landing.readable_keys(source.key)
     if not landed:
         return False
     state = read_state(record, source)
     return any(state.reading(key) is None and not state.is_failed(key) for key in landed)
+
+
+def lost_documents(record: Record, landing: Landing, source: Source) -> set[str]:
+    """Return the documents whose bodies were removed and that this record has never read."""
+    removed = landing.keys(source.key) - landing.readable_keys(source.key)
+    return removed - loaded_documents(record, source.key) if removed else removed
 
 
 def failed_documents(record: Record, landing: Landing, source: Source) -> list[FailureEntry]:
@@ -421,11 +430,15 @@ class _Loading:
         """Return the scope of which a document shows all.
 
         None after a failed document of the same URL: what that one showed is not known yet, and
-        this one will be read again after it.
+        this one will be read again after it. None if this one is read again after one whose body
+        was removed: what this version would have read there, and this one shows no more, is not
+        known, and rows that an earlier version read differently are not withdrawn for it.
         """
-        for key in self.failed:
-            failed = self._landed[key]
-            if failed.url == document.url and failed.observed_at < document.observed_at:
+        unknown = [self._landed[key] for key in self.failed]
+        if self._state.is_reread(document.key):
+            unknown += [other for other in self._landed.values() if other.removal is not None]
+        for other in unknown:
+            if other.url == document.url and other.observed_at < document.observed_at:
                 return None
         return CompleteScope(
             {"source": self._source.key},

@@ -36,8 +36,11 @@ def document_of(landing: Landing, refusal: QuarantinedRow) -> Document | None:
 
 
 def excerpt(landing: Landing, document: Document, refusal: QuarantinedRow) -> str | None:
-    """Return the text at the location of a refused record; None if the body is large or binary."""
-    if document.size > _LARGEST:
+    """Return the text at the location of a refused record.
+
+    None if the body is large or binary, or was removed.
+    """
+    if document.size > _LARGEST or document.removal is not None:
         return None
     body = landing.read(document)
     # A zip or another binary file: there is nothing to show.
@@ -64,7 +67,8 @@ def retry(
     """
     refuse_restricted(source)
     bodies = {refusal.document for refusal in chosen}
-    landed = [document for document in landing.documents(source.key) if document.sha256 in bodies]
+    noted = [document for document in landing.documents(source.key) if document.sha256 in bodies]
+    landed = [document for document in noted if document.removal is None]
     reread = Reread(frozenset(document.key for document in landed))
     failed: set[str] = set()
     if landed:
@@ -78,10 +82,13 @@ def retry(
         if refusal.quarantine_id in reread.refused
     ]
     retried_at, landed_bodies = datetime.now(UTC), {document.sha256 for document in landed}
+    removed_bodies = {document.sha256 for document in noted} - landed_bodies
     rows = [
         RetryEntry(
             quarantine_id=refusal.quarantine_id,
-            became=_outcome(refusal, refused_now, landed_bodies, failed),
+            became="body removed"
+            if refusal.document in removed_bodies
+            else _outcome(refusal, refused_now, landed_bodies, failed),
             code_version=release(),
             retried_at=retried_at,
         )

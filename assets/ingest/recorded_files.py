@@ -6,7 +6,7 @@ Response headers that a parser needs are in a JSON file beside the document, nam
 
 import json
 from datetime import UTC, date, datetime, time
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from warehouse.errors import SankofaError
 
@@ -18,6 +18,14 @@ def is_headers_name(name: str) -> bool:
     return name.endswith(_HEADERS)
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether a path is of what systems leave beside files: .DS_Store, __MACOSX."""
+    return any(
+        (part.startswith(".") and not part.startswith("..")) or part == "__MACOSX"
+        for part in PurePosixPath(name).parts
+    )
+
+
 def is_document(path: Path) -> bool:
     """Return whether a path is a file that is not the headers of another."""
     return path.is_file() and not is_headers_name(path.name)
@@ -26,6 +34,8 @@ def is_document(path: Path) -> bool:
 def headers_beside(path: Path) -> dict[str, str]:
     """Return the headers in the file beside a document; none if there is no such file."""
     beside = path.with_name(path.name + _HEADERS)
+    if beside.is_symlink() and not beside.resolve().is_relative_to(path.parent.resolve()):
+        raise SankofaError(f"{beside} is a link out of its folder, not followed; copy it here")
     return read_headers(beside.read_bytes() if beside.is_file() else None, str(beside))
 
 

@@ -94,6 +94,13 @@ def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
     digest = _cell(row, "sha256").lower()
     if not path:
         raise SankofaError("it names no path")
+    # Who writes an absolute path means it; a manifest that came with its files must stay with them.
+    is_outside = not (folder / path).resolve().is_relative_to(folder.resolve())
+    if is_outside and not Path(path).is_absolute():
+        raise SankofaError(
+            f"{path} leads out of the folder of the manifest; copy it there, or write where it is "
+            "from the root on"
+        )
     if bool(url) != bool(moment):
         raise SankofaError(f"{path} needs both url and observed_at; a WARC or HAR file neither")
     if digest and len(digest) < _SHORTEST_DIGEST:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, cast
 from urllib.parse import quote, urlsplit
 
@@ -22,6 +22,7 @@ from assets.ingest.recorded_files import (
     headers_beside,
     is_document,
     is_headers_name,
+    is_hidden,
     read_headers,
     start_of_reading,
 )
@@ -34,6 +35,7 @@ from warehouse.record.landing import FetchedResponse, require_past
 _ZIP, _GZIP, _WARC = b"PK\x03\x04", b"\x1f\x8b", b"WARC/"
 # Archives in archives: a zip of gzips is usual, more is a bomb or a mistake.
 _DEEPEST = 3
+_HIDDEN = "hidden files"
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,9 @@ class Recordings:
     def _folder(self, folder: Path, origin: Origin | None) -> Iterator[FetchedResponse]:
         if origin is not None:
             _refuse_base_with_query(origin)
-        documents = [path for path in sorted(folder.rglob("*")) if _counts(path, folder)]
+        documents = list(self._documents_in(folder))
         if not documents:
-            raise SankofaError("the folder contains no files")
+            raise SankofaError("the folder contains no files that can be read")
         for path in documents:
             name = path.relative_to(folder).as_posix()
             base = origin and replace(origin, is_base=True)
@@ -90,6 +92,22 @@ class Recordings:
                 yield from self._file(path, name, base)
             except (SankofaError, OSError) as error:
                 self._fail(str(path), error)
+
+    def _documents_in(self, folder: Path) -> Iterator[Path]:
+        """Yield the files of a folder that are documents; note what else there is."""
+        whole = folder.resolve()
+        for path in sorted(folder.rglob("*")):
+            if is_hidden(path.relative_to(folder).as_posix()):
+                if not path.is_dir():
+                    self.skipped[_HIDDEN] += 1
+            elif not path.resolve().is_relative_to(whole):
+                self._fail(str(path), "a link out of the folder, not followed; copy the file here")
+            elif path.is_symlink() and path.is_dir():
+                self._fail(str(path), "a link to a folder, not followed; copy the folder here")
+            elif is_document(path):
+                yield path
+            elif not path.is_dir() and not path.is_file():
+                self._fail(str(path), "neither a file nor a folder")
 
     def _file(self, path: Path, name: str, origin: Origin | None) -> Iterator[FetchedResponse]:
         with path.open("rb") as body:
@@ -118,13 +136,18 @@ class Recordings:
             yield self._document(recorded)
 
     def _unzipped(self, recorded: "_Recorded", depth: int) -> Iterator[FetchedResponse]:
-        headers = {
-            name: body.read() for name, body in zip_documents(recorded.body, is_headers_name)
-        }
+        def refuse(error: SankofaError) -> None:
+            self._fail(recorded.label, error)
+
+        def is_member(name: str) -> bool:
+            if is_hidden(name):
+                self.skipped[_HIDDEN] += 1
+            return not is_hidden(name) and not is_headers_name(name)
+
+        beside_members = zip_documents(recorded.body, is_headers_name, refuse)
+        headers = {name: body.read() for name, body in beside_members}
         found = False
-        for name, body in zip_documents(
-            recorded.body, _is_member, lambda error: self._fail(recorded.label, error)
-        ):
+        for name, body in zip_documents(recorded.body, is_member, refuse):
             found = True
             label = f"{recorded.label}!/{name}"
 
@@ -138,7 +161,7 @@ class Recordings:
             except SankofaError as error:
                 self._fail(label, error)
         if not found:
-            raise SankofaError("the zip contains no files")
+            raise SankofaError("the zip contains no files that can be read")
 
     def _document(self, recorded: "_Recorded") -> FetchedResponse:
         origin = recorded.required_origin()
@@ -276,17 +299,6 @@ def _refuse_base_with_query(origin: Origin) -> None:
             f"{without_secrets(origin.url):.200} has a query, so that no names can be appended to "
             "it: give the address of each file in a manifest"
         )
-
-
-def _counts(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and is_document(path)
-
-
-def _is_member(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return not hidden and not is_headers_name(name)
 
 
 def _without_gz(name: str) -> str:

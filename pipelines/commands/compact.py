@@ -13,6 +13,7 @@ from warehouse.settings import read_settings
 def compact(as_json: bool) -> None:
     """Merge small files of the record, and delete files it no longer consists of.
 
+    Bodies of documents that are older than SANKOFA_LANDING_DAYS go as well, if they were read.
     `sankofa ingest` does it after a load that left many files. No row changes, and loads and
     publications may go on meanwhile; of several machines one does it at a time.
     """
@@ -26,4 +27,4 @@ def compact(as_json: bool) -> None:
     for table, words in done.items():
         click.echo(f"{table:16} {words}")
     if not done:
-        click.echo("nothing to do: no table has many small files or old ones")
+        click.echo("nothing to do: no table has many small files or old ones, no body is too old")

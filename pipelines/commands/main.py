@@ -1,6 +1,8 @@
 """The ``sankofa`` command: its subcommands, its help in sections, its error messages."""
 
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -22,6 +24,8 @@ from pipelines.commands.verify import verify
 from pipelines.commands.why import why
 from pipelines.commands.withhold import erase, release, withheld, withhold
 from warehouse.errors import SankofaError, disk_failure
+from warehouse.private_folders import close_private
+from warehouse.settings import SettingError, read_settings
 
 SECTIONS = {
     "Start": ("up", "doctor", "verify", "completion"),
@@ -99,11 +103,17 @@ class SectionedGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="sankofa")
-def sankofa() -> None:
+@click.pass_context
+def sankofa(context: click.Context) -> None:
     """Point-in-time data for African and emerging markets.
 
     All data is kept in one folder: .sankofa, or SANKOFA_HOME. `sankofa up` runs everything.
     """
+    # `doctor` reports what others can read, and changes nothing.
+    if context.invoked_subcommand != doctor.name:
+        # A bad setting is reported by the command that needs it.
+        with suppress(SettingError):
+            close_private(read_settings(os.environ))
 
 
 @click.command(

@@ -143,6 +143,8 @@ def up(
     """
     from pipelines.progress_display import Steps
     from pipelines.up import ServerUrls, greeting, is_ready, prepare
+    from warehouse.record.landing import open_landing
+    from warehouse.record.worlds import require_withheld_key
 
     settings = read_settings(os.environ)
     mcp = mcp and find_spec("mcp_server.__main__") is not None
@@ -156,6 +158,7 @@ def up(
     ports.refuse_taken(wanted)
     steps = Steps(bars=not verbose)
     steps.total = 1
+    require_withheld_key(settings.withheld_key, open_landing(settings).world())
     if not is_ready(settings):
         prepare(settings, steps)
     rest_url, mcp_url, dagster_url, metrics_url = (

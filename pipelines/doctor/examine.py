@@ -33,7 +33,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         build.freshness,
     ),
     "Files": (files.files,),
-    "Sources": (sources.sources, sources.failed_parsers),
+    "Sources": (sources.sources, sources.failed_parsers, sources.lost_bodies),
 }
 
 

@@ -12,7 +12,7 @@ from pipelines.doctor.stores import (
 from warehouse.errors import SankofaError
 from warehouse.private_folders import readable_by_others
 from warehouse.record.landing import open_landing
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.record.worlds import MAKE_WITHHELD_KEY, why_weak
 
 
 def api_keys(context: CheckContext) -> Iterator[Finding]:
@@ -55,19 +55,13 @@ def withheld_key(context: CheckContext) -> Iterator[Finding]:
     """Check that withheld parties of real sources are hashed under a secret."""
     if open_landing(context.settings).world() != "real":
         return
-    if not context.settings.has_withheld_key:
+    reason = why_weak(context.settings.withheld_key)
+    if reason is not None:
         yield fault(
             "withheld parties",
-            "SANKOFA_WITHHELD_KEY is not set: real documents are neither loaded nor published",
-            "set it to a secret, such as `openssl rand -hex 32` makes; docs/operating.md says what "
-            "to do in a home that was loaded without one",
-        )
-    elif context.settings.withheld_key == DEVELOPMENT_WITHHELD_KEY:
-        yield note(
-            "withheld parties",
-            "SANKOFA_WITHHELD_KEY is the public word of development: whoever gets a copy of the "
-            "record can test whether a name is among the withheld ones",
-            "load a new home under a secret of your own, as docs/operating.md describes",
+            f"SANKOFA_WITHHELD_KEY {reason}: real documents are neither loaded nor published",
+            f"{MAKE_WITHHELD_KEY}; docs/operating.md says what to do in a home that was loaded "
+            "under another key",
         )
     else:
         yield ok("withheld parties", "hashed under a secret")
@@ -82,7 +76,7 @@ def private_folders(context: CheckContext) -> Iterator[Finding]:
         yield report(
             "private folders",
             f"other users can read {', '.join(map(str, opened))}",
-            "the next `sankofa ingest`, `publish` or `up` of their owner closes them",
+            "the next other `sankofa` command of their owner closes them",
         )
     else:
         yield ok("private folders", "landing, record, stage, keys and counters are the user's own")

@@ -9,7 +9,7 @@ from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.failures import in_words
-from assets.ingest.load import failed_documents
+from assets.ingest.load import failed_documents, lost_documents
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source, asked_url_of, fetch_task
@@ -47,6 +47,20 @@ def failed_parsers(context: CheckContext) -> Iterator[Finding]:
                 f"failed on {len(failures):,} documents, which are unread, last on {last.url}: "
                 f"{in_words(last)}",
                 f"report it, or correct the parser; then `sankofa ingest {source.key}`",
+            )
+
+
+def lost_bodies(context: CheckContext) -> Iterator[Finding]:
+    """Report documents that can no longer be read into this record."""
+    record, landing = open_record(context.settings), open_landing(context.settings)
+    for source in sources_of(context.settings):
+        lost = lost_documents(record, landing, source)
+        if lost:
+            yield fault(
+                f"documents of {source.key}",
+                f"{len(lost):,} bodies were removed from the landing after their time, and the "
+                "record has no reading of them",
+                "restore the record, or the landing, from your backup",
             )
 
 

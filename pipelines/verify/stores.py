@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipelines.verify.damage import PUBLISH_AGAIN, Damage, restore
 from warehouse.errors import SankofaError
+from warehouse.mart.candidate import damaged_manifests
 from warehouse.mart.nodes import STEPS
 from warehouse.record.index import index_differs
 from warehouse.record.integrity import advice, damaged_files, note_files
@@ -51,7 +52,9 @@ def _damaged_indexes(record: Record) -> Iterator[Damage]:
 
 
 def damaged_steps(settings: Settings) -> Iterator[Damage]:
-    """Yield the folders of steps whose files are damaged; publications make them again."""
+    """Yield what is damaged of the files of steps and their lists; publications make them again."""
+    for path, says in damaged_manifests(settings.work):
+        yield Damage("stage", says, PUBLISH_AGAIN, remake=True, delete=path)
     store = StepStore(settings.work / STEPS)
     for folder in sorted(store.root.glob("*/*")):
         if ".partial" in folder.name:

@@ -76,10 +76,17 @@ KINDS: Mapping[str, Find] = {
     "index of the record": _first("record/.index/fundamentals/*.marks"),
     "document": _first("landing/bodies/*/*.zst"),
     "note of a document": _first("landing/documents/worldbank/*/*.json"),
+    "mark of the landing": lambda home: home / "landing" / "world",
+    "published versions": _first("record/versions/_delta_log/*.json"),
+    "list of steps": lambda home: home / "stage" / "builds" / f"{current(home)}.json",
+    "list of a step": _first("stage/steps/*/*/files.json"),
     "step": _first("stage/steps/*/*/*.parquet"),
 }
 # What a publication makes again, without which nothing else is lost.
-MADE_AGAIN = ("mart", "pack", "manifest", "export", "export description", "page", "step")
+MADE_AGAIN = (
+    *("mart", "pack", "manifest", "export", "export description", "page"),
+    *("step", "list of a step", "list of steps"),
+)
 
 
 def copy_home(home: Path, to: Path) -> Path:

@@ -21,6 +21,7 @@ import duckdb
 from fsspec.implementations.http import HTTPFileSystem
 
 from tests.helpers.paths import ROOT
+from tests.helpers.withheld_key import WITHHELD_KEY
 
 RUN = ("sh", "python", "sql")
 SHOWN = ("text", "json")
@@ -145,7 +146,7 @@ class Checkout:
             env={
                 **environment,
                 # Pages say that real documents need one.
-                "SANKOFA_WITHHELD_KEY": "of the tests",
+                "SANKOFA_WITHHELD_KEY": WITHHELD_KEY,
                 "PATH": path,
                 "PYTHONPATH": sources,
                 "COLUMNS": "100",

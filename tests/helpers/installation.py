@@ -18,6 +18,7 @@ from pipelines.publication import Publication, refuse_failed
 from pipelines.stages import NODES
 from quality.audit import audit
 from quality.report import Report
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.locks import file_lock
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 from warehouse.mart.snapshot import Snapshot
@@ -26,8 +27,6 @@ from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings, read_settings
 
-# Homes of real documents need one.
-WITHHELD_KEY = {"SANKOFA_WITHHELD_KEY": "of the tests"}
 # Few tenders, and a day that stays: what tests expect of it stays, too.
 SMALL_WORLD = SampleWorld(date(2026, 6, 16), size="small")
 
@@ -79,6 +78,7 @@ def publication(
         settings.signing_key,
         settings.pages,
         SAMPLE_NOTICE,
+        withheld_key=settings.withheld_key,
     )
 
 
@@ -96,7 +96,7 @@ def load_sample(home: Path, *keys: str) -> Record:
     for source in SOURCES:
         if source.permitted and (not keys or source.key in keys):
             land_sample(landing, settings.sample, source)
-            load_source(record, landing, source)
+            load_source(record, landing, source.with_withheld_key(settings.withheld_key))
     return record
 
 
@@ -152,7 +152,12 @@ def sankofa(home: Path, *arguments: str, **environment: str) -> "subprocess.Pope
     others = {name: value for name, value in os.environ.items() if not name.startswith("SANKOFA_")}
     return subprocess.Popen(
         [str(Path(sys.executable).with_name("sankofa")), *arguments],
-        env={**others, **WITHHELD_KEY, "SANKOFA_HOME": str(home), **environment},
+        env={
+            **others,
+            "SANKOFA_WITHHELD_KEY": WITHHELD_KEY,
+            "SANKOFA_HOME": str(home),
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

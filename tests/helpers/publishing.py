@@ -6,13 +6,13 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.compute.task import Compute
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import NOTICE, is_postgres_url, sqlite_folder
 from warehouse.mart.candidate import Candidate
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.record.store import Record
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.steps.files import with_results
 
 
@@ -35,7 +35,7 @@ def publish(
     audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
     work: Path | None = None,
-    withheld_key: str = DEVELOPMENT_WITHHELD_KEY,
+    withheld_key: str = WITHHELD_KEY,
     compute: Compute | None = None,
 ) -> str:
     """Publish what the record contains now and return its data_version.

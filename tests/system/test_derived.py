@@ -20,6 +20,7 @@ from tests.helpers.gleif import LEI, cdf
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.unchecked import append_unchecked
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.errors import SankofaError
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.mart.sqlite_builds import current_build_file
@@ -266,7 +267,7 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
             signing_key=paths["key"],
             pages=paths["docs"],
             keep=3,
-            has_withheld_key=True,
+            withheld_key=WITHHELD_KEY,
         )
         result = dg.materialize(
             published_assets(SOURCES), resources={"storage": storage, "publishing": publishing}

@@ -26,6 +26,7 @@ from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
 from warehouse.locks import alive_file, named_lock
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
@@ -34,7 +35,7 @@ from warehouse.private_folders import make_private
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, Settings, read_settings, variable_of
+from warehouse.settings import Settings, read_settings, variable_of
 from warehouse.tables import QualityMetric
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
@@ -314,7 +315,7 @@ def test_a_signing_key_that_others_can_read_is_named(healthy: Path) -> None:
     assert "can be read by other users" in faults()["signing key"]
 
 
-def test_real_data_hashed_under_the_public_word_is_named(
+def test_real_data_hashed_under_a_weak_key_is_named(
     healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     landing = Landing(read_settings(os.environ).landing)
@@ -324,10 +325,9 @@ def test_real_data_hashed_under_the_public_word_is_named(
     Landing(read_settings(os.environ).landing).enter("real")
     monkeypatch.delenv("SANKOFA_WITHHELD_KEY", raising=False)
     assert "SANKOFA_WITHHELD_KEY is not set" in faults()["withheld parties"]
-    # The way out of a home that was loaded without one: the old word, set on purpose.
-    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", DEVELOPMENT_WITHHELD_KEY)
-    assert "withheld parties" not in faults()
     monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "a secret of our own")
+    assert "has 19 characters, fewer than 32" in faults()["withheld parties"]
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
     assert "withheld parties" not in faults()
 
 

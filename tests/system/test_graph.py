@@ -18,6 +18,7 @@ from pipelines.stages import NODES, STAGES, WHOLE_SUITES, suites_of
 from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
 from tests.helpers.facts import fact
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.record.store import Record
@@ -42,7 +43,7 @@ class Home:
             signing_key=str(folder / "key"),
             pages=str(folder / "pages"),
             keep=3,
-            has_withheld_key=True,
+            withheld_key=WITHHELD_KEY,
         )
 
     @property

@@ -24,6 +24,7 @@ from pipelines.commands.main import sankofa
 from pipelines.dagster_home import alive_folder, killed_runs
 from pipelines.jobs import BY_COMMAND, INGEST, instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.locks import alive_file
 from warehouse.record.landing import Document, open_landing
 from warehouse.settings import Settings, read_settings
@@ -53,7 +54,7 @@ def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv(name)
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "of the tests")
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS"):
         monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)

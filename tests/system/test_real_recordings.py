@@ -13,6 +13,7 @@ from pipelines.commands.main import sankofa
 from tests.helpers.local_traces import source_refs, traces
 from tests.helpers.paths import REAL, ROOT
 from tests.helpers.real_recordings import write_manifest
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.builds import NOTICE
 from warehouse.read.mart import Mart
 from warehouse.record.landing import open_landing
@@ -47,7 +48,7 @@ def test_real_files_are_published_with_the_addresses_of_their_publishers(
     number = some_of(tmp_path / "manifest.tsv")
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SANKOFA_PORTALS", str(tmp_path / "portals.toml"))
-    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "of this test")
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
     monkeypatch.setenv("SANKOFA_BASE_URL", "https://data.example.org")
     settings = read_settings(os.environ)
     ingested = CliRunner().invoke(sankofa, ["ingest", "--manifest", str(tmp_path / "manifest.tsv")])

@@ -87,7 +87,7 @@ def test_replaying_a_recording_adds_nothing(tmp_path: Path, in_home: Callable[..
     first = in_home("home", "ingest", "h10", tmp_path / "a.warc")
     again = in_home("home", "ingest", "h10", tmp_path / "a.warc")
     assert "1 documents, 1 new; 2 read, 2 appended" in first.output
-    assert "1 documents, 0 new; nothing new; 1 responses left out: 1 of other hosts" in again.output
+    assert "1 documents, 0 new; nothing new; 1 left out: 1 of other hosts" in again.output
 
 
 def test_a_bad_file_fails_the_command_and_the_others_are_kept(

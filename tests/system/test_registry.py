@@ -18,6 +18,7 @@ from assets.tenders.sources import portal_source
 from pipelines.commands.main import sankofa
 from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import Replay, Reply
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.settings import read_settings
 
 LISTED = [
@@ -50,7 +51,7 @@ PAGE = """<html><script type="application/ld+json">{broken</script>
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
     for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "of the tests")
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
     with Replay() as replay:
         replay.on("/en/publications.json", Reply(json.dumps(LISTED).encode()))

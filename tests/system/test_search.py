@@ -20,6 +20,7 @@ from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.stored_builds import stored_build
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.mart_files import loader_at
 from warehouse.mart.search_index import WORDS_SCHEMA
 from warehouse.mart.words import name_key, terms
@@ -32,7 +33,6 @@ from warehouse.read.search import search
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
 Row = dict[str, Any]
 
@@ -220,7 +220,7 @@ def test_only_what_is_served_can_be_found(mart: Mart) -> None:
 
 
 def test_a_withheld_name_is_found_by_nobody(marts: str, tmp_path: Path) -> None:
-    record, secret = Record(str(tmp_path / "record")), DEVELOPMENT_WITHHELD_KEY.encode()
+    record, secret = Record(str(tmp_path / "record")), WITHHELD_KEY.encode()
     load(record, ENTITIES, entity_row(service_id="DCA1", legal_name="Alpha Fictional Works Ltd"))
     for number, name in enumerate(("City of Nowhere", "City of Somewhere"), 1):
         release = {"buyer": {"name": name}, "tender": {"title": "Grading of roads"}}

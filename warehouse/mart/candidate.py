@@ -19,7 +19,7 @@ from warehouse.atomic_files import move_into_place
 from warehouse.compute.pool import ProcessPool
 from warehouse.compute.task import Compute
 from warehouse.data_version import version_key
-from warehouse.errors import SankofaError
+from warehouse.errors import DamagedFile, SankofaError
 from warehouse.mart.builds import NOTICE, Builds, builds_at
 from warehouse.mart.nodes import STEPS, Nodes, Plan
 from warehouse.mart.partitions import issuer_buckets
@@ -32,7 +32,7 @@ from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
-from warehouse.steps.files import BuildFile, BuildManifest
+from warehouse.steps.files import BuildFile, BuildManifest, decode_manifest, encode_manifest
 from warehouse.steps.store import StepStore
 
 FAILED, PUBLISHED = "failed", "published"
@@ -96,8 +96,9 @@ class Candidate:
     def _plan(self, before: str | None, rules: Sequence[str]) -> Plan:
         # A record in an object store is checked by its store; to read all of it would take long.
         require_intact(self.record, thorough=not self.record.is_shared)
-        note_files(self.record)
         data_version = name_version(self.record, taken=self.builds.names())
+        # After the name, so that the commit of it is noted as well.
+        note_files(self.record)
         loads = load_seqs_of(self.record, data_version)
         rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
         last = None if before is None else read_manifest(self.work, before)
@@ -265,16 +266,28 @@ class Candidate:
         manifest = BuildManifest(self.plan.data_version, metadata, tuple(files))
         (self.work / _BUILDS).mkdir(exist_ok=True)
         path = self.work / _BUILDS / _name(self.plan.data_version)
-        _write(path, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        _write(path, encode_manifest(manifest))
 
 
 def read_manifest(work: Path, data_version: str) -> BuildManifest | None:
-    """Return which files of steps a build was made from; None if they are not kept."""
+    """Return which files of steps a build was made from; None if they are not kept.
+
+    A damaged list counts as none: what it names is made again.
+    """
+    path = work / _BUILDS / _name(data_version)
     try:
-        body = (work / _BUILDS / _name(data_version)).read_bytes()
-    except FileNotFoundError:
+        return decode_manifest(path.read_bytes(), str(path))
+    except (FileNotFoundError, DamagedFile):
         return None
-    return msgspec.json.decode(body, type=BuildManifest)
+
+
+def damaged_manifests(work: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the lists of files of steps that are damaged, with what is wrong."""
+    for path in sorted((work / _BUILDS).glob("*.json")):
+        try:
+            decode_manifest(path.read_bytes(), str(path))
+        except DamagedFile as error:
+            yield path, str(error)
 
 
 def versions_of_rules(

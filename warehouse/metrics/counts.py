@@ -27,6 +27,7 @@ from warehouse.metrics.declared import (
     STORE_FAILURES,
     Metric,
 )
+from warehouse.private_folders import private_folder
 
 _WRITE_SECONDS = 1.0
 # Requests by bucket, those above the last, and the sum of seconds.
@@ -121,7 +122,7 @@ class _File:
 
 def _taken(folder: Path, process: str) -> _File:
     """Take the first file of a kind of process that no living process has."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     number = 0
     while True:
         lock = (folder / f"{process}-{number}.lock").open("a")

@@ -1,4 +1,4 @@
-"""A landed document as its metadata file describes it, and a local copy of many such files."""
+"""A landed document as its note, a sealed file, describes it; and local copies of many notes."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -8,13 +8,35 @@ from pathlib import Path
 from uuid import uuid4
 
 import msgspec
+import xxhash
 
+from warehouse.errors import DamagedFile
+from warehouse.file_checks import break_seal, seal
 from warehouse.tables import LicenseClass
 
 
 @dataclass(frozen=True)
+class Removal:
+    """When a body was removed, and after how many days."""
+
+    removed_at: datetime
+    days: int
+
+    @property
+    def words(self) -> str:
+        """What happened, for people."""
+        return (
+            f"its body was removed on {self.removed_at:%Y-%m-%d}, after {self.days:,} days "
+            "(SANKOFA_LANDING_DAYS)"
+        )
+
+
+@dataclass(frozen=True)
 class Document:
-    """A landed body and how it was fetched; the bytes are read from the landing."""
+    """A landed body and how it was fetched; the bytes are read from the landing.
+
+    ``removal``: the body was read, and is no longer there.
+    """
 
     sha256: str
     source: str
@@ -24,6 +46,7 @@ class Document:
     status: int
     headers: dict[str, str]
     size: int
+    removal: Removal | None = None
 
     @property
     def key(self) -> str:
@@ -46,6 +69,26 @@ def compact_moment(observed_at: datetime) -> str:
 def url_hash(url: str) -> str:
     """Return the name of the folder of a URL."""
     return hashlib.sha256(url.encode()).hexdigest()[:16]
+
+
+# It accepts no other class of licence than the declared ones.
+_decode_note = msgspec.json.Decoder(Document).decode
+
+
+def encode_note(document: Document) -> bytes:
+    """Encode the note of a document, sealed: a changed byte of it is found whenever it is read."""
+    return seal(msgspec.json.format(msgspec.json.encode(document), indent=1))
+
+
+def decode_note(body: bytes, name: str) -> Document:
+    """Decode the note of a document; raise ``DamagedFile`` if it is not as it was written."""
+    inner, sealed = break_seal(body, name)
+    if not sealed:
+        raise DamagedFile(f"{name} is damaged: it has no seal")
+    try:
+        return _decode_note(inner)
+    except msgspec.MsgspecError as error:
+        raise DamagedFile(f"{name} is damaged: {error}") from error
 
 
 class _Line(msgspec.Struct):
@@ -87,9 +130,9 @@ class MetadataCache:
         except FileNotFoundError:
             return {}
         try:
-            decoded = [_decode(line) for line in lines]
-        except msgspec.DecodeError:
-            # Cut short by a power cut, or of another version: it is made again.
+            decoded = [_decode_line(line) for line in lines]
+        except (msgspec.DecodeError, DamagedFile):
+            # Cut short by a power cut, damaged, or of another version: it is made again.
             self._path.unlink(missing_ok=True)
             return {}
         return {line.path: line.document for line in decoded}
@@ -108,4 +151,15 @@ class MetadataCache:
 
 def _lines(documents: dict[str, Document]) -> bytes:
     encoded = (msgspec.json.encode(_Line(*item)) for item in documents.items())
-    return b"".join(line + b"\n" for line in encoded)
+    return b"".join(_check(line) + b" " + line + b"\n" for line in encoded)
+
+
+def _decode_line(line: bytes) -> _Line:
+    check, _, encoded = line.partition(b" ")
+    if check != _check(encoded):
+        raise DamagedFile("a line of the copies is not as it was written")
+    return _decode(encoded)
+
+
+def _check(line: bytes) -> bytes:
+    return xxhash.xxh3_64_hexdigest(line).encode()

@@ -22,6 +22,7 @@ from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
 from warehouse.record import ledger
+from warehouse.record.documents import Document, Removal
 from warehouse.record.index import delete_stale_indexes
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.store import COMMIT_ATTEMPTS, WRITER, Record, commit_entries, sql_text
@@ -38,11 +39,15 @@ _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_lo
 
 
 def erasures(record: Record) -> list[ErasedEntry]:
-    """Return every erasure, in the order of entry; a document has one for each of its sources."""
+    """Return every erasure, in the order of entry; a document has one for each of its sources.
+
+    Documents of which the body alone was removed are none of them: their rows stay.
+    """
     if not record.files("erased"):
         return []
     rows = record.query(
-        f"SELECT * FROM {record.relation('erased')} ORDER BY erased_at, document, source"
+        f"SELECT * FROM {record.relation('erased')} WHERE kept_days IS NULL "
+        "ORDER BY erased_at, document, source"
     ).to_pylist()
     return [ErasedEntry.model_validate(row) for row in rows]
 
@@ -113,9 +118,34 @@ def enter_erasure(
         why=why,
         who=who,
         erased_at=datetime.now(UTC),
+        kept_days=None,
     )
     commit_entries(record, "erased", [entry])
     return entry
+
+
+def enter_removals(record: Record, documents: Iterable[Document], removal: Removal) -> None:
+    """Enter the removal of bodies, before any is deleted: one entry for each of their sources."""
+    first_read: dict[tuple[str, str], datetime] = {}
+    for document in documents:
+        key = (document.sha256, document.source)
+        first_read[key] = min(document.observed_at, first_read.get(key, document.observed_at))
+    entries = [
+        ErasedEntry(
+            document=sha256,
+            source=source,
+            first_observed_at=observed_at,
+            data_versions=[],
+            why=f"retention: older than {removal.days:,} days (SANKOFA_LANDING_DAYS)",
+            who="sankofa compact",
+            erased_at=removal.removed_at,
+            kept_days=removal.days,
+        )
+        for (sha256, source), observed_at in sorted(first_read.items())
+    ]
+    if entries:
+        commit_entries(record, "erased", entries)
+        note_files(record, ["erased"])
 
 
 def erase_rows(record: Record, document: str) -> None:

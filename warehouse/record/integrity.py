@@ -45,7 +45,7 @@ class RecordDamage:
 
 def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
     """Note the check of every file of the tables, or of all, that has none yet."""
-    with file_lock(record.local / ".locks" / "checks"):
+    with file_lock(record.locks / "checks"):
         for name in record.schemas if tables is None else tables:
             delta = record.stored_table(name)
             if delta is not None:
@@ -108,7 +108,7 @@ def advice(record: Record, damage: RecordDamage) -> str:
         return "`sankofa verify --repair` notes the files anew"
     return (
         f"Restore the folder {record.root}/{damage.table} from your backup; or move {record.root} "
-        "away and run `sankofa ingest`, which loads everything again from the landing. "
+        "away and run `sankofa ingest`, which loads again what the landing has. "
         "`sankofa verify` lists all that is damaged"
     )
 

@@ -5,27 +5,41 @@ Nothing here looks into a body; that belongs to the parser of its source.
 
 import hashlib
 import io
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import IO, Literal, cast
 from uuid import uuid4
 
+import msgspec
 import pyarrow as pa
 from pyarrow import fs
 
-from warehouse.errors import BadStore, LandingError, LicenceError, MixedWorlds
+from warehouse.errors import (
+    BadStore,
+    BodyRemoved,
+    DamagedFile,
+    LandingError,
+    LicenceError,
+    MixedWorlds,
+)
+from warehouse.file_checks import break_seal, seal
 from warehouse.file_store import is_object_store
+from warehouse.locks import file_lock, shared_file_lock
+from warehouse.private_folders import private_folder
 from warehouse.public_urls import is_fictional, why_not_public
 from warehouse.record.documents import Document as Document
 from warehouse.record.documents import (
     MetadataCache,
+    Removal,
     compact_moment,
+    decode_note,
     document_key,
+    encode_note,
     url_hash,
 )
 from warehouse.settings import SETTINGS, Settings
@@ -37,9 +51,15 @@ World = Literal["real", "fictional"]
 # The clock of whoever read a document may be ahead of ours.
 _CLOCK_TOLERANCE = timedelta(days=1)
 _CHUNK = 1 << 20
+# The note of a document, and of one whose body was removed.
+_NOTE, _REMOVED_NOTE = ".json", ".removed.json"
+# What a killed writer leaves behind ends with it.
+_PART = ".part"
+_FETCHED_AT = "fetched_at"
+_decode_fetched = msgspec.json.Decoder(dict[str, datetime]).decode
 # Metadata files read at the same time from an object store.
 _REQUESTS = 16
-_WORLDS: dict[str, World] = {"real": "real", "fictional": "fictional"}
+_WORLDS: dict[bytes, World] = {b"real": "real", b"fictional": "fictional"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,8 @@ class Landing:
             # A landing that was written before there were marks.
             return self._world_of_documents()
         with self._files.open_input_file(path) as stream:
-            mark = stream.read().decode("utf-8", "replace").strip()
+            # A person may have written it, but nothing else than a line break may follow.
+            mark = stream.read().removesuffix(b"\n")
         if mark not in _WORLDS:
             raise LandingError(f"{path} is damaged: write real or fictional into it")
         return _WORLDS[mark]
@@ -104,8 +125,8 @@ class Landing:
         """Store a response; return its document and whether that is new.
 
         A URL that returns the same bytes as last time adds nothing. If it goes back to bytes it
-        returned earlier, that is a new document, whose body is stored already. Bytes that were
-        erased are not stored again.
+        returned earlier, that is a new document. Bytes that were erased are not stored again, and
+        those that were removed only for a new document.
         """
         _require_redistributable(response)
         _require_publishers_address(response)
@@ -113,35 +134,38 @@ class Landing:
         self.enter(response.world)
         body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
         digest, size = _hash_and_size(body)
-        # The body goes first, so that no metadata ever names a body that is missing. Two processes
-        # that write the same body at once write the same bytes.
-        is_stored = self._exists(self._body_path(digest))
-        is_erased = not is_stored and self._exists(self._erased_path(digest))
-        if not is_stored and not is_erased:
-            self._write(self._body_path(digest), _chunks(body), "zstd")
-        observed_at = response.observed_at.astimezone(UTC)
-        folder = self._metadata_folder(response)
-        # Documents can be landed out of order: compare with the one observed before this one. The
-        # name of a file says when its document was observed, in a form that sorts.
-        until = f"{folder}/{compact_moment(observed_at)}-~"
-        earlier = sorted(path for path in self._metadata_paths(folder) if path <= until)
-        if earlier and earlier[-1].endswith(f"-{digest}.json"):
-            return self._document(earlier[-1]), False
         document = Document(
             digest,
             response.source,
             response.url,
             response.license_class,
-            observed_at,
+            response.observed_at.astimezone(UTC),
             response.status,
             response.headers,
             size,
         )
+        with self._bodies_kept():
+            return self._store(document, body)
+
+    def _store(self, document: Document, body: IO[bytes]) -> tuple[Document, bool]:
+        digest, folder = document.sha256, self._metadata_folder(document)
+        moment = compact_moment(document.observed_at)
+        # Documents can be landed out of order: compare with the one observed before this one. The
+        # name of a file says when its document was observed, in a form that sorts.
+        until = f"{folder}/{moment}-~"
+        earlier = sorted(path for path in self._metadata_paths(folder) if path <= until)[-1:]
+        same = [path for path in earlier if _digest_of(path) == digest]
+        # The body goes first, so that no metadata ever names a body that is missing. Two processes
+        # that write the same body at once write the same bytes.
+        is_stored = self._exists(self._body_path(digest))
+        is_erased = not is_stored and self._exists(self._erased_path(digest))
+        if not (is_stored or is_erased or any(map(_is_removed, same))):
+            self._write(self._body_path(digest), _chunks(body), "zstd")
+        if same:
+            return self._document(same[0]), False
         if is_erased:
             return document, False
-        metadata = asdict(document) | {"observed_at": observed_at.isoformat()}
-        path = f"{folder}/{compact_moment(observed_at)}-{digest}.json"
-        self._write(path, [json.dumps(metadata, indent=1, ensure_ascii=False).encode()])
+        self._write(f"{folder}/{moment}-{digest}{_NOTE}", [encode_note(document)])
         return document, True
 
     def documents(self, source: str) -> list[Document]:
@@ -154,12 +178,17 @@ class Landing:
 
     def keys(self, source: str) -> set[str]:
         """Return the key of every document of a source, from file names alone."""
+        return set(map(_key_of, self._metadata_paths(f"{self._root}/documents/{source}")))
+
+    def readable_keys(self, source: str) -> set[str]:
+        """Return the keys of those documents of a source whose bodies were not removed."""
         paths = self._metadata_paths(f"{self._root}/documents/{source}")
-        return {document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
+        return {_key_of(path) for path in paths if not _is_removed(path)}
 
     def mark_fetched(self, source: str, fetched_at: datetime) -> None:
         """Note when a source was last fetched with success, also if nothing had changed."""
-        self._write(self._fetched_path(source), [fetched_at.astimezone(UTC).isoformat().encode()])
+        body = msgspec.json.encode({_FETCHED_AT: fetched_at.astimezone(UTC)})
+        self._write(self._fetched_path(source), [seal(body)])
 
     def last_fetched(self, source: str) -> datetime | None:
         """Return when a source was last fetched with success; None if that is not known."""
@@ -167,22 +196,71 @@ class Landing:
         if not self._exists(path):
             return None
         with self._files.open_input_file(path) as stream:
-            text = stream.read().decode("ascii", "replace")
+            body = stream.read()
         try:
-            return datetime.fromisoformat(text)
-        except ValueError:
-            raise LandingError(f"{path} is damaged: delete it") from None
+            inner, sealed = break_seal(body, path)
+            if sealed:
+                return _decode_fetched(inner)[_FETCHED_AT]
+        except (DamagedFile, msgspec.MsgspecError, KeyError):
+            pass
+        raise LandingError(f"{path} is damaged: delete it")
 
     def erase(self, sha256: str) -> None:
         """Delete a body and the notes of its readings, and never store these bytes again."""
         # The mark goes first, and every step can be repeated: see ``land``.
         self._write(self._erased_path(sha256), [b""])
-        paths = self._all_paths(f"{self._root}/documents")
-        paths += self._all_paths(self._body_path(sha256).rsplit("/", 1)[0])
-        for path in paths:
+        for path in self._all_paths(f"{self._root}/documents"):
             # The name of a file contains the hash; one of a killed writer has an ending more.
             if sha256 in path.rsplit("/", 1)[-1]:
                 self._files.delete_file(path)
+        self._delete_body(sha256)
+
+    def bodies_of_none_but(self, keys: Set[str]) -> set[str]:
+        """Return the SHA-256 of the bodies all of whose readings are among these documents."""
+        paths = [path for path in self._all_notes() if not _is_removed(path)]
+        others = {_digest_of(path) for path in paths if _key_of(path) not in keys}
+        return {_digest_of(path) for path in paths} - others
+
+    def remove_bodies(self, chosen: Set[str], removal: Removal) -> int:
+        """Delete bodies, and say so in the notes of their readings, which stay; return how many.
+
+        It can be repeated: a body that an interrupted removal left is deleted, too. In an object
+        store nobody may land the same bytes meanwhile: they would be missing, and be fetched again.
+        """
+        with self._bodies_kept(exclusively=True):
+            for path in self._all_notes():
+                if _digest_of(path) in chosen and not _is_removed(path):
+                    note = replace(self._document(path), removal=removal)
+                    self._write(path.removesuffix(_NOTE) + _REMOVED_NOTE, [encode_note(note)])
+                    self._files.delete_file(path)
+            notes = self._all_notes()
+            live = {_digest_of(path) for path in notes if not _is_removed(path)}
+            removed = {_digest_of(path) for path in notes} - live
+            bodies = self._all_paths(f"{self._root}/bodies")
+            left = removed & {path.rsplit("/", 1)[-1].partition(".")[0] for path in bodies}
+            for sha256 in left:
+                self._delete_body(sha256)
+        return len(left)
+
+    def _delete_body(self, sha256: str) -> None:
+        """Delete the bytes of a document, and what a killed writer left of them.
+
+        Erasures and removals both end here: whatever else is stored of the content of a document,
+        beside its rows, is deleted here as well.
+        """
+        for path in self._all_paths(self._body_path(sha256).rsplit("/", 1)[0]):
+            if sha256 in path.rsplit("/", 1)[-1]:
+                self._files.delete_file(path)
+
+    @contextmanager
+    def _bodies_kept(self, *, exclusively: bool = False) -> Iterator[None]:
+        """Keep removals of bodies apart from those who land the same bytes, on this machine."""
+        if not self._is_folder:
+            yield
+            return
+        lock = private_folder(Path(self._root)) / ".lock"
+        with file_lock(lock) if exclusively else shared_file_lock(lock):
+            yield
 
     def find(
         self, *, url: str | None = None, sha256: str | tuple[str, ...] | None = None
@@ -193,7 +271,7 @@ class Landing:
         """
         paths = [
             path
-            for path in self._metadata_paths(f"{self._root}/documents")
+            for path in self._all_notes()
             if (url is None or path.split("/")[-2] == url_hash(url))
             and (sha256 is None or path.rsplit("-", 1)[-1].startswith(sha256))
         ]
@@ -214,8 +292,14 @@ class Landing:
             return list(threads.map(lambda path: self._document(f"{self._root}/{path}"), paths))
 
     def _metadata_paths(self, folder: str) -> list[str]:
-        # A writer that was killed can leave a temporary file behind.
-        return [path for path in self._all_paths(folder) if path.endswith(".json")]
+        # A writer that was killed can leave a temporary file behind, one that removed a body the
+        # note before.
+        paths = {path for path in self._all_paths(folder) if path.endswith(_NOTE)}
+        replaced = {path.removesuffix(_REMOVED_NOTE) + _NOTE for path in paths if _is_removed(path)}
+        return list(paths - replaced)
+
+    def _all_notes(self) -> list[str]:
+        return self._metadata_paths(f"{self._root}/documents")
 
     def _all_paths(self, folder: str) -> list[str]:
         # A source that was never fetched has no folder.
@@ -224,7 +308,7 @@ class Landing:
 
     def read(self, document: Document) -> bytes:
         """Return the body; bytes that no longer match their SHA-256 are an error."""
-        path = self._body_path(document.sha256)
+        path = self._path_of(document)
         try:
             with self._files.open_input_file(path) as compressed:
                 body = cast(
@@ -241,7 +325,7 @@ class Landing:
 
     def beginning(self, document: Document, size: int) -> bytes:
         """Return the first bytes of a body, which nothing verifies."""
-        path = self._body_path(document.sha256)
+        path = self._path_of(document)
         try:
             with self._files.open_input_stream(path, compression="zstd") as stream:
                 return cast(bytes, stream.read(size))
@@ -253,7 +337,7 @@ class Landing:
     @contextmanager
     def open(self, document: Document) -> Iterator[IO[bytes]]:
         """Open a body of any size; all of it is verified before the first byte is returned."""
-        path = self._body_path(document.sha256)
+        path = self._path_of(document)
         digest = hashlib.sha256()
         try:
             with self._files.open_input_stream(path, compression="zstd") as stream:
@@ -269,9 +353,10 @@ class Landing:
             yield cast(IO[bytes], stream)
 
     def damage(self) -> Iterator[LandingError]:
-        """Yield an error for each note that cannot be right and each body that is not its own."""
+        """Yield an error for each mark and note that is damaged, and each body that is another."""
+        yield from self._damaged_marks()
         documents: dict[str, Document] = {}
-        for path in sorted(self._metadata_paths(f"{self._root}/documents")):
+        for path in sorted(self._all_notes()):
             try:
                 document = self._document(path)
             except LandingError as error:
@@ -282,15 +367,27 @@ class Landing:
             if (source, hashed_url, name) != (
                 document.source,
                 url_hash(document.url),
-                f"{moment}-{document.sha256}.json",
+                f"{moment}-{document.sha256}{_NOTE if document.removal is None else _REMOVED_NOTE}",
             ):
                 yield LandingError(f"{path} is damaged: what it says does not fit its name")
-                continue
-            documents[document.sha256] = document
+            elif document.removal is None:
+                documents[document.sha256] = document
         for document in documents.values():
             try:
                 with self.open(document):
                     pass
+            except LandingError as error:
+                yield error
+
+    def _damaged_marks(self) -> Iterator[LandingError]:
+        marks = [self.world] + [
+            partial(self.last_fetched, path.rsplit("/", 1)[-1])
+            for path in self._all_paths(f"{self._root}/fetched")
+            if not path.endswith(_PART)
+        ]
+        for read in marks:
+            try:
+                read()
             except LandingError as error:
                 yield error
 
@@ -300,23 +397,32 @@ class Landing:
 
     def _world_of_documents(self) -> World | None:
         """Judge by the address of one document of each source; one fictional one decides."""
-        worlds = {
+        worlds: set[World] = {
             "fictional" if is_fictional(self._document(path).url) else "real"
             for folder in self._children(f"{self._root}/documents")
             if (path := self._any_metadata(folder)) is not None
         }
-        return _WORLDS[min(worlds)] if worlds else None
+        return min(worlds, default=None)
 
     def _any_metadata(self, source_folder: str) -> str | None:
         for folder in self._children(source_folder):
             for path in self._children(folder):
-                if path.endswith(".json"):
+                if path.endswith(_NOTE):
                     return path
         return None
 
     def _children(self, folder: str) -> list[str]:
         below = fs.FileSelector(folder, allow_not_found=True)
         return sorted(info.path for info in self._files.get_file_info(below))
+
+    def _path_of(self, document: Document) -> str:
+        """Return where the body of a document is; raise BodyRemoved if it was removed."""
+        if document.removal is not None:
+            raise BodyRemoved(
+                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
+                "it stays"
+            )
+        return self._body_path(document.sha256)
 
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
@@ -327,19 +433,16 @@ class Landing:
     def _erased_path(self, digest: str) -> str:
         return f"{self._root}/erased/{digest}"
 
-    def _metadata_folder(self, response: FetchedResponse) -> str:
-        return f"{self._root}/documents/{response.source}/{url_hash(response.url)}"
+    def _metadata_folder(self, document: Document) -> str:
+        return f"{self._root}/documents/{document.source}/{url_hash(document.url)}"
 
     def _document(self, path: str) -> Document:
+        with self._files.open_input_file(path) as stream:
+            body = stream.read()
         try:
-            with self._files.open_input_file(path) as stream:
-                metadata = json.loads(stream.read())
-            observed_at = datetime.fromisoformat(metadata["observed_at"])
-            return Document(**{**metadata, "observed_at": observed_at})
-        except (ValueError, KeyError, TypeError) as error:
-            raise LandingError(
-                f"{path} is damaged ({error}): delete it and fetch the document again"
-            ) from error
+            return decode_note(body, path)
+        except DamagedFile as error:
+            raise LandingError(f"{error}; delete it and fetch the document again") from error
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
@@ -352,8 +455,9 @@ class Landing:
                 for chunk in chunks:
                     stream.write(chunk)
             return
+        private_folder(Path(self._root))
         self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        temporary = f"{path}.{uuid4().hex}.part"
+        temporary = f"{path}.{uuid4().hex}{_PART}"
         with self._files.open_output_stream(temporary, compression=compression) as stream:
             for chunk in chunks:
                 stream.write(chunk)
@@ -404,6 +508,20 @@ def _chunks(body: IO[bytes]) -> Iterator[bytes]:
     """Read a body from its start, one chunk in memory at a time."""
     body.seek(0)
     return iter(lambda: body.read(_CHUNK), b"")
+
+
+def _is_removed(path: str) -> bool:
+    return path.endswith(_REMOVED_NOTE)
+
+
+def _digest_of(path: str) -> str:
+    """Return the SHA-256 of a document, from the name of its note."""
+    return path.rsplit("-", 1)[-1].partition(".")[0]
+
+
+def _key_of(path: str) -> str:
+    folder, name = path.split("/")[-2:]
+    return document_key(folder, name.partition(".")[0])
 
 
 def observed_at_of(key: str) -> datetime:

@@ -95,6 +95,15 @@ def readings(
     return found
 
 
+def loaded_documents(record: Record, source: str) -> set[str]:
+    """Return the keys of the documents of a source that were ever read, by whatever version."""
+    documents = record.query(
+        f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
+        f"WHERE source = {sql_text(source)}"
+    )["document"]
+    return set(documents.to_pylist())
+
+
 def _unaffected_loads(record: Record) -> str:
     """Return the query of all loads, each with the documents that need not be read again.
 
@@ -112,7 +121,7 @@ def _unaffected_loads(record: Record) -> str:
         FROM {loads} AS loads LEFT JOIN (
             SELECT source, erased_at,
                 strftime(first_observed_at, '%Y%m%dT%H%M%S%f') AS first_observed
-            FROM {record.relation("erased")}
+            FROM {record.relation("erased")} WHERE kept_days IS NULL
         ) AS erased ON erased.source = loads.source AND loads.loaded_at < erased.erased_at
         -- Of several erasures the earliest document counts.
         QUALIFY row_number() OVER (

@@ -41,6 +41,7 @@ from warehouse.file_store import (
 )
 from warehouse.lease import hold_lease
 from warehouse.locks import file_lock, shared_file_lock
+from warehouse.private_folders import private_folder
 from warehouse.record.evolution import (
     add_columns,
     added_columns,
@@ -213,7 +214,7 @@ class Record:
         taken over.
         """
         if not self.is_shared:
-            with file_lock(self.local / ".locks" / UPKEEP):
+            with file_lock(self.locks / UPKEEP):
                 yield _still_held
             return
         with hold_lease(self.store, UPKEEP) as lease:
@@ -230,7 +231,12 @@ class Record:
 
     @property
     def _erasure_lock(self) -> Path:
-        return self.local / ".locks" / "erasure"
+        return self.locks / "erasure"
+
+    @property
+    def locks(self) -> Path:
+        """The local folder of locks: whoever takes one may be the first to write anything."""
+        return private_folder(self.local) / ".locks"
 
     def forget(self, name: str) -> None:
         """Open a table anew at its next use, because its history was rewritten."""
@@ -293,7 +299,8 @@ class Record:
             # commits would lose rows.
             require_refusals(self.store, _SETTING)
         else:
-            Path(path).mkdir(parents=True, exist_ok=True)
+            private_folder(Path(self.root))
+            Path(path).mkdir(exist_ok=True)
         # Of several processes that create it at once one wins; the others open its table.
         with suppress(CommitFailedError):
             DeltaTable.create(
@@ -385,7 +392,7 @@ def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
     says = f"the table {name} of the record is damaged: its Delta log cannot be read ({reason})"
     return DamagedRecord(
         f"{says}. Restore the folder {path} from your backup; or move the record away and run "
-        "`sankofa ingest`, which loads everything again from the landing",
+        "`sankofa ingest`, which loads again what the landing has",
         says,
     )
 

@@ -10,6 +10,10 @@ from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
+MAKE_WITHHELD_KEY = 'Make a secret with `python -c "import secrets; print(secrets.token_hex(32))"`'
+_LEAST_LENGTH, _LEAST_DIFFERENT = 32, 8
+# Words that people leave standing in place of a secret.
+_EXAMPLES = ("change-me", "changeme", "change me", "only-to-try", "example", "placeholder")
 _CONDITIONS: dict[World, str] = {
     "fictional": f"starts_with(source_ref, {sql_text(FICTIONAL_URL + '/')})",
     "real": f"starts_with(source_ref, 'http') "
@@ -32,20 +36,29 @@ def world_of(record: Record, landing: Landing) -> World:
     return world
 
 
-def require_withheld_key(is_set: bool, world: World | None) -> None:
-    """Raise NoWithheldKey if withheld people of real sources would be hashed under a public word.
-
-    ``is_set``: the environment sets SANKOFA_WITHHELD_KEY.
-    """
-    if world == "real" and not is_set:
+def require_withheld_key(key: str, world: World | None) -> None:
+    """Raise NoWithheldKey if withheld people of real sources would be hashed under a weak key."""
+    reason = why_weak(key) if world == "real" else None
+    if reason is not None:
         raise NoWithheldKey(
-            "SANKOFA_WITHHELD_KEY is not set, and withheld people of real sources would be hashed "
-            "under a word that is public. Make a secret with `openssl rand -hex 32`, set "
-            "SANKOFA_WITHHELD_KEY to it, keep a copy with your other keys and never change it. If "
-            "this home was already loaded without one, go on with "
-            f"SANKOFA_WITHHELD_KEY='{DEVELOPMENT_WITHHELD_KEY}' until you load a new home: see "
-            "docs/operating.md"
+            f"SANKOFA_WITHHELD_KEY {reason}: whoever gets a copy of the record could test which "
+            f"people of real sources are withheld. {MAKE_WITHHELD_KEY}, set it as "
+            "SANKOFA_WITHHELD_KEY, keep a copy with your other keys and never change it. A home "
+            "that was loaded under another key has to be loaded anew: see docs/operating.md"
         )
+
+
+def why_weak(key: str) -> str | None:
+    """Return why a key of withheld people can be guessed; None if it can not."""
+    if key == DEVELOPMENT_WITHHELD_KEY:
+        return "is not set or is the word of development, which is public"
+    if len(key) < _LEAST_LENGTH:
+        return f"has {len(key)} characters, fewer than {_LEAST_LENGTH}"
+    if any(example in key.casefold() for example in _EXAMPLES):
+        return "contains a word of an example"
+    if len(set(key)) < _LEAST_DIFFERENT:
+        return f"has {len(set(key))} different characters, fewer than {_LEAST_DIFFERENT}"
+    return None
 
 
 def _row_of(record: Record, world: World) -> str | None:

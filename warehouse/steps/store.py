@@ -15,7 +15,9 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 
-from warehouse.file_checks import check_of_file, damage_of
+from warehouse import file_checks
+from warehouse.errors import DamagedFile
+from warehouse.file_checks import break_seal, check_of_file, damage_of
 from warehouse.steps.files import BuildFile
 
 _LIST = "files.json"
@@ -26,11 +28,10 @@ class _File(msgspec.Struct, frozen=True):
     sha256: str
     rows: int
     bytes: int
-    # Of files that older versions made nothing but the size is checked.
-    xxh3: str = ""
+    xxh3: str
 
 
-_decode = msgspec.json.Decoder(list[_File]).decode
+_decode_files = msgspec.json.Decoder(dict[str, list[_File]]).decode
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class StepStore:
     def damage(self, folder: Path) -> str | None:
         """Return what is wrong with the files of a key; None if they are what was made."""
         try:
-            listed = _decode((folder / _LIST).read_bytes())
-        except (OSError, msgspec.MsgspecError) as error:
+            listed = _listed(folder)
+        except (OSError, DamagedFile) as error:
             return f"{_LIST} cannot be read ({error})"
         for file in listed:
             name = f"{file.table}.parquet"
@@ -85,7 +86,7 @@ class StepStore:
             # Made from what is kept: it can be made again.
             shutil.rmtree(folder)
             return None
-        return _decode((folder / _LIST).read_bytes())
+        return _listed(folder)
 
     def path(self, file: BuildFile) -> Path:
         """Return where a file is."""
@@ -104,13 +105,24 @@ class StepStore:
         return deleted
 
 
+def _listed(folder: Path) -> list[_File]:
+    path = folder / _LIST
+    inner, sealed = break_seal(path.read_bytes(), str(path))
+    try:
+        if sealed:
+            return _decode_files(inner)["files"]
+    except (msgspec.MsgspecError, KeyError):
+        pass
+    raise DamagedFile(f"{path} is damaged: it is no list of files")
+
+
 def seal(partial: Path, folder: Path) -> None:
     """List the files of a finished step and move them into place, unless another has done it."""
     listed = [_describe(path) for path in sorted(partial.glob("*.parquet"))]
     for other in partial.iterdir():
         if other.suffix != ".parquet":
             shutil.rmtree(other) if other.is_dir() else other.unlink()
-    (partial / _LIST).write_bytes(msgspec.json.format(msgspec.json.encode(listed), indent=1))
+    (partial / _LIST).write_bytes(file_checks.seal(msgspec.json.encode({"files": listed})))
     for path in (*partial.iterdir(), partial):
         _sync(path)
     try:

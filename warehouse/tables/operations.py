@@ -84,7 +84,9 @@ class QuarantineEntry(SQLModel):
     quarantined_at: datetime = column("When it was quarantined, in UTC.", "2026-11-14T02:10:04Z")
 
 
-RetryOutcome = Literal["read", "refused again", "refused otherwise", "not landed", "failed"]
+RetryOutcome = Literal[
+    "read", "refused again", "refused otherwise", "not landed", "failed", "body removed"
+]
 
 
 class RetryEntry(SQLModel):
@@ -132,7 +134,7 @@ class WithheldEntry(SQLModel):
 
 
 class ErasedEntry(SQLModel):
-    """A document whose bytes and rows were removed; it says nothing of what they contained."""
+    """A document whose bytes were removed, with or without its rows; nothing of its content."""
 
     document: str = column("SHA-256 of the document.", "9f86d0…")
     source: str = column("Key of the source.", "za-etenders")
@@ -146,6 +148,10 @@ class ErasedEntry(SQLModel):
     why: str = column("Reason that the operator gave.", "request of the person concerned")
     who: str = column("User who erased it.", "operator")
     erased_at: datetime = column("When it was erased, in UTC.", "2026-11-14T02:10:04Z")
+    kept_days: int | None = column(
+        "Days after which its body alone was removed, and its rows stay; null if all was erased.",
+        90,
+    )
 
 
 QualityStatus = Literal["PASS", "FAIL", "UNMEASURED"]

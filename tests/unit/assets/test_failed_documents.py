@@ -19,6 +19,7 @@ from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.thoroughness import times
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erase_rows
 from warehouse.record.failures import add_failures, last_failures
@@ -418,7 +419,7 @@ def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
     portal.bugs = {"tax"}
     portal.publish(1, b"tax=1", path="a")
     portal.publish(1, b"revenue=2", path="b")
-    settings = read_settings({"SANKOFA_HOME": str(tmp_path), "SANKOFA_WITHHELD_KEY": "k"})
+    settings = read_settings({"SANKOFA_HOME": str(tmp_path), "SANKOFA_WITHHELD_KEY": WITHHELD_KEY})
     storage = IngestResource(
         documents=str(settings.sample), landing_url=settings.landing, record_url=settings.record
     )

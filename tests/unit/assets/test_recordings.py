@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -96,6 +97,82 @@ def test_the_files_of_a_folder_are_named_by_their_paths_below_the_origin(tmp_pat
     found = read(tmp_path / "all", origin=FOLDER)
     assert list(found.bodies) == [f"{BASE}/a.json", f"{BASE}/b/c%20d.json"]
     assert found.failed == []
+    assert found.skipped == {"hidden files": 2}
+
+
+def test_no_link_leads_out_of_a_folder_and_each_is_named(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "all", tmp_path / "outside"
+    secret = written(outside / "secret.json", '{"secret": 1}')
+    written(folder / "a.json", "{}")
+    written(folder / "b.json", "{}")
+    (folder / "file.json").symlink_to(secret)
+    (folder / "upwards.json").symlink_to("../outside/secret.json")
+    (folder / "gone.json").symlink_to(outside / "gone.json")
+    (folder / "folder").symlink_to(outside)
+    (folder / "below").symlink_to(folder / ".")
+    (folder / "b.json.headers.json").symlink_to(secret)
+    (folder / "same.json").symlink_to("a.json")
+    os.mkfifo(folder / "pipe.json")
+    found = read(folder, origin=FOLDER)
+    assert list(found.bodies) == [f"{BASE}/a.json", f"{BASE}/same.json"]
+    assert all(b"secret" not in body for body in found.bodies.values())
+    named = {line.partition(": ")[0]: line.partition(": ")[2] for line in found.failed}
+    assert {Path(path).name for path in named} == {
+        *("file.json", "upwards.json", "gone.json", "folder", "below", "b.json", "pipe.json"),
+        "b.json.headers.json",
+    }
+    assert all("not followed" in words or "neither a file" in words for words in named.values())
+
+
+def test_a_link_that_is_named_itself_is_read(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(written(tmp_path / "elsewhere" / "a.json", "{}"))
+    assert list(read(tmp_path / "link.json", origin=ORIGIN).bodies) == [URL]
+
+
+def test_a_manifest_names_files_of_its_folder_alone(tmp_path: Path) -> None:
+    outside = written(tmp_path / "secret.json", "{}")
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "link.json").symlink_to(outside)
+    for path in (str(outside), "../secret.json", "link.json"):
+        row = f"path,url,observed_at\n{path},{URL},2026-02-20\n"
+        manifest = written(tmp_path / "all" / "manifest.csv", row)
+        with pytest.raises(SankofaError, match=r"line 2: .* is outside of the folder"):
+            read_manifest(manifest)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("/etc/a.json", "its name is absolute"),
+        ("C:\\a.json", "its name is absolute"),
+        ("../a.json", "its name leads out of the zip"),
+        ("b/../../a.json", "its name leads out of the zip"),
+        ("..\\a.json", "its name leads out of the zip"),
+    ],
+)
+def test_a_member_whose_name_leads_out_of_its_zip_is_refused_by_name(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(name), "{}")
+        archive.writestr("good.json", "{}")
+        archive.writestr(".DS_Store", "{}")
+    found = read(path, origin=FOLDER)
+    assert list(found.bodies) == [f"{BASE}/good.json"]
+    assert found.failed == [f"{path}: {name} in the zip is refused: {why}"]
+    assert found.skipped == {"hidden files": 1}
+
+
+def test_a_link_in_a_zip_is_refused_by_name(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link.json")
+    link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("good.json", "{}")
+    found = read(tmp_path / "all.zip", origin=FOLDER)
+    assert list(found.bodies) == [f"{BASE}/good.json"]
+    assert "link.json in the zip is refused: it is a link" in found.failed[0]
 
 
 def test_api_keys_in_an_origin_are_not_landed(tmp_path: Path) -> None:
@@ -164,7 +241,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
 def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     written(tmp_path / "a" / ".keep", "")
     assert read(tmp_path / "a", origin=FOLDER).failed == [
-        f"{tmp_path / 'a'}: the folder contains no files"
+        f"{tmp_path / 'a'}: the folder contains no files that can be read"
     ]
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.paths import ROOT
 from warehouse.errors import LandingError, LicenceError
+from warehouse.file_checks import break_seal, seal
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.tables import LicenseClass
 
@@ -53,8 +54,8 @@ def test_a_body_is_read_back_unchanged_with_its_metadata(landing: Landing) -> No
 def test_the_same_bytes_again_write_nothing(landing: Landing, tmp_path: Path) -> None:
     first, _ = landing.land(response())
     before = files(tmp_path)
-    # Its body, its metadata, and the mark of the world.
-    assert len(before) == 3
+    # Its body, its note, the mark of the world and a lock.
+    assert len(before) == 4
     again, new = landing.land(response(observed_at=LATER))
     assert (again, new) == (first, False)
     assert files(tmp_path) == before
@@ -106,8 +107,64 @@ def test_a_damaged_metadata_file_is_named(landing: Landing, tmp_path: Path) -> N
     landing.land(response())
     metadata = next(tmp_path.rglob("*.json"))
     metadata.write_text("{")
-    with pytest.raises(LandingError, match=r"\.json is damaged .*delete it"):
+    with pytest.raises(LandingError, match=r"\.json is damaged: .*; delete it"):
         landing.documents("test")
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_no_flipped_bit_of_a_note_is_read(
+    tmp_path_factory: pytest.TempPathFactory, place: float, bit: int
+) -> None:
+    """Address, moment, licence and headers decide what is served and from which day."""
+    folder = tmp_path_factory.mktemp("flipped")
+    landing = Landing(str(folder))
+    landing.land(response())
+    note = next(folder.glob("documents/*/*/*.json"))
+    body = bytearray(note.read_bytes())
+    body[int(len(body) * place)] ^= 1 << bit
+    note.write_bytes(body)
+    with pytest.raises(LandingError, match=r"\.json is damaged: .*; delete it"):
+        landing.documents("test")
+    assert [str(note) in str(error) for error in landing.damage()] == [True]
+
+
+def test_a_note_with_a_licence_that_is_none_is_not_read(landing: Landing, tmp_path: Path) -> None:
+    landing.land(response())
+    note = next(tmp_path.glob("documents/*/*/*.json"))
+    inner, _ = break_seal(note.read_bytes(), "")
+    note.write_bytes(seal(inner.replace(b'"cc0"', b'"cc9"')))
+    with pytest.raises(LandingError, match="is damaged: Invalid enum value 'cc9'"):
+        landing.documents("test")
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_a_flipped_bit_of_a_copy_of_notes_changes_no_document(
+    tmp_path_factory: pytest.TempPathFactory, place: float, bit: int
+) -> None:
+    folder = tmp_path_factory.mktemp("copied")
+    landing = Landing(str(folder / "landing"), folder / "cache")
+    document, _ = landing.land(response())
+    assert landing.documents("test") == [document]
+    (copies,) = (folder / "cache").rglob("*.jsonl")
+    body = bytearray(copies.read_bytes())
+    body[int(len(body) * place)] ^= 1 << bit
+    copies.write_bytes(body)
+    assert landing.documents("test") == [document]
+
+
+def test_every_flipped_bit_of_a_mark_is_found(landing: Landing, tmp_path: Path) -> None:
+    landing.land(response())
+    landing.mark_fetched("test", FIRST)
+    assert landing.last_fetched("test") == FIRST
+    for mark in (tmp_path / "world", tmp_path / "fetched" / "test"):
+        intact = mark.read_bytes()
+        for place in range(len(intact) * 8):
+            body = bytearray(intact)
+            body[place // 8] ^= 1 << place % 8
+            mark.write_bytes(body)
+            assert len(list(landing.damage())) == 1, (mark, place)
+        mark.write_bytes(intact)
+    assert list(landing.damage()) == []
 
 
 def test_bodies_are_compressed(landing: Landing, tmp_path: Path) -> None:
