@@ -16,6 +16,8 @@ _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 # The record keeps 38; of thousands, Python makes no number.
 _MOST_DIGITS = 38
+# What the record keeps: a count has 64 bits, an amount 20 digits before its point and 18 after it.
+COUNTS_BELOW, AMOUNTS_BELOW, _MOST_DECIMALS = 1 << 63, 10**20, 18
 _KINDS = {str: "a text that is no plain decimal number", bool: "true or false", list: "an array"}
 
 
@@ -56,14 +58,33 @@ class Numbers:
     """Reads the numbers of a release and keeps account of those that are not written as numbers.
 
     Portals write numbers as text. One that is a plain decimal number is read, and counted in
-    ``as_text``; what is none is left out, and ``unread`` says what it was.
+    ``as_text``; what is none, or cannot be kept, is left out, and ``unread`` says what it was.
     """
 
     as_text: int = 0
     unread: list[str] = field(default_factory=list)
 
-    def read(self, value: Any, member: str) -> int | Decimal | None:
-        """Return a number with all its digits; None where there is none."""
+    def read(self, value: Any, member: str, below: int = COUNTS_BELOW) -> int | Decimal | None:
+        """Return a number with all its digits; None where there is none, or none ``below`` that."""
+        number = self._read(value, member)
+        if number is None or -below < number < below:
+            return number
+        self._leave_out(member, "a number too large to be kept")
+        return None
+
+    def read_amount(self, value: Any, member: str) -> Decimal | None:
+        """Return an amount that the record keeps with all its digits."""
+        number = self.read(value, member, AMOUNTS_BELOW)
+        if number is None:
+            return None
+        amount = Decimal(number)
+        exponent = amount.as_tuple().exponent
+        if isinstance(exponent, int) and exponent >= -_MOST_DECIMALS:
+            return amount
+        self._leave_out(member, f"an amount of more than {_MOST_DECIMALS} decimal places")
+        return None
+
+    def _read(self, value: Any, member: str) -> int | Decimal | None:
         if type(value) is int or type(value) is Decimal:
             return value
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -75,33 +96,13 @@ class Numbers:
                 self.as_text += 1
                 return number if "." in value else int(number)
             kind = f"a text of more than {_MOST_DIGITS} digits"
+        self._leave_out(member, kind)
+        return None
+
+    def _leave_out(self, member: str, kind: str) -> None:
         self.unread.append(f"{member}: {kind}; it is left out and the rest of the release is kept")
-        return None
 
 
-def amount(value: int | Decimal | None, portal: Portal) -> Decimal | None:
-    """Return an amount with all digits; None where the portal writes zero for unknown."""
-    if value is None:
-        return None
-    exact = Decimal(value)
-    return None if portal.zero_is_unknown and not exact else exact
-
-
-def fitting(value: Decimal | None, member: str) -> Decimal | None:
-    """Return an amount that fits the record's Decimal(38, 18) exactly; refuse others."""
-    if value is None:
-        return None
-    exponent = value.as_tuple().exponent
-    if value.adjusted() >= 20 or not isinstance(exponent, int) or exponent < -18:
-        raise ReleaseRefused(f"{member}: an amount with more digits than can be kept exactly")
-    return value
-
-
-def count(value: int | Decimal | None, member: str) -> int | None:
+def count(value: int | Decimal | None) -> int | None:
     """Return a count; None where there is none, or a number that is no count."""
-    if value is None or value < 0 or value != int(value):
-        return None
-    value = int(value)
-    if value >= 1 << 63:
-        raise ReleaseRefused(f"{member}: a number too large to be a count")
-    return value
+    return None if value is None or value < 0 or value != int(value) else int(value)
