@@ -28,7 +28,7 @@ from assets.tenders.ocds import (
 )
 from assets.tenders.parties import Parties, Party
 from assets.tenders.portals import Portal
-from assets.tenders.values import Numbers, ident, parse_day, text
+from assets.tenders.values import Numbers, amount, ident, parse_day, text
 from quality.contact_prefilter import texts_with_contact
 from quality.free_text import remove_contacts
 
@@ -267,8 +267,8 @@ class Redactor:
         return self._numbers.read(value, member)
 
     def _money(self, value: OcdsMoney, member: str) -> OcdsMoney | None:
-        value.amount = self._numbers.read_amount(value.amount, member)
-        if value.amount is None or (self._portal.zero_is_unknown and not value.amount):
+        value.amount = amount(self._number(value.amount, member), self._portal)
+        if value.amount is None:
             return None
         currency = value.currency
         value.currency = self.codes[currency] if type(currency) is str else None

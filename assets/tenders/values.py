@@ -1,6 +1,7 @@
 """Parse single values of a release: text, id, date, amount, count; None if it is not one."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -16,8 +17,6 @@ _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 # The record keeps 38; of thousands, Python makes no number.
 _MOST_DIGITS = 38
-# What the record keeps: a count has 64 bits, an amount 20 digits before its point and 18 after it.
-COUNTS_BELOW, AMOUNTS_BELOW, _MOST_DECIMALS = 1 << 63, 10**20, 18
 _KINDS = {str: "a text that is no plain decimal number", bool: "true or false", list: "an array"}
 
 
@@ -53,6 +52,23 @@ def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
     return written_day if portal.zone_label_is_wrong else utc_day
 
 
+def _fits_amount(number: int | Decimal) -> bool:
+    """Return whether Decimal(38, 18) keeps every digit."""
+    exponent = Decimal(number).as_tuple().exponent
+    return abs(number) < 10**20 and isinstance(exponent, int) and exponent >= -18
+
+
+def _fits_count(number: int | Decimal) -> bool:
+    return abs(number) < 1 << 63
+
+
+# Members that are columns of the record. All other numbers are kept in the JSON, whatever they are.
+_FITS_COLUMN: Mapping[str, Callable[[int | Decimal], bool]] = {
+    "tender/value/amount": _fits_amount,
+    "tender/numberOfTenderers": _fits_count,
+}
+
+
 @dataclass
 class Numbers:
     """Reads the numbers of a release and keeps account of those that are not written as numbers.
@@ -64,24 +80,12 @@ class Numbers:
     as_text: int = 0
     unread: list[str] = field(default_factory=list)
 
-    def read(self, value: Any, member: str, below: int = COUNTS_BELOW) -> int | Decimal | None:
-        """Return a number with all its digits; None where there is none, or none ``below`` that."""
+    def read(self, value: Any, member: str) -> int | Decimal | None:
+        """Return a number with all its digits; None where there is none that can be kept."""
         number = self._read(value, member)
-        if number is None or -below < number < below:
+        if number is None or member not in _FITS_COLUMN or _FITS_COLUMN[member](number):
             return number
-        self._leave_out(member, "a number too large to be kept")
-        return None
-
-    def read_amount(self, value: Any, member: str) -> Decimal | None:
-        """Return an amount that the record keeps with all its digits."""
-        number = self.read(value, member, AMOUNTS_BELOW)
-        if number is None:
-            return None
-        amount = Decimal(number)
-        exponent = amount.as_tuple().exponent
-        if isinstance(exponent, int) and exponent >= -_MOST_DECIMALS:
-            return amount
-        self._leave_out(member, f"an amount of more than {_MOST_DECIMALS} decimal places")
+        self._leave_out(member, "a number with more digits than can be kept")
         return None
 
     def _read(self, value: Any, member: str) -> int | Decimal | None:
@@ -101,6 +105,14 @@ class Numbers:
 
     def _leave_out(self, member: str, kind: str) -> None:
         self.unread.append(f"{member}: {kind}; it is left out and the rest of the release is kept")
+
+
+def amount(value: int | Decimal | None, portal: Portal) -> Decimal | None:
+    """Return an amount with all digits; None where the portal writes zero for unknown."""
+    if value is None:
+        return None
+    exact = Decimal(value)
+    return None if portal.zero_is_unknown and not exact else exact
 
 
 def count(value: int | Decimal | None) -> int | None:
