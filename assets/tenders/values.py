@@ -55,11 +55,11 @@ def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
 def _fits_amount(number: int | Decimal) -> bool:
     """Return whether Decimal(38, 18) keeps every digit."""
     exponent = Decimal(number).as_tuple().exponent
-    return abs(number) < 10**20 and isinstance(exponent, int) and exponent >= -18
+    return -(10**20) < number < 10**20 and isinstance(exponent, int) and exponent >= -18
 
 
 def _fits_count(number: int | Decimal) -> bool:
-    return abs(number) < 1 << 63
+    return -(1 << 63) <= number < 1 << 63
 
 
 # Members that are columns of the record. All other numbers are kept in the JSON, whatever they are.

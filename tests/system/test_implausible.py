@@ -26,10 +26,11 @@ from tests.helpers.installation import (
     settings_of,
 )
 from tests.helpers.random_world import derived_of
+from tests.helpers.signals_world import FIRST, TenderWorld, award
 from tests.helpers.site import served_site, world_of
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.exports.published import PublishedExports
-from warehouse.methodology.signals import PANELS
+from warehouse.methodology.signals import FEWEST_AMOUNTS, PANELS
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import Signal
@@ -122,10 +123,10 @@ def test_panels_and_facts_are_those_without_the_numbers(
 def test_files_show_what_was_stated_and_a_mark(build: Published) -> None:
     marks = []
     for number in (990_001, 990_002, 990_003):
-        (release,), (award,) = (
+        (release,), (awarded,) = (
             build.of(number, key) for key in ("af-tender-releases", "af-tender-awards")
         )
-        marks.append((release["implausible"], award["amount"], award["amount_implausible"]))
+        marks.append((release["implausible"], awarded["amount"], awarded["amount_implausible"]))
         assert json.loads(release["release"])["tender"]["title"] == f"Works {number}"
 
     assert marks == [
@@ -135,6 +136,42 @@ def test_files_show_what_was_stated_and_a_mark(build: Published) -> None:
     ]
     (release,) = build.of(990_001, "af-tender-releases")
     assert release["number_of_tenderers"] == BIDS
+
+
+def panels(folder: Path, amount: str | None) -> list[Row]:
+    """Return the panels of a portal of small amounts, but for this of one tender and one award."""
+    world = TenderWorld(Record(str(folder / "record")), folder / "stage")
+    january, march = date(2024, 1, 15), date(2024, 3, 2)
+
+    def release(ocid: str, day: date, estimate: str | None, paid: str | None = None) -> None:
+        world.release(
+            ocid,
+            day,
+            number=str(day),
+            awards=[award(day=day, amount=paid, by=(f"s{ocid[-1]}",))],
+            buyer_key="b",
+            category="works",
+            tender_value=estimate and Decimal(estimate),
+            tender_currency=estimate and "ZAR",
+        )
+
+    # Trailing sums of a year begin a year after the first release.
+    world.release("ocds-first", FIRST, tender=False)
+    for number in range(1, FEWEST_AMOUNTS + 1):
+        release(f"ocds-{number}", january, str(number))
+    release("ocds-award", march, "7", amount)
+    release("ocds-tender", january, "7")
+    release("ocds-tender", march, amount)
+    release("ocds-usual", march, "7", "7")
+    rows = world.signals()
+    return [{name: row[name] for name in row if name not in NOT_COMPARED} for row in rows]
+
+
+def test_an_amount_far_above_all_others_of_its_portal_counts_in_no_panel(tmp_path: Path) -> None:
+    without = panels(tmp_path / "none", None)
+
+    assert panels(tmp_path / "error", str(10**12)) == without
+    assert panels(tmp_path / "large", str(10**5)) != without
 
 
 @contextmanager
