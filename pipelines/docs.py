@@ -193,6 +193,7 @@ def methodology() -> str:
         *(_panel(panel) for panel in signals.PANELS),
         f"### When a month was known\n\n{methodology_pages.CLOSING}",
         f"### How a process is read\n\n{methodology_pages.READING}",
+        f"### Numbers that cannot be\n\n{methodology_pages.IMPLAUSIBLE}",
         f"### Figures\n\n{methodology_pages.FIGURES}",
         "## Quality floors",
         "Measured for every build and served by `/v1/quality`. A floor that only our own mistake "
@@ -206,7 +207,8 @@ def methodology() -> str:
 def _floors() -> Iterator[tuple[str, ...]]:
     for metric in dict.fromkeys(floor.metric for floor in FLOORS):
         floor = next(each for each in FLOORS if each.metric == metric)
-        amount = f"{floor.floor * 100:f}".rstrip("0").rstrip(".") + " %"
+        is_share = floor.unit == "share"
+        amount = f"{floor.floor * 100:.0f} %" if is_share else f"{floor.floor} {floor.unit}"
         if metric == DAYS_SINCE_NEW:
             amount = "the days of [each source](sources.md)"
         yield (

@@ -34,6 +34,10 @@ MEASURED_AT = "$measured_at"
 
 ALL, NEARLY_ALL, HALF = Decimal(1), Decimal("0.95"), Decimal("0.5")
 DAYS_SINCE_NEW = "days_since_new"
+# A month of a panel is compared with so many before it, if it has values in so many of them. In
+# the panels of honest portals none is four times as large; an error that reaches a panel multiplies
+# it by thousands.
+MONTHS_BEFORE, FEWEST_MONTHS, MOST_TIMES = 24, 6, Decimal(100)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,10 @@ MEANINGS = {
     "no_contact_in_text": "releases without a contact in their texts",
     "parties_established": "named parties that are established as organisations",
     "values_known": "observations with a value",
+    "numbers_possible": "releases without a number that cannot be",
+    "month_in_history": "by how many times a month of a panel exceeds the largest of the "
+    f"{MONTHS_BEFORE} before it, in any of its rows; of each country the most that passes, and "
+    "every month that does not",
 }
 
 _TABLES = {
@@ -103,6 +111,11 @@ _SQL = sql_file(
         "series": "indicator, country_iso3, period_start, period_end, source",
         "rows": "SELECT source, available_at, publication, observed_at FROM macro_annual",
         "measured_at": date(2026, 1, 1),
+    },
+    fragments={
+        "months_before": str(MONTHS_BEFORE),
+        "fewest_months": str(FEWEST_MONTHS),
+        "most_times": str(MOST_TIMES),
     },
 )
 _PROVENANCE = ("source_ref", "document", "observed_at", "method", "provenance_id")
@@ -216,6 +229,19 @@ FLOORS: tuple[Floor, ...] = (
             ("buyer_stated", "buyer_key", Decimal("0.9")),
             ("value_stated", "tender_value", HALF),
         )
+    ),
+    Floor(
+        *("AF-TENDER", "consistency", "numbers_possible", "tender_releases"),
+        _share("tender_releases", ["implausible IS NULL"], "latest", "source"),
+        NEARLY_ALL,
+        blocks=False,
+    ),
+    Floor(
+        *("AF-TENDER", "consistency", "month_in_history", "signals", _SQL["month_in_history"]),
+        MOST_TIMES,
+        unit="times",
+        is_maximum=True,
+        blocks=False,
     ),
     Floor(
         *("AF-TENDER", "resolution", "parties_resolved", "party_matches"),

@@ -155,15 +155,24 @@ def coverage_entries(sample: Sample, section: str, country: str | None) -> list[
 
 
 def _whole(releases: Iterable[Row]) -> Row:
-    """Return what the newest release that states it says, member by member."""
-    tender = Stated()
+    """Return what the newest release that states it says, member by member.
+
+    ``implausible`` has the paths of the numbers among them that cannot be.
+    """
+    tender, marks = Stated(), set()
     members: Row = {"awards": [], "contracts": [], "buyer": None, "tender": tender}
     for release in releases:
-        for name, value in (release["tender"] or {}).items():
-            tender.setdefault(name, value)
+        taken = [f"tender.{name}" for name in release["tender"] or () if name not in tender]
+        tender |= {**(release["tender"] or {}), **tender}
         for name in ("awards", "contracts", "buyer"):
-            members[name] = members[name] or release[name]
-    return members
+            if not members[name]:
+                members[name] = release[name]
+                taken.append(name)
+        # Builds made before have no marks.
+        marks |= {
+            path for path in release.get("implausible") or () if path.startswith(tuple(taken))
+        }
+    return {**members, "implausible": marks}
 
 
 def _suppliers(releases: Iterable[Row]) -> list[str]:

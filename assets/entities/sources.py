@@ -12,7 +12,7 @@ from warehouse.record.tables import ENTITIES, IDENTIFIERS
 _CC0 = "Creative Commons Zero 1.0"
 
 # Raise it whenever the same document of any list gives other rows or rejections than before.
-LIST_PARSER_VERSION = 4
+LIST_PARSER_VERSION = 5
 
 
 def list_source(entry: ListEntry) -> Source:
@@ -48,7 +48,7 @@ SOURCES = (
         "GLEIF golden copy",
         "cc0",
         _CC0,
-        Parser(3, gleif.parse, gleif.stream),
+        Parser(4, gleif.parse, gleif.stream),
         (ENTITIES, IDENTIFIERS),
         base_url="https://goldencopy.gleif.org",
         other_hosts=("leidata-preview.gleif.org", "leidata.gleif.org"),
@@ -63,7 +63,7 @@ SOURCES = (
         "GLEIF API, LEI records of some countries",
         "cc0",
         _CC0,
-        Parser(3, gleif.parse, gleif.stream),
+        Parser(4, gleif.parse, gleif.stream),
         (ENTITIES, IDENTIFIERS),
         base_url="https://api.gleif.org",
         fetch=fetch.gleif_api,

@@ -28,6 +28,7 @@ from warehouse.tables import (
     SilentRevision,
     TenderParty,
     TenderRelease,
+    TenderReleaseVintage,
 )
 from warehouse.tables.column import Part, column, identity_of, shown_columns
 
@@ -83,6 +84,11 @@ class Award(SQLModel):
         "Amount as stated, digit for digit; null where none is.", Decimal("1450000.00")
     )
     currency: str | None = column("ISO 4217 code of the amount.", "ZAR")
+    amount_implausible: bool = column(
+        "True if the amount cannot be, as `implausible` of its release says; leave it out of sums.",
+        False,
+        since="0.2.0",
+    )
     service_id: str | None = column(
         "Organisation identifier of the supplier, where one is named and resolved.", "DC7Q2M4XK9"
     )
@@ -176,7 +182,7 @@ _NAMED = tuple(name for name in shown_columns(TenderParty, "file", "own") if nam
 
 FACT = keyed(record_id(name="fact_id"), _dated(FundamentalVintage))
 FILING = keyed(record_id(), _dated(Filing))
-RELEASE = keyed(record_id(), _dated(TenderRelease))
+RELEASE = keyed(record_id(), _dated(TenderReleaseVintage))
 AWARD = keyed(
     record_id("award_row_id"), AWARDED_IN, parts(Award), AWARD_ORIGIN, vintages(), provenance()
 )

@@ -22,6 +22,7 @@ from assets.exports.file_columns import (
 from assets.exports.parquet import Reader
 from warehouse.mart.award_facts import NAMED_AWARDS
 from warehouse.mart.awards import NO_VALUE, award_day, exact_amount, parse_awards
+from warehouse.mart.implausible import award_amount
 from warehouse.mart.served_rows import PARTY_ID, SAME_PARTY
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tender_facts import TENDER_VINTAGES_TABLE
@@ -108,7 +109,9 @@ def reading_awards(snapshot: Snapshot) -> Iterator[Reader]:
 def _awards(releases: pa.Table) -> pa.Table:
     """Parse the awards of releases, column by column: rows of Python take three times as long."""
     release_numbers, indexes, ids, days, statuses = [], [], [], [], []
-    amounts, currencies, sole_names, names, list_ends = [], [], [], [], [0]
+    amounts, currencies, impossible = [], [], []
+    sole_names, names, list_ends = [], [], [0]
+    marks = releases["implausible"].to_pylist()
     for release_number, text in _with_awards(releases["release"]):
         for index, award in enumerate(parse_awards(text)):
             value = award.value or NO_VALUE
@@ -120,6 +123,7 @@ def _awards(releases: pa.Table) -> pa.Table:
             statuses.append(award.status)
             amounts.append(exact_amount(bytes(value.amount)))
             currencies.append(value.currency)
+            impossible.append(award_amount(index) in (marks[release_number] or ()))
             sole_names.append(supplier_names[0] if len(supplier_names) == 1 else None)
             names += supplier_names
             list_ends.append(len(names))
@@ -130,6 +134,7 @@ def _awards(releases: pa.Table) -> pa.Table:
         pa.array(statuses, pa.string()),
         pa.array(amounts, pa.string()).cast(DECIMAL),
         pa.array(currencies, pa.string()),
+        pa.array(impossible, pa.bool_()),
         pa.array(sole_names, pa.string()),
         pa.ListArray.from_arrays(pa.array(list_ends, pa.int32()), pa.array(names, pa.string())),
     ]

@@ -11,13 +11,13 @@ from assets.signals.calendar import NEVER
 from assets.tenders.portals import Portal
 from assets.tenders.values import parse_day
 from warehouse.currencies import HOME_CURRENCY
-from warehouse.methodology.signals import FINAL_STATUSES, METHODS, MONEY_BELOW
+from warehouse.methodology.signals import FINAL_STATUSES, METHODS, MONEY_BELOW, MOST_TENDERERS
 from warehouse.sql_files import sql_file
 
 _SQL = sql_file(
     __name__,
     "process_states",
-    fragments={"money_below": str(MONEY_BELOW)},
+    fragments={"money_below": str(MONEY_BELOW), "most_tenderers": str(MOST_TENDERERS)},
     parameters={
         "home_currency": {"key": list(HOME_CURRENCY), "value": list(HOME_CURRENCY.values())},
         "final_statuses": list(FINAL_STATUSES),

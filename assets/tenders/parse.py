@@ -14,7 +14,7 @@ from assets.tenders.parties import Parties, party_checker
 from assets.tenders.portals import Portal, license_of
 from assets.tenders.redact import Redactor
 from assets.tenders.releases import LocatedRelease, releases_in
-from assets.tenders.values import ReleaseRefused, count, fitting, ident, parse_day, text
+from assets.tenders.values import ReleaseRefused, count, ident, parse_day, text
 from warehouse.public_urls import is_fictional
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
@@ -108,11 +108,11 @@ class ReleaseReader:
             "tender_status": tender.status,
             "procurement_method": tender.procurementMethod,
             "buyer_key": parties.buyer and parties.buyer.key,
-            "tender_value": fitting(value.amount, "tender.value.amount"),
+            "tender_value": value.amount,
             "tender_currency": value.currency,
             "tender_start": self._day(period.startDate),
             "tender_end": self._day(period.endDate),
-            "number_of_tenderers": count(tender.numberOfTenderers, "tender.numberOfTenderers"),
+            "number_of_tenderers": count(tender.numberOfTenderers),
             "joint_bids": parties.joint_bids,
             "numbers_as_text": numbers.as_text,
             "parties_withheld": parties.withheld(),

@@ -1,6 +1,7 @@
 """Parse single values of a release: text, id, date, amount, count; None if it is not one."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -51,19 +52,43 @@ def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
     return written_day if portal.zone_label_is_wrong else utc_day
 
 
+def _fits_amount(number: int | Decimal) -> bool:
+    """Return whether Decimal(38, 18) keeps every digit."""
+    exponent = Decimal(number).as_tuple().exponent
+    return -(10**20) < number < 10**20 and isinstance(exponent, int) and exponent >= -18
+
+
+def _fits_count(number: int | Decimal) -> bool:
+    return -(1 << 63) <= number < 1 << 63
+
+
+# Members that are columns of the record. All other numbers are kept in the JSON, whatever they are.
+_FITS_COLUMN: Mapping[str, Callable[[int | Decimal], bool]] = {
+    "tender/value/amount": _fits_amount,
+    "tender/numberOfTenderers": _fits_count,
+}
+
+
 @dataclass
 class Numbers:
     """Reads the numbers of a release and keeps account of those that are not written as numbers.
 
     Portals write numbers as text. One that is a plain decimal number is read, and counted in
-    ``as_text``; what is none is left out, and ``unread`` says what it was.
+    ``as_text``; what is none, or cannot be kept, is left out, and ``unread`` says what it was.
     """
 
     as_text: int = 0
     unread: list[str] = field(default_factory=list)
 
     def read(self, value: Any, member: str) -> int | Decimal | None:
-        """Return a number with all its digits; None where there is none."""
+        """Return a number with all its digits; None where there is none that can be kept."""
+        number = self._read(value, member)
+        if number is None or member not in _FITS_COLUMN or _FITS_COLUMN[member](number):
+            return number
+        self._leave_out(member, "a number with more digits than can be kept")
+        return None
+
+    def _read(self, value: Any, member: str) -> int | Decimal | None:
         if type(value) is int or type(value) is Decimal:
             return value
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -75,8 +100,11 @@ class Numbers:
                 self.as_text += 1
                 return number if "." in value else int(number)
             kind = f"a text of more than {_MOST_DIGITS} digits"
-        self.unread.append(f"{member}: {kind}; it is left out and the rest of the release is kept")
+        self._leave_out(member, kind)
         return None
+
+    def _leave_out(self, member: str, kind: str) -> None:
+        self.unread.append(f"{member}: {kind}; it is left out and the rest of the release is kept")
 
 
 def amount(value: int | Decimal | None, portal: Portal) -> Decimal | None:
@@ -87,21 +115,6 @@ def amount(value: int | Decimal | None, portal: Portal) -> Decimal | None:
     return None if portal.zero_is_unknown and not exact else exact
 
 
-def fitting(value: Decimal | None, member: str) -> Decimal | None:
-    """Return an amount that fits the record's Decimal(38, 18) exactly; refuse others."""
-    if value is None:
-        return None
-    exponent = value.as_tuple().exponent
-    if value.adjusted() >= 20 or not isinstance(exponent, int) or exponent < -18:
-        raise ReleaseRefused(f"{member}: an amount with more digits than can be kept exactly")
-    return value
-
-
-def count(value: int | Decimal | None, member: str) -> int | None:
+def count(value: int | Decimal | None) -> int | None:
     """Return a count; None where there is none, or a number that is no count."""
-    if value is None or value < 0 or value != int(value):
-        return None
-    value = int(value)
-    if value >= 1 << 63:
-        raise ReleaseRefused(f"{member}: a number too large to be a count")
-    return value
+    return None if value is None or value < 0 or value != int(value) else int(value)

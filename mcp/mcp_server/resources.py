@@ -45,7 +45,8 @@ DATASETS: Mapping[str, DatasetCard] = {
         (
             "Parties that are not established to be organisations are withheld and counted; the "
             "check is conservative, so that some real firms are withheld too.",
-            "Amounts are as published, in their own currency.",
+            "Amounts are as published, in their own currency. `implausible` has the paths of those "
+            "that cannot be: leave them out of sums.",
             _NULL,
         ),
     ),

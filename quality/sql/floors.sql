@@ -5,9 +5,9 @@
 -- rule book.
 --
 -- Inputs: fundamentals, filings, statements, tender_releases, tender_parties, macro_annual,
---   macro_series, party_matches; releases_with_contact, failing_parties (tables of the organisation
---   check)
--- Outputs: scope, n_checked, n_passed, value (of ages only)
+--   macro_series, party_matches, signals; releases_with_contact, failing_parties (tables of the
+--   organisation check)
+-- Outputs: scope, n_checked, n_passed, value (of ages and multiples only)
 
 -- name: share
 -- The rows of a table that meet a condition.
@@ -57,6 +57,49 @@ FROM (
     GROUP BY ALL
 )
 GROUP BY source;
+
+-- name: month_in_history
+-- By how many times each month of a panel exceeds the largest of the months before it. A month that
+-- exceeds it by too much is listed by itself, all others of a country are one row. Rows of buyers
+-- and categories count, but only the month and the measure are named.
+WITH followed AS (
+    SELECT
+        country, signal_key, measure, month, abs(CAST(value AS DOUBLE)) AS size,
+        max(abs(CAST(value AS DOUBLE))) OVER months_before AS largest_before,
+        count(*) OVER months_before AS months
+    FROM signals
+    -- as known now; where nothing occurred there is nothing to compare with
+    WHERE superseded_at IS NULL AND value <> 0
+    WINDOW months_before AS (
+        PARTITION BY
+            country, signal_key, measure, dimension, dimension_value, service_id, currency
+        ORDER BY month
+        RANGE BETWEEN INTERVAL {{ months_before }} MONTH PRECEDING
+        AND INTERVAL 1 MONTH PRECEDING
+    )
+),
+
+by_month AS (
+    SELECT
+        country, signal_key, measure, month, count(*) AS n_checked,
+        count(*) FILTER (WHERE size <= {{ most_times }} * largest_before) AS n_passed,
+        max(size / largest_before) AS times
+    FROM followed
+    WHERE months >= {{ fewest_months }}
+    GROUP BY ALL
+)
+
+SELECT
+    CASE
+        WHEN n_passed = n_checked THEN country
+        ELSE concat_ws(' ', country, signal_key, measure, strftime(month, '%Y-%m'))
+    END AS scope,
+    sum(n_checked) AS n_checked,
+    sum(n_passed) AS n_passed,
+    -- rounded up: what is listed is above the floor
+    CAST(ceil(least(max(times), 1e15) * 100) / 100 AS DECIMAL(38, 2)) AS value
+FROM by_month
+GROUP BY scope;
 
 -- name: accounting_identity
 -- Assets must equal liabilities plus equity, with what stands between the two in US statements, in

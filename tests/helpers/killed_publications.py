@@ -37,14 +37,10 @@ from pipelines.alerts import send_alert
 from pipelines.commands.main import sankofa
 from pipelines.in_process import run_events
 from tests.helpers.facts import fact
-from tests.helpers.installation import (
-    WITHHELD_KEY,
-    BriefPublication,
-    publication,
-    settings_of,
-)
+from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.random_world import ISSUERS, everything
 from tests.helpers.record_rows import load
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.builds import builds_at
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known
@@ -236,7 +232,7 @@ class Attempts:
 
     def _publish(self, moment: str | float | None, begun: Path) -> None:
         began = time.monotonic()
-        os.environ |= {**WITHHELD_KEY, "SANKOFA_HOME": str(self.home)}
+        os.environ |= {"SANKOFA_WITHHELD_KEY": WITHHELD_KEY, "SANKOFA_HOME": str(self.home)}
         # Somebody wants alerts, and it takes a moment to send one.
         os.environ["SANKOFA_ALERT_COMMAND"] = "sleep 0.2"
         with self.output.open("w") as output:

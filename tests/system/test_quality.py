@@ -43,7 +43,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     arrow_schema,
 )
-from warehouse.tables import DERIVED, PartyMatch
+from warehouse.tables import DERIVED
 
 
 def test_every_table_of_the_record_and_of_the_mart_has_a_suite() -> None:
@@ -219,7 +219,8 @@ def test_a_floor_that_finds_nothing_is_unmeasured_and_never_a_pass(
     record: Record, tmp_path: Path
 ) -> None:
     with staged(record, tmp_path / "stage") as snapshot:
-        snapshot.add({"party_matches": arrow_schema(PartyMatch).empty_table()})
+        for name in ("party_matches", "signals"):
+            snapshot.add({name: arrow_schema(DERIVED[name]).empty_table()})
         for name in ("failing_parties", "releases_with_contact"):
             snapshot.sql.execute(f"CREATE TABLE {name} (row_id VARCHAR)")
         measured = measure(snapshot, MOMENT)

@@ -38,6 +38,8 @@ def type_schema(kind: Any) -> Schema:
         return nullable(type_schema(inner))
     if get_origin(kind) is Literal:
         return {"type": "string", "enum": list(get_args(kind))}
+    if get_origin(kind) is list:
+        return {"type": "array", "items": type_schema(*get_args(kind))}
     return dict(_PLAIN[kind])
 
 

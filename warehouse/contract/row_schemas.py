@@ -34,7 +34,7 @@ from warehouse.tables import (
     Sighting,
     Signal,
     TenderParty,
-    TenderRelease,
+    TenderReleaseVintage,
 )
 from warehouse.tables.column import columns_of, shown_columns
 
@@ -110,7 +110,7 @@ FACT = _row(
 FILING = _row("filings", [Filing], {}, "One document that an issuer filed, in one version of it.")
 RELEASE = _row(
     "tender_releases",
-    [TenderRelease],
+    [TenderReleaseVintage],
     {
         "tag": array_schema(_TEXT, "OCDS release tags.", ["tender"], null=True),
         "buyer": _ORGANISATION,

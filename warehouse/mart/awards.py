@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from warehouse.dates import stated_and_utc_day
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
+from warehouse.mart.implausible import award_amount
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tender_facts import TENDER_VINTAGES, TENDER_VINTAGES_TABLE
 from warehouse.methodology.signals import MONEY_BELOW, PARTS
@@ -93,7 +94,8 @@ def award_day(text: str) -> date | None:
 _BATCH = 10_000
 # Table of a snapshot: every award as every release states it. ``award_id`` is the id, or the
 # position of an award without one; ``is_first`` is false if an award before it in the release has
-# the same. ``units`` is the amount in ten-thousandths, as signals sum it.
+# the same. ``units`` is the amount in ten-thousandths, as signals sum it. An amount that cannot be
+# counts as not stated.
 STATED_AWARDS = "stated_awards"
 _SCHEMA = pa.schema(
     [
@@ -144,8 +146,8 @@ def add_tender_facts(snapshot: Snapshot) -> None:
 def _stated(releases: pa.RecordBatch) -> pa.Table:
     rows = [
         row
-        for row_id, release in zip(*releases.to_pydict().values(), strict=True)
-        for row in _stated_of(row_id, release)
+        for stated in zip(*releases.to_pydict().values(), strict=True)
+        for row in _stated_of(*stated)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
     arrays = [
@@ -157,7 +159,7 @@ def _stated(releases: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _stated_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
+def _stated_of(row_id: str, release: str, implausible: list[str]) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each award of a release."""
     seen: set[str] = set()
     for position, award in enumerate(parse_awards(release)):
@@ -165,6 +167,8 @@ def _stated_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
         # OCDS unites awards by their id; one without an id is identified by its position.
         award_id = f"#{position}" if stated_id is None else stated_id
         value = award.value or NO_VALUE
+        if implausible and award_amount(position) in implausible:
+            value = NO_VALUE
         amount = bytes(value.amount)
         yield (
             row_id,

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
+from warehouse.mart.implausible import with_implausible
 from warehouse.mart.left_out import (
     PROVENANCE_ID,
     ROW_ID,
@@ -35,6 +36,7 @@ from warehouse.record.tables import (
     FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
+    TENDER_RELEASES,
     RecordTable,
     arrow_schema,
     record_schema,
@@ -167,6 +169,8 @@ class Snapshot:
             vintages = all_vintages(table, rows, load_seq, is_rewritten)
             if table == FUNDAMENTALS:
                 vintages = with_restatement_kinds(vintages)
+            if table == TENDER_RELEASES:
+                vintages = with_implausible(self.sql, rows, vintages)
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
     def remaining(self, table: RecordTable) -> str:

@@ -37,7 +37,7 @@ from warehouse.tables import (
     SharedFact,
     Signal,
     TenderParty,
-    TenderRelease,
+    TenderReleaseVintage,
 )
 from warehouse.tables.column import members_of
 
@@ -245,7 +245,7 @@ MART_TABLES = (
             "(country, buyer_id, released_on DESC, row_number) WHERE buyer_id <> ''",
             "(ocid)",
         ),
-        _dated(members_of(TenderRelease, "own"), TenderRelease),
+        _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
         ("buyer", "tender", "awards", "contracts"),
         packed=Packing(64, "country"),
         files=Files("country", "value", 4_096, "released_on"),

@@ -16,8 +16,12 @@ from warehouse.methodology.metrics import (
     Input,
 )
 from warehouse.methodology.signals import (
+    AMOUNT_TIMES,
     CLOSES_AFTER,
     CLOSES_AFTER_DEFAULT,
+    FEWEST_AMOUNTS,
+    MONEY_BELOW,
+    MOST_TENDERERS,
     PANEL_BY_KEY,
     PARTS,
     REEVALUATED,
@@ -220,6 +224,7 @@ def _panel_markdown(panel: Panel) -> str:
         f"## Scope\n\n{scope(panel)}",
         f"## When it was known\n\n{CLOSING}",
         f"## How a process is read\n\n{READING}",
+        f"## Numbers that cannot be\n\n{IMPLAUSIBLE}",
         f"## Figures\n\n{FIGURES}",
     )
     return "\n\n".join(parts) + "\n"
@@ -271,6 +276,23 @@ READING = (
     "supplier: if it has one such supplier, the awards that name no supplier are attributed to "
     "it; if it has several, those awards are not observed."
 )
+IMPLAUSIBLE = (
+    "Portals make typing errors. A number that cannot be is served on its release as the portal "
+    "states it, and `implausible` has its path, such as `awards[0].value.amount`. Panels and "
+    "facts are computed as if it were not stated: a process keeps the value that an earlier "
+    "release states. Such a number is\n\n"
+    f"- a number of tenderers that is no count, or above {MOST_TENDERERS:,}. If a release lists "
+    "more tenderers than that, they are not counted either;\n"
+    "- an amount of a tender, award or contract that is not positive (where a portal writes 0 for "
+    f"an unknown amount, none is stated), or of {MONEY_BELOW:,} or more;\n"
+    f"- an amount more than {AMOUNT_TIMES:,} times the 99.9th percentile of its portal and "
+    "currency. The percentile (nearest rank) is that of all amounts of tenders, awards and "
+    "contracts whose releases became known before the month in which this one did. Each process "
+    "counts an amount once, in the first month that has it, and those that were themselves above "
+    f"the limit of their month do not count. While fewer than {FEWEST_AMOUNTS:,} are known there "
+    "is no such limit: of so few the percentile would be the largest.\n\n"
+    "So a mark depends only on what was known before: nothing published later adds or removes one."
+)
 FIGURES = (
     f"`value` has {SIGNAL_DIGITS} significant digits (and at most 18 decimal places), rounded half "
     "to even from exact sums. It is null if nothing was observed; then `n_observed` is 0. "
@@ -282,7 +304,7 @@ FIGURES = (
     "`coverage` is `n_observed` / `n_eligible`. Amounts are never converted: each currency has its "
     "own row, whose `n_eligible` counts every process in scope, whatever its currency. Where no "
     "process states an amount, there is a row in the country's own currency. Amounts are read to "
-    f"1/{PARTS:,} of a currency unit; amounts of zero or less count as not stated."
+    f"1/{PARTS:,} of a currency unit."
 )
 
 

@@ -24,10 +24,15 @@ MOMENTUM_NEEDS = 14
 SHORT_WINDOW = 15
 YEAR_DAYS = (350, 380)
 
-# Amounts are summed exactly, as whole 1/10,000 of a currency unit. An amount of MONEY_BELOW or
-# more is not read as money.
+# Amounts are summed exactly, as whole 1/10,000 of a currency unit.
 PARTS = 10_000
+# Numbers that cannot be: an amount of MONEY_BELOW or more, whatever its currency, or of more than
+# AMOUNT_TIMES the 99.9th percentile of its portal and currency, of which FEWEST_AMOUNTS must be
+# known; and a count of more than MOST_TENDERERS.
 MONEY_BELOW = 10**18
+AMOUNT_TIMES = 1_000
+FEWEST_AMOUNTS = 1_000
+MOST_TENDERERS = 1_000
 
 METHODS = ("open", "selective", "limited", "direct")
 # The first is success, the others end a process without an award.

@@ -49,7 +49,7 @@ from warehouse.tables.sighting import (
     LicenseClass,
     Sighting,
 )
-from warehouse.tables.tenders import TenderParty, TenderRelease
+from warehouse.tables.tenders import TenderParty, TenderRelease, TenderReleaseVintage
 
 # The tables computed for a build, by name.
 DERIVED: Mapping[str, type[SQLModel]] = {
@@ -96,6 +96,7 @@ __all__ = [
     "SilentRevision",
     "TenderParty",
     "TenderRelease",
+    "TenderReleaseVintage",
     "VersionEntry",
     "WithheldBy",
     "WithheldEntry",

@@ -117,6 +117,19 @@ class TenderRelease(Sighting):
     )
 
 
+class TenderReleaseVintage(TenderRelease):
+    """A release with what only a comparison with the releases before it shows."""
+
+    implausible: list[str] | None = column(
+        "Paths of the numbers in the release that cannot be: a count of tenderers above 1,000, an "
+        "amount that is not positive or far above all others of its portal. They are as the "
+        "portal states them, and count in no panel and no fact. Null if there are none.",
+        ["awards[0].value.amount"],
+        None,
+        since="0.2.0",
+    )
+
+
 class TenderParty(Sighting):
     """One party in one role in one release; a withheld party has a keyed hash instead of a name."""
 

@@ -7,9 +7,9 @@
 --
 -- Inputs: tender_releases, tender_parties, party_matches, fundamentals, stated_awards;
 --   at_closing, until_closing, month_number, countries
--- Outputs: vintage_id, ten_thousandths, code_position (macros); parties, codes, home_currencies,
---   processes, release_vintages, named_parties, tenderers, states, award_vintages, award_suppliers,
---   awards, award_lines, awarded (tables); dates_of_awards (query)
+-- Outputs: vintage_id, ten_thousandths, if_possible, code_position (macros); parties, codes,
+--   home_currencies, processes, release_vintages, named_parties, tenderers, states, award_vintages,
+--   award_suppliers, awards, award_lines, awarded (tables); dates_of_awards (query)
 
 -- name: vintage_id
 -- 60 bits of the row id: enough to identify one vintage of a release, and faster to join on.
@@ -29,6 +29,11 @@ CASE
             0
         )
 END;
+
+-- name: if_possible
+-- A value that a release states with a number; null if that number cannot be.
+CREATE OR REPLACE TEMP MACRO if_possible(value, implausible, member) AS
+CASE WHEN NOT coalesce(list_contains(implausible, member), FALSE) THEN value END;
 
 -- name: code_position
 -- The position of a code in a list, from 1; 0 for any other code, null if there is none.
@@ -140,12 +145,16 @@ SELECT
     category_code.code_no AS category,
     code_position($final_statuses, tender_status) AS status,
     code_position($methods, procurement_method) AS method,
-    tender_start, tender_end, number_of_tenderers, joint_bids,
-    ten_thousandths(tender_value) AS units,
+    tender_start, tender_end, joint_bids,
+    if_possible(number_of_tenderers, implausible, 'tender.numberOfTenderers')
+        AS number_of_tenderers,
+    if_possible(ten_thousandths(tender_value), implausible, 'tender.value.amount') AS units,
     currency_code.code_no AS currency
 FROM ordered
 LEFT JOIN codes AS category_code ON category_code.code = category
-LEFT JOIN codes AS currency_code ON currency_code.code = tender_currency
+-- without its amount a currency says nothing
+LEFT JOIN codes AS currency_code
+    ON currency_code.code = if_possible(tender_currency, implausible, 'tender.value.amount')
 -- a vintage that was superseded before the next closing was never seen by any
 WHERE known_from_closing < known_until_closing AND known_from_closing < closing_count;
 
@@ -186,7 +195,8 @@ WITH stated AS (
         -- bid of several firms is one
         CASE
             WHEN number_of_tenderers > 0 THEN number_of_tenderers
-            ELSE coalesce(joint_bids, listed_tenderers)
+            WHEN coalesce(joint_bids, listed_tenderers) <= {{ most_tenderers }}
+                THEN coalesce(joint_bids, listed_tenderers)
         END AS tenderers
     FROM release_vintages
     LEFT JOIN tenderers USING (release_vintage_id)

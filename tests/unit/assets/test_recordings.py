@@ -129,15 +129,19 @@ def test_a_link_that_is_named_itself_is_read(tmp_path: Path) -> None:
     assert list(read(tmp_path / "link.json", origin=ORIGIN).bodies) == [URL]
 
 
-def test_a_manifest_names_files_of_its_folder_alone(tmp_path: Path) -> None:
+def test_a_manifest_leads_out_of_its_folder_by_absolute_paths_alone(tmp_path: Path) -> None:
     outside = written(tmp_path / "secret.json", "{}")
     (tmp_path / "all").mkdir()
     (tmp_path / "all" / "link.json").symlink_to(outside)
-    for path in (str(outside), "../secret.json", "link.json"):
+    for path in ("../secret.json", "link.json"):
         row = f"path,url,observed_at\n{path},{URL},2026-02-20\n"
         manifest = written(tmp_path / "all" / "manifest.csv", row)
-        with pytest.raises(SankofaError, match=r"line 2: .* is outside of the folder"):
+        with pytest.raises(SankofaError, match=r"line 2: .* leads out of the folder"):
             read_manifest(manifest)
+    # Who writes an absolute path means it.
+    row = f"path,url,observed_at\n{outside},{URL},2026-02-20\n"
+    (entry,) = read_manifest(written(tmp_path / "all" / "manifest.csv", row))
+    assert entry.path == outside
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,6 @@ def test_a_release_is_found_in_any_wrapping(body: Any, expected: list[str]) -> N
         ({"records": [{"ocid": "a", "releases": []}]}, "a record with links only"),
         (BASE | {"ocid": ""}, "a release without an ocid"),
         (BASE | {"id": None}, "a release without an id"),
-        (BASE | {"tender": {"value": {"amount": 10**30}}}, "tender.value.amount: an amount"),
     ],
 )
 def test_an_unreadable_body_is_one_rejection_with_a_reason(body: Any, reason: str) -> None:
@@ -98,6 +97,27 @@ def test_an_unreadable_body_is_one_rejection_with_a_reason(body: Any, reason: st
     (rejected,) = parsed.rejected["tender_releases"]
     assert rejected.reason.startswith(reason)
     assert parsed.rows == {}
+
+
+@pytest.mark.parametrize(
+    ("tender", "reason"),
+    [
+        ({"value": {"amount": 10**30}}, "tender/value/amount: a number with more"),
+        ({"value": {"amount": -(10**20)}}, "tender/value/amount: a number with more"),
+        ({"value": {"amount": "0." + "1" * 19}}, "tender/value/amount: a number with more"),
+        ({"numberOfTenderers": 10**30}, "tender/numberOfTenderers: a number with more"),
+        ({"numberOfTenderers": 2**63}, "tender/numberOfTenderers: a number with more"),
+    ],
+)
+def test_a_release_is_kept_without_a_number_that_cannot_be_stored(
+    tender: dict[str, Any], reason: str
+) -> None:
+    parsed = read(BASE | {"tender": {"title": "Road works", **tender}})
+
+    (row,), (rejected,) = parsed.rows["tender_releases"], parsed.rejected["tender_releases"]
+    assert rejected.reason.startswith(reason)
+    assert json.loads(row["release"])["tender"] == {"title": "Road works"}
+    assert (row["tender_value"], row["number_of_tenderers"]) == (None, None)
 
 
 def test_only_the_broken_line_is_rejected() -> None:

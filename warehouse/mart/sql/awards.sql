@@ -9,7 +9,7 @@
 
 -- name: releases_with_awards
 -- A cheap test of the text: releases without awards need not be parsed.
-SELECT row_id, release
+SELECT row_id, release, coalesce(implausible, []) AS implausible
 FROM tender_releases
 WHERE contains(release, '"awards"');
 

@@ -11,7 +11,8 @@
 -- name: tender_vintages
 -- The value of each process, in every vintage.
 WITH ordered AS (
-    -- the releases that state a value; one that states none leaves it as it was
+    -- the releases that state a value; one that states none, or one that cannot be, leaves it as it
+    -- was
     SELECT
         row_id, source, ocid, available_at, superseded_at, latest,
         { 'row_id': row_id, 'value': tender_value, 'unit': tender_currency } AS stated,
@@ -21,7 +22,10 @@ WITH ordered AS (
                 coalesce(released_on, available_at), available_at, publication, vintage, row_id
         ) AS release_order
     FROM tender_releases
-    WHERE tender_value IS NOT NULL AND NOT withdrawn
+    WHERE
+        tender_value IS NOT NULL
+        AND NOT withdrawn
+        AND NOT coalesce(list_contains(implausible, 'tender.value.amount'), FALSE)
 ),
 
 days AS (
