@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from assets.ingest.sources import SOURCES
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.settings import Settings
 
-(ZA,) = [source for source in SOURCES if source.key == "za-etenders"]
+(ZA,) = [
+    source.with_withheld_key(WITHHELD_KEY) for source in SOURCES if source.key == "za-etenders"
+]
 
 
 def award_release(number: int, supplier: str) -> dict[str, Any]:
