@@ -55,16 +55,20 @@ from quality.floors import with_freshness
 from quality.history import append_history
 from quality.left_out import accepted_shares
 from quality.report import Counts, Report
+from quality.withheld_audit import audit_finished
+from quality.withheld_search import Finding, described
 from warehouse.compute.task import Compute
 from warehouse.errors import AlreadyPublished
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.file_checks import CHECKS, checks_of_folder, encode_checks
 from warehouse.file_store import FileStore, is_object_store
 from warehouse.mart.audit import AuditFailed
+from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
+from warehouse.read.finished_files import finished_files
 from warehouse.record.store import Record
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.steps.files import BuildFile, with_results
@@ -72,6 +76,11 @@ from warehouse.tables import DERIVED, LeftOut, QualityMetric
 
 CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
 _DOCS = "quality"
+_NAMED = (
+    "the audit failed; nothing was published. Names that were withheld are in the finished build:\n"
+    "{}\nThe tables are kept under `stage/failed`. It is a mistake of ours: please report the "
+    "places. To publish without these rows, withhold them (`sankofa withhold`)"
+)
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])
 _SHARES = TypeAdapter(dict[str, Decimal])
@@ -258,13 +267,24 @@ class Publication:
         return written
 
     def switch(self) -> str:
-        """Make the build the one that readers see; return its data_version."""
+        """Make the build the one that readers see, and return its data_version.
+
+        Raise ``AuditFailed`` if any of its files has a name that was withheld.
+        """
         begun_at = self.candidate.begun_at
         with self._stage(BUILD):
             audited = self.candidate.handed_over(QUALITY, Audited)
             exported = self.candidate.handed_over(EXPORTS, dict[str, str])
             files = self.candidate.handed_over(MART, list[BuildFile])
-            self.candidate.switch({**exported, **audited.metadata}, files, audited.files)
+            metadata = {**exported, **audited.metadata}
+            findings = self._withheld_names(files, metadata)
+            if not findings:
+                self.candidate.switch(metadata, files, audited.files)
+            else:
+                self._keep_named(described(findings))
+        if findings:
+            count_refusal(self.metrics)
+            raise AuditFailed(_NAMED.format(described(findings)))
         self._settle()
         count_success(self.metrics, "published", begun_at)
         return self.data_version
@@ -296,6 +316,27 @@ class Publication:
         self.candidate.keep_failed(_refusal(report))
         count_refusal(self.metrics)
         write_docs(report, self._results, self.work / FAILED / self.data_version / _DOCS)
+
+    def _withheld_names(
+        self, files: Sequence[BuildFile], metadata: Mapping[str, str]
+    ) -> list[Finding]:
+        """Return every place of the finished build that has a name that was withheld."""
+        finished = finished_files(
+            None if is_postgres_url(self.marts) else sqlite_folder(self.marts),
+            files,
+            self.exports,
+            self.pages,
+            self.data_version,
+            metadata,
+        )
+        with self.candidate.nodes.snapshot() as snapshot:
+            return audit_finished(snapshot, finished, self.withheld_key.encode(), self.work)
+
+    def _keep_named(self, places: str) -> None:
+        """Keep the tables for inspection, and delete the files: exports can be read by name."""
+        self.candidate.keep_failed(_NAMED.format(places))
+        self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
+        clear_unpublished(self.marts, self.exports, self.pages)
 
     def _settle(self) -> None:
         """Finish after the switch; every run also does this for a publisher that was killed."""

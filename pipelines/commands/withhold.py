@@ -91,11 +91,22 @@ def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
 
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="Also what was released again.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Search the build that is served for every withheld name, and print the places.",
+)
 @json_option
-def withheld(everything: bool, as_json: bool) -> None:
-    """List what is withheld; people are listed by a keyed hash only."""
+def withheld(everything: bool, check: bool, as_json: bool) -> None:
+    """List what is withheld; people are listed by a keyed hash only.
+
+    With --check, the status is 1 if a name is still served anywhere.
+    """
     from pipelines.withholding import list_withheld
 
+    if check:
+        _check_served(as_json)
+        return
     entries = [
         entry
         for entry in list_withheld(read_settings(os.environ))
@@ -122,6 +133,20 @@ def withheld(everything: bool, as_json: bool) -> None:
             for entry in entries
         ),
     )
+
+
+def _check_served(as_json: bool) -> None:
+    from pipelines.withheld_check import served_names
+
+    places = sorted({str(finding) for finding in served_names(read_settings(os.environ))})
+    if as_json:
+        print_json(places)
+    else:
+        for place in places:
+            click.echo(place)
+        click.echo(f"{len(places):,} places")
+    if places:
+        raise SystemExit(1)
 
 
 @click.command()

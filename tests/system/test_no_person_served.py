@@ -22,6 +22,7 @@ from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World, served
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.mart.audit import AuditFailed
 from warehouse.names.redaction import Redaction, redaction_of
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
@@ -182,7 +183,7 @@ def test_neither_rest_nor_mcp_answers_with_a_withheld_name(home: Settings) -> No
 def test_each_place_of_redaction_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    """Without one of them, the search of the build finds the name and refuses to publish."""
+    """Without one of them, the name is in the build, whose own search refuses to publish it."""
     monkeypatch.setattr(Redaction, place, lambda _, value: value)
     redaction_of.cache_clear()
     home = settings_of(tmp_path / "home")
@@ -190,5 +191,6 @@ def test_each_place_of_redaction_is_needed(
     release["id"] = "3-zukiswa-wambui-quillfeather"
     release["tender"]["title"] = f"Desks by {PERSON}"
     write_package(home, "2026-05-03", f"{PERSON}.json", release)
-    load_and_publish(home)
+    with pytest.raises(AuditFailed, match="a party withheld in the process"):
+        load_and_publish(home)
     assert published_files(home)

@@ -58,13 +58,16 @@ _MOST_PERSONAL_WORDS = 5
 _WITH_INITIAL, _GLUED, _GLUED_PAIR = 3, 5, 10
 
 
-@lru_cache(maxsize=1 << 15)
-def fold_word(word: str) -> str:
-    """Return a word without accents and capitals."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word)
+def fold(text: str) -> str:
+    """Return a text without accents and capitals."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text)
     return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()
+
+
+# Words repeat, texts do not.
+fold_word = lru_cache(maxsize=1 << 15)(fold)
 
 
 def _words(*lists: Iterable[str]) -> frozenset[str]:
@@ -205,7 +208,7 @@ class NameFinder:
 
     def may_have(self, text: str) -> bool:
         """Return quickly whether a text can contain a name; one that cannot is never searched."""
-        folded = text.lower() if text.isascii() else fold_word(text)
+        folded = fold(text)
         if any(map(folded.__contains__, self._needed)):
             return True
         letters = _NOT_LETTERS.sub("", folded)
