@@ -28,10 +28,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from quality.word_search import JSON, SPELLED, WordSearch, collect, decoded, fold, strings
+from quality.word_search import JSON, SPELLED, WordSearch, collect, decoded, strings
 from warehouse.atomic_files import move_into_place
 from warehouse.code_version import code_hash
-from warehouse.names.spellings import NameFinder, Words, search_words
+from warehouse.names.spellings import NameFinder, Words, fold, search_words
 from warehouse.read.finished_files import FinishedFile, Row, Value, ocid_of
 
 # Tables and exports with nothing of tenders in them; their names begin so.

@@ -1,21 +1,15 @@
 """Texts and words for the search of many names in many texts: folded, and with their strings."""
 
 import re
-import sys
-import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 import ahocorasick
 import msgspec
 
-from warehouse.names.spellings import Words, search_words
+from warehouse.names.spellings import Words, fold, search_words
 
-# Accents, and letters beyond Latin, Greek and Cyrillic, whose marks are others and many.
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_OTHER_SCRIPT = re.compile("[^\0-\u0482\u1e00-\u20cf]")
 _NOT_LETTERS = re.compile(r"[\W\d_]+")
 # Words that may be written letter by letter, as initials are.
 SPELLED = 4
@@ -58,24 +52,9 @@ class WordSearch:
         return found
 
 
-def fold(text: str) -> str:
-    """Return a text without accents and capitals."""
-    if text.isascii():
-        return text.lower()
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    if _OTHER_SCRIPT.search(plain):
-        plain = plain.translate(_marks())
-    return plain.casefold()
-
-
 def decoded(text: str) -> str:
     """Return a text, and once more without percent signs that hide letters."""
     return f"{text}\n{unquote(text)}" if "%" in text else text
-
-
-@lru_cache(maxsize=1)
-def _marks() -> dict[int, None]:
-    return {code: None for code in range(sys.maxunicode) if unicodedata.combining(chr(code))}
 
 
 def collect(text: str, texts: set[str]) -> None:

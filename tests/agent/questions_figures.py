@@ -259,7 +259,7 @@ QUESTIONS = (
             "dollars": "$2.data[fiscal_label=FY2024,currency_reported=USD].value_reported",
         },
         _own_and_dollars,
-        1_100,
+        1_200,
     ),
     Question(
         "Did Ndovu Chemicals of Ghana restate its revenue, or is that inflation accounting?",

@@ -233,7 +233,7 @@ QUESTIONS = (
         (call("get_quality_metrics", sku="AF-TENDER"),),
         _quality("days_since_new", "ke-ppip"),
         _floors("AF-TENDER", "days_since_new", "ke-ppip"),
-        1_100,
+        1_200,
     ),
     Question(
         "Do the balance sheets add up (AF-FUND)?",
@@ -247,6 +247,6 @@ QUESTIONS = (
         (call("get_quality_metrics", sku="AF-TENDER"),),
         _quality("parties_resolved", "KE"),
         _floors("AF-TENDER", "parties_resolved", "KE"),
-        1_100,
+        1_200,
     ),
 )

@@ -357,7 +357,7 @@ QUESTIONS = (
             "status": "$1.data[metric=value_stated,scope=ke-ppip].status",
         },
         _stated,
-        1_100,
+        1_200,
         Trial(12, 1, 1_300),
     ),
     Question(

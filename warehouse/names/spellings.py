@@ -9,6 +9,7 @@ word is no name inside a text: it may be any word of the language.
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -46,6 +47,9 @@ Words = tuple[str, ...]
 # Letters in a row, or digits in a row: "284182juan" is two tokens, "juan_perez" too.
 _TOKEN = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])+|\d+")
 _NOT_LETTERS = re.compile(r"[^\w\u0300-\u036f]+|_+")
+# Accents, and letters beyond Latin, Greek and Cyrillic, whose marks are others and many.
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_OTHER_SCRIPT = re.compile("[^\0-\u0482\u1e00-\u20cf]")
 # What may stand between two words of a name of which others are missing.
 _NAME_GAP = re.compile(r"[\s.,'’_/+&-]*")
 # Words of other things may not stand between the words of a name; what is skipped may, so often.
@@ -62,8 +66,15 @@ def fold(text: str) -> str:
     """Return a text without accents and capitals."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    if _OTHER_SCRIPT.search(plain):
+        plain = plain.translate(_marks())
+    return plain.casefold()
+
+
+@lru_cache(maxsize=1)
+def _marks() -> dict[int, None]:
+    return {code: None for code in range(sys.maxunicode) if unicodedata.combining(chr(code))}
 
 
 # Words repeat, texts do not.
