@@ -261,8 +261,8 @@ def _is_contact(name: str, text: str) -> bool:
         return True
     if name == "name":
         return has_contact(text)
-    # Ids and dates are not free text and never cleaned.
-    is_free_text = name != "id" and not name.lower().endswith("date")
+    # Ids ("awardID" too) and dates are not free text and never cleaned.
+    is_free_text = not name.lower().endswith(("id", "date"))
     return is_free_text and remove_contacts(text) != text
 
 
