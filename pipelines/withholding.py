@@ -134,7 +134,10 @@ def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = Fal
     if len(by_id) > 1:
         raise SankofaError(f"{len(by_id)} ids begin with {text!r}; give more characters")
     found = finder.find(text)
-    subjects = (*(found.subjects if found else ()), finder.name(text))
+    subjects = [
+        *(found.subjects if found else ()),
+        *([finder.name(text)] if names_in(text) else []),
+    ]
     chosen = by_id or [
         withheld[subject.id] for subject in dict.fromkeys(subjects) if subject.id in withheld
     ]
@@ -196,7 +199,7 @@ class Finder:
             if "://" in text
             else (self._row, self._served_id, self._document)
             if _ID.fullmatch(text)
-            else (self._document, self._process, self._organisation, self._named, self._party_key)
+            else (self._document, self._process, self._organisation, self._party_key, self._named)
         )
         return next((found for meaning in meanings if (found := meaning(text))), None)
 

@@ -337,7 +337,8 @@ def _status(floor: Floor, value: Decimal | None, scope: str) -> QualityStatus:
 
 def _value(row: dict[str, Any]) -> Decimal | None:
     if row.get("value") is not None:
-        return Decimal(row["value"])
+        # Without the digits that a binary fraction, or a column of so many digits, adds.
+        return Decimal(str(row["value"])).normalize() + 0
     if row.get("n_passed") is None:
         return None
     return _TEN_DIGITS.divide(Decimal(row["n_passed"]), Decimal(row["n_checked"]))

@@ -1,5 +1,6 @@
 """Which names a build must not have, from the record and a snapshot; and the audit of its files."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -50,25 +51,20 @@ def audit_finished(
 def names_of_build(snapshot: Snapshot, secret: bytes) -> WithheldNames:
     """Return the names that a build of a snapshot must not have."""
     everywhere = names_everywhere(snapshot, secret)
-    processes: dict[str, list[Process]] = {}
     by_process = names_by_process(snapshot, secret)
-    for (source, ocid), names in by_process.items():
+    served: dict[str, frozenset[Words]] = {}
+    for (ocid,), names in by_process.items():
         # Its id is another one in the build if it has the name.
-        served = redaction_of(names, frozenset(everywhere), secret).identifier(ocid)
-        for id_ in {ocid, served}:
-            processes.setdefault(id_, []).append(Process(source, names))
-    parties = _published_parties(snapshot, processes)
-    return WithheldNames(
-        everywhere,
-        {
-            ocid: tuple(
-                Process(each.source, each.names, frozenset(parties.get((each.source, ocid), ())))
-                for each in found
-            )
-            for ocid, found in processes.items()
-        },
-        frozenset(name for names in by_process.values() for name in names),
-    )
+        redacted = redaction_of(names, frozenset(everywhere), secret).identifier(ocid)
+        served |= dict.fromkeys((ocid, redacted), names)
+    sources = _by_ocid(snapshot, "tender_releases", "source", served)
+    parties = _by_ocid(snapshot, "tender_parties", "name", served)
+    processes = {
+        ocid: Process(", ".join(sorted(sources[ocid])), names, frozenset(parties[ocid]))
+        for ocid, names in served.items()
+    }
+    every_name = frozenset(name for names in by_process.values() for name in names)
+    return WithheldNames(everywhere, processes, every_name)
 
 
 def names_everywhere(snapshot: Snapshot, secret: bytes) -> Mapping[Words, str]:
@@ -84,15 +80,15 @@ def names_everywhere(snapshot: Snapshot, secret: bytes) -> Mapping[Words, str]:
     return names
 
 
-def _published_parties(
-    snapshot: Snapshot, processes: Iterable[str]
-) -> Mapping[tuple[str, str], set[str]]:
-    """Return the names of the published parties of some processes."""
-    found: dict[tuple[str, str], set[str]] = {}
-    statement = """SELECT DISTINCT source, ocid, name FROM tender_parties
-        WHERE name IS NOT NULL AND ocid IN (SELECT unnest($ocids))"""
-    for source, ocid, name in _rows(snapshot, statement, ocids=list(processes)):
-        found.setdefault((source, ocid), set()).add(name)
+def _by_ocid(
+    snapshot: Snapshot, table: str, column: str, ocids: Iterable[str]
+) -> Mapping[str, set[str]]:
+    """Return the values of a column for some processes; none for one that is not published."""
+    found = defaultdict[str, set[str]](set)
+    statement = f"""SELECT DISTINCT ocid, {column} FROM {table}
+        WHERE {column} IS NOT NULL AND ocid IN (SELECT unnest($ocids))"""
+    for ocid, value in _rows(snapshot, statement, ocids=list(ocids)):
+        found[ocid].add(value)
     return found
 
 
@@ -107,7 +103,8 @@ def _namesakes(snapshot: Snapshot, names: WithheldNames, doubtful: set[Words]) -
     if borne >= doubtful:
         return borne
     for ocid, release in _rows(snapshot, "SELECT ocid, release FROM tender_releases"):
-        of_process = {name for each in names.processes.get(ocid, ()) for name in each.names}
+        process = names.processes.get(ocid)
+        of_process = process.names if process else frozenset()
         candidates = search.names_in(release or "") - of_process - borne
         if candidates:
             borne |= candidates & {

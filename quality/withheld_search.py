@@ -78,12 +78,12 @@ def _spelled(word: str) -> str:
 class WithheldNames:
     """The names that a build must not have, and where.
 
-    ``everywhere`` has the id of the tombstone of each; ``processes`` are by ocid as it is served,
-    several if several sources have it; ``elsewhere`` are names for texts of no process.
+    ``everywhere`` has the id of the tombstone of each; ``processes`` are by ocid as it is served;
+    ``elsewhere`` are names for texts of no process.
     """
 
     everywhere: Mapping[Words, str] = field(default_factory=dict)
-    processes: Mapping[str, tuple[Process, ...]] = field(default_factory=dict)
+    processes: Mapping[str, Process] = field(default_factory=dict)
     elsewhere: frozenset[Words] = frozenset()
 
     def items(self, secret: bytes) -> npt.NDArray[np.uint64]:
@@ -91,9 +91,8 @@ class WithheldNames:
         hashes = {_hash(secret, "*", name) for name in self.everywhere}
         hashes |= {_hash(secret, "-", name) for name in self.elsewhere}
         hashes |= {
-            _hash(secret, _scope(ocid, process), name)
-            for ocid, found in self.processes.items()
-            for process in found
+            _hash(secret, ocid, name)
+            for ocid, process in self.processes.items()
             for name in process.names
         }
         return np.array(sorted(hashes), np.uint64)
@@ -102,18 +101,13 @@ class WithheldNames:
         """Return the names that are not among those known by their hashes."""
         seen = set(known.tolist())
         processes = {
-            ocid: tuple(
-                replace(process, names=names)
-                for process in found
-                if (
-                    names := frozenset(
-                        name
-                        for name in process.names
-                        if _hash(secret, _scope(ocid, process), name) not in seen
-                    )
-                )
+            ocid: replace(
+                process,
+                names=frozenset(
+                    name for name in process.names if _hash(secret, ocid, name) not in seen
+                ),
             )
-            for ocid, found in self.processes.items()
+            for ocid, process in self.processes.items()
         }
         return WithheldNames(
             {
@@ -121,7 +115,7 @@ class WithheldNames:
                 for name, id_ in self.everywhere.items()
                 if _hash(secret, "*", name) not in seen
             },
-            {ocid: found for ocid, found in processes.items() if found},
+            {ocid: process for ocid, process in processes.items() if process.names},
             frozenset(name for name in self.elsewhere if _hash(secret, "-", name) not in seen),
         )
 
@@ -134,10 +128,6 @@ class WithheldNames:
     def search_elsewhere(self) -> "WordSearch":
         """Finds which names of ``elsewhere`` a text may have."""
         return WordSearch(self.elsewhere, every_word=True)
-
-
-def _scope(ocid: str, process: Process) -> str:
-    return f"{process.source}|{ocid}"
 
 
 def _hash(secret: bytes, scope: str, name: Words) -> int:
@@ -248,8 +238,7 @@ class BuildSearch:
         self, file: FinishedFile, names: WithheldNames, ocids: Collection[str]
     ) -> Iterator[Finding]:
         for row in file.rows(ocids):
-            for process in _of_row(row, names.processes[row.ocid]):
-                yield from _in_row(file, row, process)
+            yield from _in_row(file, row, names.processes[row.ocid])
 
     def remember(self) -> None:
         """Remember that all files were searched and nothing was found."""
@@ -283,17 +272,6 @@ def _number(ocid: str) -> int:
 
 def _numbers(ocids: Iterable[str]) -> bytes:
     return np.array(sorted(map(_number, ocids)), np.uint32).tobytes()
-
-
-def _of_row(row: Row, processes: tuple[Process, ...]) -> Iterator[Process]:
-    """Yield the process of a row; without a source, with the names that all sources withhold."""
-    if len(processes) == 1 or row.source is not None:
-        yield from (each for each in processes if row.source in (None, each.source))
-        return
-    common = frozenset.intersection(*(process.names for process in processes))
-    parties = frozenset[str]().union(*(process.parties for process in processes))
-    if common:
-        yield Process(", ".join(process.source for process in processes), common, parties)
 
 
 def _in_row(file: FinishedFile, row: Row, process: Process) -> Iterator[Finding]:
@@ -424,9 +402,7 @@ def _in_index(
     elsewhere: Collection[Words],
 ) -> Iterator[Finding]:
     """Yield the rows that the index of words finds by a name that the row itself does not have."""
-    of_processes = {
-        name for ocid in ocids for process in names.processes[ocid] for name in process.names
-    }
+    of_processes = {name for ocid in ocids for name in names.processes[ocid].names}
     wanted = {name for name in (*names.everywhere, *elsewhere, *of_processes) if len(name) > 1}
     rows = file.rows_with_words({word for name in wanted for word in name})
     indexed: dict[int, list[Words]] = {}
@@ -434,8 +410,8 @@ def _in_index(
         for number in set.intersection(*(rows[word] for word in name)):
             indexed.setdefault(number, []).append(name)
     for number, text in file.row_texts(indexed).items():
-        processes = names.processes.get(ocid_of(text) or "", ())
-        of_row = {name for process in processes for name in process.names}
+        process = names.processes.get(ocid_of(text) or "")
+        of_row = process.names if process else frozenset()
         own = fold(text)
         for name in indexed[number]:
             # Words that the row has were searched where they are.

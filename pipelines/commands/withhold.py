@@ -52,7 +52,7 @@ def withhold(
     settings = read_settings(os.environ)
     change = withhold_text(settings, what, why, dry_run=True, in_advance=in_advance)
     is_name = bool(change.found.spellings)
-    if not (dry_run or as_json):
+    if not as_json:
         _show_found(change.found)
     if is_name and not (dry_run or yes):
         if not sys.stdin.isatty():

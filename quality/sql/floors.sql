@@ -97,7 +97,7 @@ SELECT
     sum(n_checked) AS n_checked,
     sum(n_passed) AS n_passed,
     -- rounded up: what is listed is above the floor
-    CAST(ceil(least(max(times), 1e15) * 100) / 100 AS DECIMAL(38, 2)) AS value
+    ceil(least(max(times), 1e15) * 100) / 100 AS value
 FROM by_month
 GROUP BY scope;
 

@@ -43,7 +43,7 @@ SELECT {_SHARED}
     CAST(1000 + x % 100000000 AS DECIMAL(38, 18)) AS tender_value, 'COP' AS tender_currency,
     opened AS tender_start, opened + CAST(5 + y % 60 AS INTEGER) AS tender_end,
     CASE WHEN stage = 1 THEN 1 + y % 7 END AS number_of_tenderers,
-    CAST(NULL AS BIGINT) AS joint_bids,
+    CAST(NULL AS BIGINT) AS joint_bids, CAST(NULL AS VARCHAR[]) AS implausible,
     concat(CASE WHEN stage = 1 THEN concat('{{"awards":[{{"date":"', on_day, '","id":"', i,
         '","status":"active","suppliers":[{{"id":"1","name":"Firm ', supplier, ' Ltd"}}],"title":"',
         repeat('Road works ', 20), '","value":{{"amount":', 900 + x % 99999999,

@@ -88,7 +88,9 @@ def pages(mart: Mart, country: str, **filters: Any) -> list[bytes]:
 
 
 # Members that rows of older builds do not have.
-LATER_MEMBERS = re.compile(rb'"(processes|released_at|available_at_evidence)":[^,]*,')
+LATER_MEMBERS = re.compile(
+    rb'"(processes|released_at|available_at_evidence|implausible)":(\[[^]]*\]|[^,]*),'
+)
 
 
 def answer(asked: Any) -> Any:

@@ -82,7 +82,7 @@ def test_an_edited_dagster_yaml_is_kept_and_a_generated_one_is_updated(
     settings.parent.mkdir()
     settings.write_text("telemetry:\n  enabled: false\n")
     create_dagster_home(read_settings(os.environ))
-    assert "default_limit: 1" in settings.read_text() and "nux:" in settings.read_text()
+    assert "managed_python_loggers" in settings.read_text() and "nux:" in settings.read_text()
     settings.write_text("telemetry:\n  enabled: true\n")
     create_dagster_home(read_settings(os.environ))
     assert settings.read_text() == "telemetry:\n  enabled: true\n"

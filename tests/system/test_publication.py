@@ -114,7 +114,7 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
     (left_out,) = pq.read_table(failed / "left_out.parquet").to_pylist()
     assert (left_out["table_name"], left_out["rows_left_out"]) == ("tender_parties", 25)
     work = {path.name for path in settings_of(faulty).work.iterdir()}
-    assert work == {"failed", "steps", "builds", failed.name}
+    assert work == {"failed", "steps", "builds", "searched.msgpack", failed.name}
     versions = set(history(Record(settings_of(faulty).record))["data_version"].to_pylist())
     assert versions == set(before.build_names)
 
@@ -226,7 +226,7 @@ def test_a_killed_command_leaves_the_current_build_and_the_next_one_works(story:
     assert story.steps["confirmed"][0] == 0
     work = {path.name for path in settings_of(story.home).work.iterdir()}
     version = _published(story.steps["confirmed"][1])
-    assert work == {"failed", "steps", "builds", version}
+    assert work == {"failed", "steps", "builds", "searched.msgpack", version}
     assert not any((settings_of(story.home).work / "failed").iterdir())
 
 

@@ -25,6 +25,7 @@ from tests.helpers.installation import (
     settings_of,
 )
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
+from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import builds_at
 from warehouse.mart.pack_files import COUNT, ROWS
@@ -34,10 +35,10 @@ from warehouse.read.finished_files import finished_files
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, Settings
+from warehouse.settings import Settings
 from warehouse.steps.files import BuildFile
 
-SECRET = DEVELOPMENT_WITHHELD_KEY.encode()
+SECRET = WITHHELD_KEY.encode()
 # Sole traders of one process, of whom one has a namesake, and a person whom the operator withheld.
 TRADER, NAMESAKE, REPORTED = "Thandeka Ravenscroft", "Zukiswa Quillfeather", "Babajide Thistlewood"
 BUYER = "Mzansi Fictional Roads (Pty) Ltd"
@@ -224,8 +225,7 @@ def test_files_that_were_searched_are_searched_again_only_for_new_names(here: Se
     assert read(names) == every
     assert read(names) == set()
     # Of a process that only some files have.
-    (process,) = names.processes["ocds-0001"]
-    more = {**names.processes, "ocds-0002": (process,)}
+    more = {**names.processes, "ocds-0002": names.processes["ocds-0001"]}
     of_process = read(WithheldNames(names.everywhere, more, names.elsewhere))
     assert of_process == {file.name for file in files if "ocds-0002" in file.processes()}
     # In whatever is of tenders and of no process.

@@ -105,7 +105,7 @@ def test_what_the_service_shows_can_be_withheld_and_released(quoted: str, here: 
     status, said = run("withhold", text, "--why", "reported", "--dry-run")
     assert (status, "tender_" in said, "dry run" in said) == (0, True, True)
     assert publish(record, here.marts, "notice") == before
-    status, said = run("withhold", text, "--why", "reported")
+    status, said = run("withhold", text, "--why", "reported", "--yes")
     assert (status, "withheld as" in said) == (0, True)
     assert publish(record, here.marts, "notice") != before
     assert PERSON not in served_names(here)
@@ -117,7 +117,7 @@ def test_what_the_service_shows_can_be_withheld_and_released(quoted: str, here: 
 
 def test_an_organisation_is_withheld_with_its_names(here: Settings) -> None:
     load(Record(here.record), TENDER_PARTIES, party_row(name="Ubuntu Fictional Mining Ltd"))
-    status, said = run("withhold", "DCTEST1", "--why", "reported", "--json")
+    status, said = run("withhold", "DCTEST1", "--why", "reported", "--json", "--yes")
     assert (status, json.loads(said)["rows"]) == (0, {"entities": 1, "tender_parties": 1})
     assert len(json.loads(said)["withheld"]) == 3
 
@@ -137,22 +137,23 @@ def test_what_is_nowhere_is_refused_and_the_message_says_what_was_looked_for(
     assert (status, "is not withheld" in said) == (1, True)
 
 
-def test_a_name_that_stands_only_in_texts_is_said_not_to_be_covered(here: Settings) -> None:
+def test_a_name_that_is_only_in_texts_is_withheld_there(here: Settings) -> None:
     text = json.dumps({"tender": {"title": "Report of Fictional, Thandi Mokoena"}})
     load(Record(here.record), TENDER_RELEASES, release_row(7, release=text))
     name = "Thandi Mokoena Fictional"
-    status, said = run("withhold", name, "--why", "reported")
-    assert (status, "a text has it in ocds-0007" in said) == (1, True)
-    assert run("withheld")[1].strip() == "nothing is withheld"
-    status, said = run("withhold", name, "--why", "reported", "--in-advance")
-    assert (status, "NOT withheld: the name stays in texts of ocds-0007" in said) == (0, True)
-    assert json.loads(run("withhold", name, "--why", "reported", "--in-advance", "--json")[1])[
-        "not_covered"
-    ] == ["ocds-0007"]
-    # Once a party bears the name, the text loses it.
-    load(Record(here.record), TENDER_PARTIES, party_row(ocid="ocds-0008", name=name))
+    status, said = run("withhold", name, "--why", "reported", "--dry-run")
+    assert (status, "Fictional, Thandi Mokoena" in said) == (0, True)
+    assert run("withhold", name, "--why", "reported", "--yes")[0] == 0
     publish(Record(here.record), here.marts, "notice")
     assert "Report of [withheld]" in served_names(here)
+
+
+def test_a_name_is_withheld_only_after_somebody_has_seen_what_it_covers(here: Settings) -> None:
+    firm = "Nomsa Fictional Dlamini & Sons (Pty) Ltd"
+    load(Record(here.record), TENDER_PARTIES, party_row(ocid="ocds-0009", name=firm))
+    status, said = run("withhold", PERSON, "--why", "reported")
+    assert (status, firm in said, "--yes" in said) == (1, True, True)
+    assert run("withheld")[1].strip() == "nothing is withheld"
 
 
 def test_the_reason_may_not_repeat_the_name(here: Settings) -> None:
@@ -161,14 +162,14 @@ def test_the_reason_may_not_repeat_the_name(here: Settings) -> None:
 
 
 def test_withholding_twice_changes_nothing(here: Settings) -> None:
-    run("withhold", PERSON, "--why", "reported")
-    status, said = run("withhold", PERSON, "--why", "reported again")
+    run("withhold", PERSON, "--why", "reported", "--yes")
+    status, said = run("withhold", PERSON, "--why", "reported again", "--yes")
     assert (status, "withheld already" in said) == (0, True)
     assert Record(here.record).table("withheld").count() == 1
 
 
 def test_a_tombstone_is_released_by_its_id(here: Settings) -> None:
-    run("withhold", PERSON, "--why", "reported")
+    run("withhold", PERSON, "--why", "reported", "--yes")
     (entry,) = json.loads(run("withheld", "--json")[1])
     assert run("release", entry["withheld_id"][:12], "--why", "a firm")[0] == 0
     (entry,) = json.loads(run("withheld", "--all", "--json")[1])
@@ -177,7 +178,7 @@ def test_a_tombstone_is_released_by_its_id(here: Settings) -> None:
 
 def test_dropped_builds_are_gone_with_files_and_pages_and_pins_say_so(here: Settings) -> None:
     older = str(builds_at(here.marts).current())
-    run("withhold", PERSON, "--why", "reported")
+    run("withhold", PERSON, "--why", "reported", "--yes")
     newer = publish(Record(here.record), here.marts, "notice")
     for folder in (Path(here.pages), Path(here.exports)):
         (folder / older).mkdir(parents=True)
@@ -197,7 +198,7 @@ def test_readers_are_not_rolled_back_to_a_build_with_what_was_withheld_since(
     here: Settings,
 ) -> None:
     older = str(builds_at(here.marts).current())
-    run("withhold", PERSON, "--why", "reported")
+    run("withhold", PERSON, "--why", "reported", "--yes")
     newer = publish(Record(here.record), here.marts, "notice")
     status, said = run("rollback")
     assert (status, f"{older} was made before" in said) == (1, True)
@@ -221,7 +222,7 @@ def test_the_build_that_is_served_and_unknown_ones_are_not_dropped(here: Setting
 def test_doctor_says_when_a_build_contains_what_is_withheld_or_erased(here: Settings) -> None:
     context = CheckContext(here, "127.0.0.1", {})
     assert list(held_back(context)) == []
-    run("withhold", PERSON, "--why", "reported")
+    run("withhold", PERSON, "--why", "reported", "--yes")
     (finding,) = held_back(context)
     assert (finding.state, finding.do) == ("fault", "`sankofa publish`")
     publish(Record(here.record), here.marts, "notice")

@@ -26,15 +26,15 @@ from warehouse.names.sealed import open_names
 from warehouse.names.spellings import NameFinder, Words, may_be_somebody, names_in, search_words
 from warehouse.record.store import sql_text
 from warehouse.record.tables import (
-    ENTITIES,
-    IDENTIFIERS,
     RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
     RecordTable,
+    arrow_schema,
     record_schema,
 )
 from warehouse.sql_files import sql_file
+from warehouse.tables import Sighting
 from warehouse.tables.entities import NAME_LISTS
 
 # Which rows stay in another form, in the words of the table ``left_out``.
@@ -42,19 +42,11 @@ PARTIES = "withheld: the party, whose name is removed"
 TEXTS = "withheld: a name, which is removed from the texts of the row"
 IDS = "withheld: a name, which is removed from the ids or the address of the row"
 
-# How the columns of text are read, in whichever table they are. All others, such as licences and
-# methods, have words of our own.
+# How columns are read, in whichever table they are; all other columns of text are texts. Those that
+# every row has, such as licence and method, have words of our own.
 _IDS = ("publication", "ocid", "release_id", "document_id")
 _ADDRESSES = ("source_ref", "source_url", "link")
-_TEXTS: Mapping[RecordTable, tuple[str, ...]] = {
-    TENDER_RELEASES: (
-        *("released_at", "tag", "category", "tender_status", "procurement_method"),
-        "tender_currency",
-    ),
-    TENDER_PARTIES: ("role",),
-    ENTITIES: ("legal_name", "status"),
-    IDENTIFIERS: ("issuer", "status"),
-}
+_OURS = frozenset({*Sighting.model_fields, "service_id", "withheld_names"})
 # If one of these has a name, the party is withheld.
 _OF_PARTY = ("name", "party_key", "identifier_scheme", "identifier_id")
 _BATCH = 2_000
@@ -70,8 +62,10 @@ _SQL = sql_file(
         "same_reading": " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW),
     },
     examples={
+        "everywhere": [],
+        "everywhere_short": [],
         "stored": "tender_releases",
-        "scope": "source, ocid",
+        "scope": "ocid",
         "columns": "source_ref",
         "plain": "source_ref",
         "also": "FALSE",
@@ -80,10 +74,6 @@ _SQL = sql_file(
         "table_name": "tender_releases",
     },
 )
-
-# Whether a text contains one of some words. The linter of SQL reads no lambda.
-_CONTAINS_ANY = """CREATE OR REPLACE MACRO contains_any(given, words) AS
-    len(list_filter(words, lambda word: contains(given, word))) > 0"""
 
 Scope = tuple[str, ...]
 Names = Mapping[Scope, frozenset[Words]]
@@ -146,11 +136,14 @@ def find_names(snapshot: Snapshot, names: frozenset[Words]) -> Iterator[NamePlac
 
 
 def names_by_process(snapshot: Snapshot, secret: bytes) -> Names:
-    """Return the names of withheld parties by source and process, without those established."""
-    found = _opened(snapshot, TENDER_RELEASES, ("source", "ocid"), secret)
+    """Return the names of withheld parties by process, without those established.
+
+    An ocid is that of one process, whichever portal is read.
+    """
+    found = _opened(snapshot, TENDER_RELEASES, ("ocid",), secret)
     if found:
         parties = snapshot.stored(TENDER_PARTIES)
-        named = f"SELECT DISTINCT source, ocid, name FROM {parties} WHERE name IS NOT NULL"
+        named = f"SELECT DISTINCT ocid, name FROM {parties} WHERE name IS NOT NULL"
         _drop_established(found, _rows(snapshot, named))
     return {key: frozenset(names) for key, names in found.items() if names}
 
@@ -218,17 +211,20 @@ class _RowRedaction:
     @property
     def _scope(self) -> tuple[str, ...]:
         names = record_schema(self.table).names
-        of_table = next((name for name in ("ocid", "service_id") if name in names), None)
-        return ("source", of_table) if of_table else ("source",)
+        if "ocid" in names:
+            return ("ocid",)
+        return ("source", "service_id") if "service_id" in names else ("source",)
 
     @property
     def _columns(self) -> list[str]:
         """The columns that are searched and may change."""
-        names = record_schema(self.table).names
-        texts = (*_IDS, *_ADDRESSES, *_TEXTS.get(self.table, ()))
-        lists = NAME_LISTS if self.table == ENTITIES else ()
-        of_table = {TENDER_PARTIES: (*_OF_PARTY, "org_evidence"), TENDER_RELEASES: _OF_RELEASE_ROW}
-        return [name for name in (*texts, *lists, *of_table.get(self.table, ())) if name in names]
+        schema = arrow_schema(self.table.row)
+        read = (*_IDS, *_ADDRESSES, "parties_withheld")
+        return [
+            field.name
+            for field in schema
+            if field.name in read or (field.type == pa.string() and field.name not in _OURS)
+        ]
 
     def _write(self, path: Path) -> int:
         """Write every row that contains a name, without it; return how many there are."""
@@ -247,7 +243,7 @@ class _RowRedaction:
     def candidates(self) -> Iterator[list[Row]]:
         """Yield the rows that have a word of a name that concerns them, or a withheld party."""
         sql = self.snapshot.sql
-        sql.execute(_CONTAINS_ANY)
+        _SQL.run(sql, "contains_any")
         _create(sql, "withheld_words", self._scope, self.names)
         _create_keys(sql, "withheld_keys", ("source", "party_key"), self.everywhere.keys)
         _create_keys(sql, "releases_withholding", _OF_RELEASE, self.withheld)
@@ -262,7 +258,7 @@ class _RowRedaction:
             "rows_with_names",
             stored=self.snapshot.stored(self.table),
             scope=", ".join(self._scope),
-            columns=", ".join(dict.fromkeys((*STORED_ROW, *self._scope, *columns))),
+            columns=", ".join(dict.fromkeys((*STORED_ROW, "source", *self._scope, *columns))),
             plain=_PLAIN.format(f"concat_ws(' ', {', '.join((*texts, *decoded))})"),
             also=also.get(self.table, "FALSE"),
         )
@@ -332,7 +328,6 @@ class _RowRedaction:
 
 
 _OF_RELEASE = ("source", "ocid", "release_id")
-_OF_RELEASE_ROW = ("release", "buyer_key", "parties_withheld")
 
 
 def _replaced(redaction: Redaction, column: str, value: str) -> str | None:

@@ -372,23 +372,25 @@ def _is_glued(word: str, name: Words) -> bool:
             pair = first + second
             if first != second and len(pair) >= _GLUED_PAIR and pair in word:
                 return True
-    return _is_made_of(word, name, 0, 0)
+    return _is_made_of(word, name, (), 0)
 
 
-def _is_made_of(rest: str, left: Words, whole: int, initials: int) -> bool:
+def _is_made_of(rest: str, left: Words, whole: Words, initials: int) -> bool:
+    """Return whether ``rest`` is made of words that are left, after some whole ones and initials.
+
+    All words of a name are enough however short they are; of some, one must be a long one.
+    """
     if not rest or rest in _FORMS:
-        return whole > 1 or (whole == 1 and initials > 0)
-    for part in left:
-        others = tuple(word for word in left if word != part)
-        if rest.startswith(part) and len(part) > 1:
-            enough = len(part) >= _GLUED or whole
-            if enough and _is_made_of(rest[len(part) :], others, whole + 1, initials):
-                return True
-        if (
-            initials < 2
-            and rest[0] == part[0]
-            and _is_made_of(rest[1:], others, whole, initials + 1)
-        ):
+        is_long = any(len(word) >= _GLUED for word in whole)
+        is_enough = is_long or not left
+        return (len(whole) > 1 and is_enough) or (is_long and initials > 0)
+    for position, part in enumerate(left):
+        others = left[:position] + left[position + 1 :]
+        is_whole = len(part) > 1 and rest.startswith(part)
+        if is_whole and _is_made_of(rest[len(part) :], others, (*whole, part), initials):
+            return True
+        is_initial = initials < 2 and rest[0] == part[0]
+        if is_initial and _is_made_of(rest[1:], others, whole, initials + 1):
             return True
     return False
 

@@ -105,7 +105,8 @@ def finished_files(
     yield from _exported(exports, data_version)
     store = FileStore.of(pages)
     for listed in store.listing(data_version):
-        if not listed.path.endswith(f"/{CHECKS}"):
+        # Scripts and styles are ours, and the same in every build.
+        if "/static/" not in listed.path and not listed.path.endswith(f"/{CHECKS}"):
             yield TextFile(f"page {listed.path}", store.read(listed.path))
     yield TextFile("the metadata of the build", msgspec.json.encode(metadata))
 

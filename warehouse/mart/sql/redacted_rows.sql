@@ -6,12 +6,12 @@
 -- are taken from it, same_reading the condition that a row of fixed is a stored one.
 --
 -- Inputs: withheld_words, withheld_keys, releases_withholding, stored rows of a table
--- Outputs: rows of replaced_rows; rows_with_names, with_redacted (queries)
+-- Outputs: contains_any (macro); rows of replaced_rows; rows_with_names, with_redacted (queries)
 
 -- by hand: withheld_words
 -- For each process or organisation, words of the names that must not be served of it: none.
 CREATE OR REPLACE TABLE withheld_words (
-    source VARCHAR, ocid VARCHAR, words VARCHAR[], short_words VARCHAR[]
+    ocid VARCHAR, words VARCHAR[], short_words VARCHAR[]
 );
 
 -- by hand: redacted
@@ -20,6 +20,13 @@ CREATE OR REPLACE TABLE redacted AS
 SELECT {{ stored_row }}, source_ref, 'withheld' AS rule
 FROM tender_releases
 LIMIT 0;
+
+-- name: contains_any
+-- Whether a text contains one of some words.
+CREATE OR REPLACE MACRO contains_any(given, words) AS
+0 < len(
+    list_filter(words, lambda word: contains(given, word)) -- noqa: CP01
+);
 
 -- name: rows_with_names
 -- Rows that have a word of a name that concerns them. Every row with a name has one.
