@@ -11,6 +11,7 @@ DuckDB finds the few rows that contain a word of a name that concerns them; Pyth
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -208,14 +209,14 @@ class _RowRedaction:
         if self._write(path):
             self._replace(f"read_parquet({sql_text(str(path))})")
 
-    @property
+    @cached_property
     def _scope(self) -> tuple[str, ...]:
         names = record_schema(self.table).names
         if "ocid" in names:
             return ("ocid",)
         return ("source", "service_id") if "service_id" in names else ("source",)
 
-    @property
+    @cached_property
     def _columns(self) -> list[str]:
         """The columns that are searched and may change."""
         schema = arrow_schema(self.table.row)

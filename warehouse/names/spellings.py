@@ -9,7 +9,6 @@ word is no name inside a text: it may be any word of the language.
 """
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -68,13 +67,8 @@ def fold(text: str) -> str:
         return text.lower()
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     if _OTHER_SCRIPT.search(plain):
-        plain = plain.translate(_marks())
+        plain = "".join(char for char in plain if not unicodedata.combining(char))
     return plain.casefold()
-
-
-@lru_cache(maxsize=1)
-def _marks() -> dict[int, None]:
-    return {code: None for code in range(sys.maxunicode) if unicodedata.combining(chr(code))}
 
 
 # Words repeat, texts do not.
