@@ -139,7 +139,9 @@ def test_what_is_nowhere_is_refused_and_the_message_says_what_was_looked_for(
 
 def test_a_name_that_is_only_in_texts_is_withheld_there(here: Settings) -> None:
     text = json.dumps({"tender": {"title": "Report of Fictional, Thandi Mokoena"}})
-    load(Record(here.record), TENDER_RELEASES, release_row(7, release=text))
+    # The second was withdrawn, and has a name in its id alone.
+    named = release_row(8, release=None, release_id="8-thandi-mokoena-fictional")
+    load(Record(here.record), TENDER_RELEASES, release_row(7, release=text), named)
     name = "Thandi Mokoena Fictional"
     status, said = run("withhold", name, "--why", "reported", "--dry-run")
     assert (status, "Fictional, Thandi Mokoena" in said) == (0, True)

@@ -128,9 +128,12 @@ def find_names(snapshot: Snapshot, names: frozenset[Words]) -> Iterator[NamePlac
     for table in RECORD_TABLES:
         rows = _RowRedaction(snapshot, table, {}, Everywhere(names), b"", {})
         for row in (row for batch in rows.candidates() for row in batch):
-            for column, value in row.items():
+            for column in rows.columns:
+                value = row[column]
+                if not isinstance(value, str):
+                    continue
                 for text in strings_in(value) if column == "release" else (value,):
-                    if isinstance(text, str) and finder.may_have(text):
+                    if finder.may_have(text):
                         for passage in finder.passages(text):
                             written = text[passage.start : passage.end]
                             yield NamePlace(table, column, text, written, row)
@@ -217,7 +220,7 @@ class _RowRedaction:
         return ("source", "service_id") if "service_id" in names else ("source",)
 
     @cached_property
-    def _columns(self) -> list[str]:
+    def columns(self) -> list[str]:
         """The columns that are searched and may change."""
         schema = arrow_schema(self.table.row)
         read = (*_IDS, *_ADDRESSES, "parties_withheld")
@@ -230,7 +233,7 @@ class _RowRedaction:
     def _write(self, path: Path) -> int:
         """Write every row that contains a name, without it; return how many there are."""
         schema = record_schema(self.table)
-        fields = [schema.field(name) for name in (*STORED_ROW, *self._columns)]
+        fields = [schema.field(name) for name in (*STORED_ROW, *self.columns)]
         rule = pa.field("rule", pa.string())
         count = 0
         with pq.ParquetWriter(path, pa.schema([*fields, rule])) as file:
@@ -252,7 +255,7 @@ class _RowRedaction:
             TENDER_PARTIES: "(source, party_key) IN (FROM withheld_keys)",
             TENDER_RELEASES: "(source, ocid, release_id) IN (FROM releases_withholding)",
         }
-        columns = self._columns
+        columns = self.columns
         texts = [name for name in columns if name != "parties_withheld"]
         decoded = [f"url_decode({name})" for name in columns if name in _ADDRESSES]
         statement = _SQL.statement(
@@ -278,7 +281,7 @@ class _RowRedaction:
         redaction = redaction_of(names, self.everywhere.names, self.secret)
         changed = {
             name: _replaced(redaction, name, row[name])
-            for name in self._columns
+            for name in self.columns
             if isinstance(row[name], str)
         }
         rule = TEXTS
@@ -319,7 +322,7 @@ class _RowRedaction:
         _SQL.run(self.snapshot.sql, "list_replaced", fill={**listed, "redacted": redacted})
         replaced = ", ".join(
             f"CASE WHEN fixed.sighting IS NULL THEN stored.{name} ELSE fixed.{name} END AS {name}"
-            for name in self._columns
+            for name in self.columns
         )
         # The snapshot puts its stored rows in.
         rows = _SQL.statement(
