@@ -93,10 +93,8 @@ class Change:
     entries: tuple[WithheldEntry, ...]
 
 
-def withhold_text(
-    settings: Settings, text: str, why: str, *, dry_run: bool = False, in_advance: bool = False
-) -> Change:
-    """Withhold what a text means; with ``dry_run`` only say what that would be.
+def find_to_withhold(settings: Settings, text: str, why: str, *, in_advance: bool = False) -> Match:
+    """Return what a text means that is to be withheld; raise if it cannot be, or not for ``why``.
 
     ``in_advance`` takes a text that is found nowhere for the name of a party.
     """
@@ -109,8 +107,12 @@ def withhold_text(
         found = Match("party", meaning, (finder.name(text),), {}, ())
     _refuse_names(why, text, found)
     check_secret(withheld_now(finder.record), finder.secret)
-    if dry_run:
-        return Change(found, ())
+    return found
+
+
+def withhold_found(settings: Settings, found: Match, why: str) -> Change:
+    """Withhold what was found."""
+    finder = Finder(settings)
     new = withhold(finder.record, found.subjects, why, current_user(), finder.secret)
     return Change(found, tuple(new))
 

@@ -47,22 +47,20 @@ def withhold(
     It takes effect with the next `sankofa publish`. Builds published before still contain it:
     `sankofa builds drop` removes them.
     """
-    from pipelines.withholding import withhold_text
+    from pipelines.withholding import Change, find_to_withhold, withhold_found
 
     settings = read_settings(os.environ)
-    change = withhold_text(settings, what, why, dry_run=True, in_advance=in_advance)
-    is_name = bool(change.found.spellings)
+    found = find_to_withhold(settings, what, why, in_advance=in_advance)
     if not as_json:
-        _show_found(change.found)
-    if is_name and not (dry_run or yes):
+        _show_found(found)
+    if found.spellings and not (dry_run or yes):
         if not sys.stdin.isatty():
             raise SankofaError(
                 "a name is withheld everywhere it is written; look at the list with --dry-run, "
                 "then run the command again with --yes"
             )
         click.confirm("Withhold all of these?", abort=True, err=True)
-    if not dry_run:
-        change = withhold_text(settings, what, why, in_advance=in_advance)
+    change = Change(found, ()) if dry_run else withhold_found(settings, found, why)
     if as_json:
         _print_change(change, "withheld")
     else:

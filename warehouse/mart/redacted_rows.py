@@ -148,7 +148,7 @@ def names_by_process(snapshot: Snapshot, secret: bytes) -> Names:
     if found:
         parties = snapshot.stored(TENDER_PARTIES)
         named = f"SELECT DISTINCT ocid, name FROM {parties} WHERE name IS NOT NULL"
-        _drop_established(found, _rows(snapshot, named))
+        _drop_established(found, snapshot.rows(named))
     return {key: frozenset(names) for key, names in found.items() if names}
 
 
@@ -158,7 +158,7 @@ def _names_by_row(snapshot: Snapshot, table: RecordTable, secret: bytes) -> Name
     found = _opened(snapshot, table, ("source", "service_id"), secret)
     if found:
         named = f"SELECT DISTINCT source, service_id, legal_name FROM {snapshot.stored(table)}"
-        _drop_established(found, _rows(snapshot, f"{named} WHERE legal_name IS NOT NULL"))
+        _drop_established(found, snapshot.rows(f"{named} WHERE legal_name IS NOT NULL"))
     return {key: frozenset(names) for key, names in found.items() if names}
 
 
@@ -180,7 +180,7 @@ def _opened(
     found: dict[Scope, set[Words]] = {}
     # The same few people are parties of many releases.
     opened: dict[str, tuple[Words, ...]] = {}
-    for *key, text in _rows(snapshot, sealed):
+    for *key, text in snapshot.rows(sealed):
         if text not in opened:
             names = (name for written in open_names(secret, text) for name in names_in(written))
             opened[text] = tuple(filter(may_be_somebody, names))
@@ -390,8 +390,3 @@ def _register(sql: Any, table: str, rows: pa.Table) -> None:
     sql.register("given_rows", rows)
     sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM given_rows")
     sql.unregister("given_rows")
-
-
-def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
-    with closing(snapshot.sql.cursor()) as cursor:
-        return cursor.execute(statement).fetchall()

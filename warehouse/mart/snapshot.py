@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
@@ -185,13 +185,14 @@ class Snapshot:
         loaded = f"load_seq <= {int(self.loads[table.name])}"
         stored = f"(SELECT * FROM {relation} WHERE {loaded})"
         # What was retracted neither fails a rule nor is withheld: it does not count at all.
-        if self._rows(f"SELECT 1 FROM {relation} WHERE retracted LIMIT 1"):
+        if self.rows(f"SELECT 1 FROM {relation} WHERE retracted LIMIT 1"):
             names = record_schema(table).names
             stored = f"({standing_rows(relation, names, loaded)})"
         replaced = self._replaced.get(table)
         return stored if replaced is None else replaced.replace("{stored}", stored)
 
-    def _rows(self, statement: str) -> list[tuple[object, ...]]:
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows, on a cursor of its own."""
         cursor = self.sql.cursor()
         try:
             return cursor.execute(statement).fetchall()

@@ -7,8 +7,6 @@ this happens before vintages are computed, so every derived table, file and page
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from typing import Any
 
 import pyarrow as pa
 
@@ -109,11 +107,6 @@ def _texts(rows: Iterable[Sequence[str]], *names: str) -> pa.Table:
     return pa.table(arrays, names=list(names))
 
 
-def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
-    with closing(snapshot.sql.cursor()) as cursor:
-        return cursor.execute(statement).fetchall()
-
-
 def _withheld_keys(
     snapshot: Snapshot, secret: bytes, hashes: frozenset[str]
 ) -> set[tuple[str, str]]:
@@ -123,7 +116,7 @@ def _withheld_keys(
     every_key = f"SELECT DISTINCT source, party_key FROM {snapshot.stored(TENDER_PARTIES)}"
     return {
         (source, key)
-        for source, key in _rows(snapshot, every_key)
+        for source, key in snapshot.rows(every_key)
         if party_key_subject(secret, source, key).value in hashes
     }
 
@@ -134,7 +127,7 @@ def _names_under(snapshot: Snapshot, keys: Iterable[tuple[str, str]]) -> Iterato
     if pairs:
         parties = snapshot.stored(TENDER_PARTIES)
         named = f"name IS NOT NULL AND (source, party_key) IN ({pairs})"
-        for (name,) in _rows(snapshot, f"SELECT DISTINCT name FROM {parties} WHERE {named}"):
+        for (name,) in snapshot.rows(f"SELECT DISTINCT name FROM {parties} WHERE {named}"):
             yield from names_in(name)
 
 
@@ -142,7 +135,7 @@ def _organisations_named(snapshot: Snapshot, finder: NameFinder) -> Iterator[str
     """Yield the ids of organisations whose legal name is, or contains, a withheld one."""
     entities = snapshot.stored(ENTITIES)
     named = f"SELECT DISTINCT service_id, legal_name FROM {entities} WHERE legal_name IS NOT NULL"
-    for service_id, name in _rows(snapshot, named):
+    for service_id, name in snapshot.rows(named):
         if finder.has(name):
             yield service_id
 
@@ -174,7 +167,7 @@ def _rules(snapshot: Snapshot, withheld_subjects: pa.Table) -> dict[RecordTable,
         for table in (TENDER_RELEASES, TENDER_PARTIES):
             condition = f"(source, ocid) IN ({', '.join(processes)})"
             rules[table][WITHHELD_RULES["process"]] = condition
-    if _rows(snapshot, "FROM withheld_organisations LIMIT 1"):
+    if snapshot.rows("FROM withheld_organisations LIMIT 1"):
         for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS):
             condition = "service_id IN (SELECT service_id FROM withheld_organisations)"
             rules[table][WITHHELD_RULES["service_id"]] = condition
