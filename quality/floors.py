@@ -9,7 +9,7 @@ source publishes does not: it turns red, and the data is published.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
@@ -102,16 +102,6 @@ _SQL = sql_file(
     __name__,
     "floors",
     # By hand, of one table.
-    examples={
-        "table": "macro_annual",
-        "scope": "source",
-        "condition": "value IS NOT NULL",
-        "among": "latest",
-        "key": "figure, figure_check, vintage",
-        "series": "indicator, country_iso3, period_start, period_end, source",
-        "rows": "SELECT source, available_at, publication, observed_at FROM macro_annual",
-        "measured_at": date(2026, 1, 1),
-    },
     fragments={
         "months_before": str(MONTHS_BEFORE),
         "fewest_months": str(FEWEST_MONTHS),

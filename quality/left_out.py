@@ -59,7 +59,7 @@ class Excess:
         )
 
 
-_SQL = sql_file(__name__, "left_out", examples={"stored": "tender_releases"})
+_SQL = sql_file(__name__, "left_out")
 
 
 def add_left_out(snapshot: Snapshot) -> list[LeftOut]:

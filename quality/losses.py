@@ -21,13 +21,6 @@ _SQL = sql_file(
     __name__,
     "losses",
     # By hand, of one table of a kept snapshot, which has no ledger.
-    examples={
-        "table": "macro_annual",
-        "visible": {"key": ["macro_annual"], "value": [1]},
-        "loads": "(SELECT 'macro_annual' AS table_name, source, 'a' AS load_id, "
-        "observed_at AS loaded_at, 1 AS appended, 0 AS held, 1 AS load_seq, "
-        "[document] AS documents FROM macro_annual)",
-    },
 )
 
 

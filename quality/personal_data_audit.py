@@ -231,7 +231,6 @@ _SQL = sql_file(
     "personal_data",
     fragments={"stored_row": ", ".join(STORED_ROW)},
     parameters={"marks": _CANDIDATES},
-    examples=_searched(),
 )
 
 

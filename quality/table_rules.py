@@ -9,12 +9,6 @@ _SQL = sql_file(
     __name__,
     "rules",
     # By hand, of metrics.
-    examples={
-        "rows": "(SELECT *, 1 AS vintage, provenance_id AS row_id FROM metrics)",
-        "row_reference": "provenance_id",
-        "key": "service_id, metric, period_end",
-        "found": "(SELECT row_id FROM fundamentals WHERE FALSE)",
-    },
 )
 _PLACES = {"rows": ROWS, "row_reference": ROW_REFERENCE}
 

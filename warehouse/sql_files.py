@@ -9,10 +9,7 @@ Each statement begins with a line ``-- name: countries`` and ends with a semicol
 Values are always parameters of DuckDB (``$evaluations``). What is no value and known to Python
 only, such as the columns of a row class, is put in as text where the file says ``{{ columns }}``. A
 placeholder that nothing fills, or a fragment that nothing uses, is an error. The files count in the
-version of the code (``warehouse/code_version.py``), and ``python -m pipelines.sql`` prints them.
-
-For a run by hand, ``examples`` has what a program gives at each call, and a statement that begins
-with ``-- by hand: quotients`` makes what otherwise comes from Python. No program uses either.
+version of the code (``warehouse/code_version.py``).
 """
 
 import re
@@ -24,7 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 _FOLDER = "sql"
-_NAME = re.compile(r"^-- (name|by hand): (\w+)\n", re.MULTILINE)
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
 _HEADER_LINES = ("-- Inputs:", "-- Outputs:")
 # A quoted text or name stays as it is; a comment or space does not count.
@@ -38,24 +35,12 @@ class BadSqlFile(ValueError):
 
 @dataclass(frozen=True)
 class SqlFile:
-    """The statements of one file, with the fragments and parameters that all of them share.
-
-    ``by_hand`` names the statements of a run by hand, ``examples`` are its fragments and
-    parameters.
-    """
+    """The statements of one file, with the fragments and parameters that all of them share."""
 
     path: str
-    header: str
     texts: Mapping[str, str]
-    by_hand: frozenset[str] = frozenset()
     fragments: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    examples: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the statements that programs run, in the order of the file."""
-        return [name for name in self.texts if name not in self.by_hand]
 
     def __getitem__(self, name: str) -> str:
         return self.statement(name)
@@ -125,12 +110,12 @@ class SqlFile:
 
     def run_all(self, connection: Any) -> None:
         """Run all statements in the order of the file."""
-        for name in self.names:
+        for name in self.texts:
             self.run(connection, name)
 
     def _text(self, name: str) -> str:
-        if name not in self.names:
-            raise BadSqlFile(f"{self.path}: no statement {name}; it has {', '.join(self.names)}")
+        if name not in self.texts:
+            raise BadSqlFile(f"{self.path}: no statement {name}; it has {', '.join(self.texts)}")
         return self.texts[name]
 
 
@@ -139,15 +124,14 @@ def sql_file(
     name: str,
     fragments: Mapping[str, str] = _NOTHING,
     parameters: Mapping[str, Any] = _NOTHING,
-    examples: Mapping[str, Any] = _NOTHING,
 ) -> SqlFile:
     """Return the statements of ``sql/<name>.sql`` beside a module: ``sql_file(__name__, "rates")``.
 
     Write the name out: ``code_version`` finds the file by this call.
     """
     package = module.rpartition(".")[0]
-    path, header, texts, by_hand = _read(package, name)
-    file = SqlFile(path, header, texts, by_hand, dict(fragments), dict(parameters), dict(examples))
+    path, texts = _read(package, name)
+    file = SqlFile(path, texts, dict(fragments), dict(parameters))
     places = {place for text in texts.values() for place in _PLACEHOLDER.findall(text)}
     if unused := sorted(fragments.keys() - places):
         raise BadSqlFile(f"{path}: no statement has {_placeholders(unused)}; leave it out")
@@ -166,16 +150,16 @@ def code_of(text: str) -> str:
 
 
 @cache
-def _read(package: str, name: str) -> tuple[str, str, Mapping[str, str], frozenset[str]]:
+def _read(package: str, name: str) -> tuple[str, Mapping[str, str]]:
     path = f"{package.replace('.', '/')}/{_FOLDER}/{name}.sql"
     source = files(package).joinpath(_FOLDER, f"{name}.sql")
     if not source.is_file():
         raise BadSqlFile(f"{path} does not exist; write it, or correct the name")
-    return path, *parse_sql_file(path, source.read_text(encoding="utf-8"))
+    return path, parse_sql_file(path, source.read_text(encoding="utf-8"))
 
 
-def parse_sql_file(path: str, text: str) -> tuple[str, Mapping[str, str], frozenset[str]]:
-    """Return the header of a file, its statements by name, and which are for a run by hand."""
+def parse_sql_file(path: str, text: str) -> Mapping[str, str]:
+    """Return the statements of a file by their names."""
     header, *parts = _NAME.split(text)
     for line in _HEADER_LINES:
         if f"\n{line} " not in header:
@@ -183,18 +167,16 @@ def parse_sql_file(path: str, text: str) -> tuple[str, Mapping[str, str], frozen
     if code_of(header):
         raise BadSqlFile(f"{path}: a statement stands before the first line '-- name: …'")
     statements: dict[str, str] = {}
-    by_hand: set[str] = set()
-    for kind, name, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
         if name in statements:
             raise BadSqlFile(f"{path}: two statements are called {name}")
         # Exactly one semicolon, at the end: what follows would be dropped or run unseen.
         if not body.rstrip().endswith(";") or _NO_CODE.sub("", body).count(";") != 1:
             raise BadSqlFile(f"{path}: {name} is not one statement that ends with a semicolon")
         statements[name] = body.rstrip().removesuffix(";").rstrip()
-        by_hand |= {name} if kind == "by hand" else set()
-    if not statements.keys() - by_hand:
+    if not statements:
         raise BadSqlFile(f"{path}: no line '-- name: …' begins a statement")
-    return header, MappingProxyType(statements), frozenset(by_hand)
+    return MappingProxyType(statements)
 
 
 def _placeholders(names: Iterable[str]) -> str:

@@ -23,7 +23,7 @@ from warehouse.tables import Metric, MetricAbsent
 # Facts per batch of issuers.
 BATCH_FACTS = 100_000
 
-_BATCHES = sql_file(__name__, "batches", examples={"batch_facts": BATCH_FACTS})
+_BATCHES = sql_file(__name__, "batches")
 _YEARLY_INPUTS = sql_file(
     __name__,
     "yearly_inputs",
@@ -35,7 +35,6 @@ _YEARLY_INPUTS = sql_file(
         "stray_year": STRAY_YEAR,
     },
     # By hand, all issuers at once: ids are of digits and capital letters.
-    examples={"first": "", "last": "~"},
 )
 _PUBLICATIONS = sql_file(__name__, "publications")
 _CHOICES = sql_file(__name__, "choices", fragments={"input_columns": INPUT_COLUMNS})
@@ -111,11 +110,11 @@ def _issuer_batches(sql: duckdb.DuckDBPyConnection, batch_facts: int) -> list[tu
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
     """Create the tables of one batch, and drop those that are not read later."""
     batch: dict[str, Any] = {"first": first, "last": last}
-    for name in _YEARLY_INPUTS.names:
+    for name in _YEARLY_INPUTS.texts:
         _YEARLY_INPUTS.run(sql, name, **(batch if name in ("facts", "readings") else {}))
     _PUBLICATIONS.run_all(sql)
     _CHOICES.run_all(sql)
-    made = {*_YEARLY_INPUTS.names, *_PUBLICATIONS.names, *_CHOICES.names}
+    made = {*_YEARLY_INPUTS.texts, *_PUBLICATIONS.texts, *_CHOICES.texts}
     for table in sorted(made - _READ_LATER - _NO_TABLES):
         sql.execute(f"DROP TABLE {table}")
 

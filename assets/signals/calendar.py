@@ -38,5 +38,5 @@ _SQL = sql_file(
 
 def number_countries(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``countries``, ``closings``, ``closing_sources`` and ``continued``."""
-    for name in _SQL.names:
+    for name in _SQL.texts:
         _SQL.run(sql, name, **(_closing_days() if name == "countries" else {}))

@@ -18,7 +18,6 @@ from assets.signals.listed_issuers import add_award_intensity
 from assets.signals.process_states import create_states
 from assets.signals.rates import add_rates
 from assets.signals.raw_measures import (
-    HALF,
     MEASURE_TYPE,
     PANEL_TYPE,
     create_raw,
@@ -49,7 +48,6 @@ _SQL = sql_file(
             for measure in panel.measures
         ],
     },
-    examples={"half": HALF},
 )
 
 

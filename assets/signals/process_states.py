@@ -48,7 +48,7 @@ def create_states(sql: duckdb.DuckDBPyConnection, portals: Mapping[str, Portal])
 
     ``portals`` say how each source writes the dates of awards.
     """
-    for name in _SQL.names:
+    for name in _SQL.texts:
         if name == "dates_of_awards":
             _create_award_days(sql, portals)
         else:

@@ -25,17 +25,6 @@ _SQL = sql_file(
     __name__,
     "silent_revisions",
     # By hand, of series.
-    examples={
-        "document": "publication",
-        "undated": "FALSE",
-        "vintages": "macro_series",
-        "dataset": "AF-MACRO",
-        "shown": "after_change.series AS series",
-        "member": "value",
-        "before": "before_change.value",
-        "after": "after_change.value",
-        "counted": "TRUE",
-    },
 )
 # The ledger of all loads tells when a document was read again without any change.
 EXTRACTS = {"readings": _SQL["readings"]}

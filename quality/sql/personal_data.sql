@@ -10,13 +10,6 @@
 --   failing_other_names, releases_with_contact (tables); parties, unvouched_entities,
 --   other_names, release_names, releases_with_marks (queries)
 
--- by hand: unestablished_parties
--- Stands for the parties that Python does not find established: here all.
-CREATE OR REPLACE TEMP TABLE unestablished_parties AS
-SELECT DISTINCT name, country, identifier_scheme AS scheme, identifier_id AS identifier
-FROM tender_parties
-WHERE name IS NOT NULL;
-
 -- name: parties
 -- Every named party.
 SELECT DISTINCT name, country, identifier_scheme, identifier_id
@@ -44,13 +37,6 @@ WHERE
     legal_name IS NOT NULL
     AND entity_type IS NULL
     AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik');
-
--- by hand: unestablished_entities
--- Stands for those whose name Python does not find established: here all.
-CREATE OR REPLACE TEMP TABLE unestablished_entities AS
-SELECT DISTINCT legal_name AS name, coalesce(country, left(jurisdiction, 2)) AS country
-FROM entities
-WHERE legal_name IS NOT NULL;
 
 -- name: failing_entities
 -- The rows of those that are not established by their name either.
@@ -106,12 +92,6 @@ SELECT DISTINCT
     CAST(NULL AS VARCHAR) AS identifier_id
 FROM names_without_party;
 
--- by hand: unestablished_names
--- Stands for those that Python does not find established: here all.
-CREATE OR REPLACE TEMP TABLE unestablished_names AS
-SELECT DISTINCT name, country
-FROM names_without_party;
-
 -- name: failing_releases
 -- The rows of releases with such a name.
 CREATE OR REPLACE TABLE failing_releases AS
@@ -140,12 +120,6 @@ SELECT DISTINCT name, country
 FROM named_entities
 WHERE name IS NOT NULL;
 
--- by hand: personal_names
--- Stands for those that Python takes for a person's: here all.
-CREATE OR REPLACE TEMP TABLE personal_names AS
-SELECT DISTINCT name, country
-FROM named_entities;
-
 -- name: failing_other_names
 -- The rows of organisations with such a name.
 CREATE OR REPLACE TABLE failing_other_names AS
@@ -164,12 +138,6 @@ SEMI JOIN (
 SELECT row_id, {{ searched }}
 FROM tender_releases
 WHERE {{ has_marks }};
-
--- by hand: contact_rows
--- Stands for those in which Python finds a contact: here all.
-CREATE OR REPLACE TEMP TABLE contact_rows AS
-SELECT row_id
-FROM tender_releases;
 
 -- name: releases_with_contact
 -- The rows of releases in which a contact is left.

@@ -21,12 +21,6 @@ _SQL = sql_file(
     fragments={
         "row_id": ROW_ID.replace("figure", "stored.figure").replace("sighting", "stored.sighting"),
     },
-    examples={
-        "rows": "fundamentals",
-        "merged": "merged_fundamentals",
-        "identity": "line_item, unit, basis, period_start, period_end",
-        "register": "(SELECT * EXCLUDE (alias, match_method) FROM entities)",
-    },
 )
 
 

@@ -33,10 +33,6 @@ _SQL = sql_file(
         "most_tenderers": str(MOST_TENDERERS),
     },
     # By hand, over the vintages of a kept snapshot.
-    examples={
-        "rows": "tender_releases",
-        "vintages": "SELECT * EXCLUDE (implausible) FROM tender_releases",
-    },
 )
 
 

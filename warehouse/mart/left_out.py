@@ -35,12 +35,6 @@ _SQL = sql_file(
     __name__,
     "left_out",
     fragments={"same_row": _SAME_ROW},
-    examples={
-        "stored": "fundamentals",
-        "table_name": "fundamentals",
-        "cases": "WHEN retracted THEN 'retracted'",
-        "totals": "SELECT 'fundamentals' AS table_name, count(*) AS rows_stored FROM fundamentals",
-    },
 )
 
 

@@ -104,9 +104,4 @@ _SQL = sql_file(
     fragments={"not_stated": _NOT_STATED},
     parameters={"suffix": _SUFFIX},
     # By hand, over the vintages of a kept snapshot.
-    examples={
-        **_fragments(MACRO_SERIES),
-        "stored": "macro_series",
-        "chosen_series": _same(MACRO_SERIES, "stored", "chosen"),
-    },
 )

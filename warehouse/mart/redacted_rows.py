@@ -62,18 +62,6 @@ _SQL = sql_file(
         "row_ids": ROW_IDS,
         "same_reading": " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW),
     },
-    examples={
-        "everywhere": [],
-        "everywhere_short": [],
-        "stored": "tender_releases",
-        "scope": "ocid",
-        "columns": "source_ref",
-        "plain": "source_ref",
-        "also": "FALSE",
-        "redacted": "redacted",
-        "replaced": "fixed.source_ref AS source_ref",
-        "table_name": "tender_releases",
-    },
 )
 
 Scope = tuple[str, ...]

@@ -76,12 +76,6 @@ _SQL = sql_file(
     "snapshot",
     fragments={"provenance": PROVENANCE_ID},
     # By hand, over the vintages and statements of a kept snapshot.
-    examples={
-        "columns": "figure, figure_check",
-        "row_key": ROW_ID,
-        "vintages": "FROM fundamentals",
-        "statements": "(SELECT *, provenance_id AS document FROM statements)",
-    },
 )
 
 

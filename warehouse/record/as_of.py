@@ -32,15 +32,6 @@ _SQL = sql_file(
     __name__,
     "as_of",
     # By hand, over the vintages of a kept snapshot instead of the stored rows of a record.
-    examples={
-        "relation": "macro_annual",
-        "in_scope": "TRUE",
-        "columns": "stored.*",
-        "standing_rows": "FROM macro_annual",
-        "readings": "FROM macro_annual",
-        "choice": _CHOICE["latest"],
-        "full_row": "full_row.indicator, full_row.country_iso3, full_row.period_end",
-    },
 )
 
 

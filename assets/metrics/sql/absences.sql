@@ -7,13 +7,6 @@
 -- Inputs: outcomes, issuers, candidates, needs, valued
 -- Outputs: absences (query)
 
--- by hand: valued
--- Stands for what Python knows after dividing: here every denominator is positive.
-CREATE OR REPLACE TEMP TABLE valued AS
-SELECT year_end_no, metric_no, TRUE AS condition_met
-FROM outcomes
-WHERE reason IS NULL;
-
 -- name: absences
 -- The rows of metrics_absent; $slugs are the names of the metrics by their numbers.
 WITH for_the_year AS (

@@ -4,12 +4,6 @@
 -- Inputs: party_matches, identifiers, fundamentals, tender_partitions
 -- Outputs: tickers, revenues (queries)
 
--- by hand: tender_partitions
--- Stands for the partitions of a publication: here each source is one.
-CREATE TEMP TABLE tender_partitions AS
-SELECT DISTINCT source, source AS partition
-FROM party_matches;
-
 -- name: tickers
 -- The tickers of the suppliers of a partition.
 SELECT DISTINCT partition, service_id, id_type, latest

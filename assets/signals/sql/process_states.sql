@@ -250,14 +250,6 @@ FROM stated_awards
 JOIN release_vintages ON release_vintage_id = vintage_id(row_id)
 WHERE stated_date <> '';
 
--- by hand: award_days
--- Stands for the days that Python reads from them.
-CREATE TEMP TABLE award_days AS
-SELECT DISTINCT
-    source, observed_on, stated_date, try_cast(left(stated_date, 10) AS DATE) AS awarded_on
-FROM stated_awards
-JOIN release_vintages ON release_vintage_id = vintage_id(row_id);
-
 -- name: award_vintages
 -- The awards of each of those releases; if two have the same id, only the first.
 CREATE TEMP TABLE award_vintages AS

@@ -21,29 +21,6 @@ FROM (
 SELECT division_no, CAST(kind AS VARCHAR) AS kind, term1, term2, term3, denominator
 FROM divisions;
 
--- by hand: divided
--- Stands for the exact values of Python: these are rounded as DOUBLE.
-CREATE TEMP TABLE divided AS
-WITH numbers AS (
-    SELECT
-        division_no, kind, CAST(term1 AS DOUBLE) AS term1, CAST(term2 AS DOUBLE) AS term2,
-        CAST(term3 AS DOUBLE) AS term3, CAST(denominator AS DOUBLE) AS denominator
-    FROM divisions
-)
-
-SELECT
-    division_no,
-    CAST(
-        CASE kind
-            WHEN 'ratio' THEN term1 / denominator
-            WHEN 'hhi'
-                THEN
-                    (term1 * $half * $half + 2 * term2 * $half + term3) / denominator / denominator
-            ELSE (term1 / term2 + term3 / denominator) / 2
-        END AS DECIMAL(38, 18)
-    ) AS value
-FROM numbers;
-
 -- name: quotients
 -- Each division with its value.
 CREATE TEMP TABLE quotients AS
@@ -68,14 +45,6 @@ LEFT JOIN quotients
 -- name: pairs
 -- Each distinct pair of counts, of which Python makes the coverage.
 SELECT DISTINCT n_observed, n_eligible
-FROM valued
-WHERE n_eligible > 0;
-
--- by hand: shares
--- Stands for the exact shares of Python.
-CREATE TEMP TABLE shares AS
-SELECT DISTINCT
-    n_observed, n_eligible, CAST(n_observed / n_eligible AS DECIMAL(38, 18)) AS coverage
 FROM valued
 WHERE n_eligible > 0;
 

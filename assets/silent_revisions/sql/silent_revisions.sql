@@ -7,11 +7,6 @@
 -- Inputs: loads, the ledger of the record; a table of vintages (vintages)
 -- Outputs: readings (query); changes, changed_values (queries)
 
--- by hand: loads
--- Stands for the ledger, which no snapshot has.
-CREATE TEMP TABLE loads AS
-SELECT CAST([] AS VARCHAR[]) AS documents;
-
 -- name: readings
 -- When the document of each address was read. A key is the hash of the bytes, of the address, and
 -- the moment; only the first reading of equal content is stored as a row.
@@ -21,11 +16,6 @@ SELECT DISTINCT
     try_strptime(split_part(document, '-', 3), '%Y%m%dT%H%M%S%f') AT TIME ZONE 'UTC' AS read_at
 FROM (SELECT unnest(documents) AS document FROM loads)
 WHERE read_at IS NOT NULL;
-
--- by hand: no_readings
--- Stands for what a publication extracts of the ledger.
-CREATE TEMP TABLE readings AS
-SELECT '' AS address, CAST(NULL AS TIMESTAMPTZ) AS read_at;
 
 -- name: changes
 -- Every change of one table: the vintage with the new content beside the one with the old.

@@ -18,12 +18,12 @@ SELECT count(*) FILTER (note = ';') FROM rates;
 
 
 def parsed(text: str, **fragments: str) -> SqlFile:
-    return SqlFile("a.sql", *parse_sql_file("a.sql", text), fragments)
+    return SqlFile("a.sql", parse_sql_file("a.sql", text), fragments)
 
 
 def test_statements_run_by_name_with_the_parameters_they_name() -> None:
     read = parse_sql_file("a.sql", TWO.replace("; -- the end", ";"))
-    rates = SqlFile("a.sql", *read, {"columns": "month, note"}, {"last": 3, "other": 1})
+    rates = SqlFile("a.sql", read, {"columns": "month, note"}, {"last": 3, "other": 1})
     with duckdb.connect() as sql:
         sql.execute("CREATE TABLE months AS SELECT i AS month, ';' AS note FROM range(9) AS t(i)")
         rates.run(sql, "rates")
@@ -52,17 +52,6 @@ def test_statements_run_by_name_with_the_parameters_they_name() -> None:
 def test_a_file_that_does_not_fit_is_refused_with_the_reason(text: str, why: str) -> None:
     with pytest.raises(BadSqlFile, match=f"a.sql: .*{re.escape(why)}"):
         parse_sql_file("a.sql", text)
-
-
-def test_what_is_for_a_run_by_hand_no_program_runs() -> None:
-    text = TWO.replace("; -- the end", ";").replace("-- name: rates", "-- by hand: rates")
-    file = parsed(text)
-    assert (file.names, [*file.texts]) == (["count_rates"], ["rates", "count_rates"])
-    with pytest.raises(BadSqlFile, match="no statement rates; it has count_rates"):
-        file.statement("rates", columns="month")
-    header_only = text.replace("-- name: count_rates", "-- by hand: count_rates")
-    with pytest.raises(BadSqlFile, match="no line '-- name: …' begins"):
-        parse_sql_file("a.sql", header_only)
 
 
 def test_every_placeholder_is_filled_and_every_fragment_used() -> None:

@@ -181,13 +181,6 @@ SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity
 FROM award_vintages AS facts
 LEFT JOIN ({{ named_entities }}) AS entity_names ON entity_names.service_id = facts.service_id;
 
--- by hand: countries
--- Stands for the list of countries that Python has.
-CREATE OR REPLACE TEMP TABLE countries AS
-SELECT DISTINCT country, country_iso3, country_iso3 AS name
-FROM macro_annual
-WHERE country IS NOT NULL;
-
 -- name: award_facts
 -- The same as it is served.
 SELECT

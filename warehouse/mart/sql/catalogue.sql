@@ -4,13 +4,6 @@
 --   countries
 -- Outputs: catalogue, changes (queries)
 
--- by hand: countries
--- Stands for the list of countries that Python has.
-CREATE OR REPLACE TEMP TABLE countries AS
-SELECT DISTINCT country, country_iso3, country_iso3 AS name
-FROM macro_annual
-WHERE country IS NOT NULL;
-
 -- name: catalogue
 -- One row for each thing that can be asked for: a dataset of a country, a series, an indicator, a
 -- line item, a metric, a panel of a country, a category and a status of tenders.

@@ -52,15 +52,6 @@ FROM known
 GROUP BY source, currency, month
 ORDER BY source, currency, month;
 
--- by hand: limits_read
--- Stands for the limits that Python finds; by hand there are none.
-CREATE OR REPLACE TEMP TABLE limits_read AS
-SELECT
-    source, tender_currency AS currency, CAST(available_at AS DATE) AS month,
-    CAST(NULL AS DOUBLE) AS most
-FROM tender_releases
-LIMIT 0;
-
 -- name: amount_limits
 -- The largest amount that can be, by portal and month, for each currency.
 CREATE OR REPLACE TEMP TABLE amount_limits AS

@@ -8,19 +8,6 @@
 -- Inputs: withheld_words, withheld_keys, releases_withholding, stored rows of a table
 -- Outputs: contains_any (macro); rows of replaced_rows; rows_with_names, with_redacted (queries)
 
--- by hand: withheld_words
--- For each process or organisation, words of the names that must not be served of it: none.
-CREATE OR REPLACE TABLE withheld_words (
-    ocid VARCHAR, words VARCHAR[], short_words VARCHAR[]
-);
-
--- by hand: redacted
--- The rows that contain a name, without it: Python takes it out.
-CREATE OR REPLACE TABLE redacted AS
-SELECT {{ stored_row }}, source_ref, 'withheld' AS rule
-FROM tender_releases
-LIMIT 0;
-
 -- name: contains_any
 -- Whether a text contains one of some words.
 CREATE OR REPLACE MACRO contains_any(given, words) AS

@@ -7,13 +7,6 @@
 --   macro_series, macro_annual, signals, countries
 -- Outputs: searchable (query)
 
--- by hand: countries
--- Stands for the list of countries that Python has.
-CREATE OR REPLACE TEMP TABLE countries AS
-SELECT DISTINCT country, country_iso3, country_iso3 AS name
-FROM macro_annual
-WHERE country IS NOT NULL;
-
 -- name: searchable
 WITH buyers AS (
     SELECT service_id, country, name, party_id, releases

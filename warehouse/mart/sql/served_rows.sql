@@ -5,13 +5,6 @@
 -- Outputs: parties, party_history, releases, named_entities, current_entities,
 --   current_identifiers (queries)
 
--- by hand: countries
--- Stands for the list of countries that Python has.
-CREATE OR REPLACE TEMP TABLE countries AS
-SELECT DISTINCT country, country_iso3, country_iso3 AS name
-FROM macro_annual
-WHERE country IS NOT NULL;
-
 -- name: parties
 -- One row for each party, role and organisation: it is about all releases that name it.
 WITH resolved AS (

@@ -116,13 +116,6 @@ JOIN (
     FROM ({{ releases }})
 ) AS released USING (row_id);
 
--- by hand: countries
--- Stands for the list of countries that Python has.
-CREATE OR REPLACE TEMP TABLE countries AS
-SELECT DISTINCT country, country_iso3, country_iso3 AS name
-FROM macro_annual
-WHERE country IS NOT NULL;
-
 -- name: tender_facts
 -- The same as it is served.
 SELECT
