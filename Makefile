@@ -55,10 +55,10 @@ audit: $(STAMP)
 
 ## lock: pin every dependency with its hashes
 lock: $(STAMP)
-	@echo uv | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	@printf 'setuptools>=77\nuv\n' | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-annotate --output-file requirements/uv.lock
-	@for extras in "" "dev" "dev,postgres,redis,s3,spark,workers"; do \
-	  name=$$(case "$$extras" in "") echo run;; dev) echo dev;; *) echo all;; esac); \
+	@for extras in "" "dev" "postgres,redis,s3"; do \
+	  name=$$(case "$$extras" in "") echo run;; dev) echo dev;; *) echo deploy;; esac); \
 	  $(BIN)/uv pip compile setup.cfg --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-strip-extras --no-header --no-annotate $${extras:+$$(printf -- '--extra %s ' $$(echo $$extras | tr , ' '))} \
 	    --output-file requirements/$$name.lock; done

@@ -12,7 +12,6 @@ from pipelines.publish import Publishing, published_assets
 from pipelines.sensors import failed_runs
 from pipelines.stages import STAGES
 from pipelines.upkeep import upkeep_definitions
-from warehouse.compute.choose import memory_of
 from warehouse.settings import SETTINGS, Settings, read_settings
 
 
@@ -44,9 +43,8 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
                 signing_key=str(settings.signing_key),
                 pages=settings.pages,
                 keep=settings.keep_builds,
-                compute=settings.compute,
                 processes=settings.processes,
-                memory_mb=memory_of(settings),
+                memory_mb=settings.memory_mb,
                 metrics=settings.metrics,
                 service_url=settings.base_url,
                 portal_files=list(map(str, settings.portal_files)),

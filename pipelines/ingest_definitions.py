@@ -10,7 +10,6 @@ from assets.ingest.resources import IngestResource
 from assets.ingest.sources import sources_of
 from pipelines.automation import WHEN_INPUTS_CHANGE, automation_sensors, nightly
 from pipelines.dagster_home import alive_folder
-from pipelines.executors import executor
 from pipelines.fetch_jobs import fetch_jobs
 from pipelines.jobs import INGEST
 from pipelines.sensors import new_documents
@@ -42,8 +41,7 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         landing_url=settings.landing,
         record_url=settings.record,
         caches=str(settings.caches),
-        # Steps in several processes outlive one that is killed: Celery gives its step to another.
-        alive="" if settings.executor else str(alive_folder(settings)),
+        alive=str(alive_folder(settings)),
     )
     return dg.Definitions(
         assets=[*landed, *loaded],
@@ -52,6 +50,6 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
             new_documents(ingest, storage, sources),
             *automation_sensors(settings, dg.AssetSelection.assets(*landed)),
         ],
-        executor=executor(settings),
+        executor=dg.in_process_executor,
         resources={"storage": storage},
     )

@@ -57,7 +57,7 @@ from quality.left_out import accepted_shares
 from quality.report import Counts, Report
 from quality.withheld_audit import audit_finished
 from quality.withheld_search import Finding, described
-from warehouse.compute.task import Compute
+from warehouse.compute import ProcessPool
 from warehouse.errors import AlreadyPublished
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.file_checks import CHECKS, checks_of_folder, encode_checks
@@ -111,7 +111,7 @@ class Publication:
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
     new_within: Mapping[str, int] = field(default_factory=dict)
-    compute: Compute | None = None
+    compute: ProcessPool | None = None
     # Folder of the metrics; None counts nothing.
     metrics: str | None = None
 

@@ -38,11 +38,10 @@ from pipelines.stages import (
     suites_of,
 )
 from quality.checks import audit_results, audit_specs, suite_results, suite_specs
-from warehouse.compute.choose import compute_at
-from warehouse.compute.task import Compute
+from warehouse.compute import ProcessPool
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.worlds import require_withheld_key, world_of
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, LOCAL
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import DERIVED
 
 
@@ -58,17 +57,16 @@ class Publishing(dg.ConfigurableResource[Any]):
     keep: int
     portal_files: list[str] = Field(default_factory=list)
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    compute: str = LOCAL
     processes: int = 1
-    memory_mb: int | None = None
+    memory_mb: int = 1024
     metrics: str | None = None
     service_url: str = ""
-    _compute: Compute = PrivateAttr()
+    _compute: ProcessPool = PrivateAttr()
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
-        """Open the compute once for all steps of a run in this process: it takes seconds."""
-        with compute_at(self.compute, self.processes, self.memory_mb) as self._compute:
+        """Start processes once for all steps of a run: it takes seconds."""
+        with ProcessPool(self.processes, self.memory_mb) as self._compute:
             yield self
 
     def publication(

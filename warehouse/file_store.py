@@ -231,7 +231,7 @@ def require_refusals(store: FileStore, setting: str) -> None:
     except Exception as error:
         raise BadStore(
             f"{setting}: nothing can be written there ({error}); check the URL, the bucket and the "
-            "credentials (docs/scaling.md)"
+            "credentials (docs/deployment.md)"
         ) from error
     store.delete(name)
     if not first or second:

@@ -19,8 +19,6 @@ from warehouse.machine import cores, usable_memory_mb
 
 # Nobody outside development should hash under this key: it is public.
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
-# The steps of a publication run in processes of this machine.
-LOCAL = "local"
 # A person opens some, a slider loads some more; one page takes about a fiftieth of a second.
 PAGES_PER_MINUTE = 240
 _PREFIX = "SANKOFA_"
@@ -122,20 +120,6 @@ def _choice(*choices: str) -> Kind:
     return Kind(parse, " or ".join(choices))
 
 
-# A master of Spark: a standalone one, or one that is started for us on this machine.
-_SPARK_MASTER = re.compile(
-    r"spark://[^\s,/]+:[0-9]+(,[^\s,/]+:[0-9]+)*|local\[([1-9][0-9]*|\*)\]"
-    r"|local-cluster\[ *[1-9][0-9]* *, *[1-9][0-9]* *, *[1-9][0-9]* *\]"
-)
-
-
-def _parse_compute(text: str) -> str:
-    compute = text.strip()
-    if compute != LOCAL and not _SPARK_MASTER.fullmatch(compute):
-        raise ValueError
-    return compute
-
-
 def _parse_url(text: str) -> str:
     if not text.strip().startswith(("http://", "https://")):
         raise ValueError
@@ -179,19 +163,10 @@ _RUNS = Kind(
     lambda text: _parse_beginning(text, _RUNS_SCHEME),
     f"nothing, or an address that begins with {_RUNS_SCHEME}",
 )
-_EXECUTOR = Kind(
-    lambda text: _parse_beginning(text, "redis://", "rediss://", "kubernetes"),
-    "nothing, redis://… or kubernetes",
-)
 _WEBHOOK = Kind(
     lambda text: _parse_beginning(text, "http://", "https://"), "an http:// or https:// URL"
 )
 _LIST = _list_of()
-_COMPUTE = Kind(
-    _parse_compute,
-    "local, or a master of Spark: spark://HOST:PORT, local[2] or local-cluster[2,1,1024] "
-    "(executors, cores and MB of each)",
-)
 _CIKS = Kind(
     _parse_ciks,
     "CIKs of up to ten digits: either all bare, for only these, or each once with + or -, for "
@@ -228,7 +203,7 @@ class Settings:
         Setting(
             "SANKOFA_RECORD_URL",
             _PLACE,
-            "The record: a folder or [an object store](scaling.md#on-an-object-store) such as "
+            "The record: a folder or [an object store](deployment.md#an-object-store) such as "
             "`s3://…`.",
             **_in_home("record"),
         ),
@@ -293,16 +268,6 @@ class Settings:
             default_meaning="files in `dagster` in `SANKOFA_HOME`",
         ),
     ]
-    executor: Annotated[
-        str,
-        Setting(
-            "SANKOFA_EXECUTOR",
-            _EXECUTOR,
-            "Who executes the steps of runs that Dagster starts: `redis://…` for the Celery "
-            "workers of that broker, `kubernetes` for a pod each.",
-            default_meaning="the process of the run",
-        ),
-    ]
     base_url: Annotated[
         str,
         Setting(
@@ -362,16 +327,6 @@ class Settings:
             "Days after which `sankofa compact` removes the bodies of documents that were read "
             "([retention](operating.md#retention-of-documents)).",
             default_meaning="they are kept for ever",
-        ),
-    ]
-    compute: Annotated[
-        str,
-        Setting(
-            "SANKOFA_COMPUTE",
-            _COMPUTE,
-            "Where publications are computed: `local`, in processes of this machine, or on "
-            "[Spark](scaling.md): `spark://HOST:PORT`.",
-            LOCAL,
         ),
     ]
     processes: Annotated[

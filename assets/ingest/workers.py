@@ -47,7 +47,7 @@ _MOST_DEATHS = 2
 _BY_ITSELF = {-OUT_OF_TIME, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL}
 # A part of a stream may cost as much as a document of this size.
 _PART_SIZE = 8 << 20
-# A process of its own, and none of multiprocessing: a worker of Celery may not have such children.
+# None of multiprocessing: that would import the main module of this process once more.
 _PROGRAM = """
 import sys
 sys.path[:] = sys.argv[2:]

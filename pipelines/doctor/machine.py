@@ -3,11 +3,9 @@
 import errno
 import os
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
@@ -18,12 +16,10 @@ from packaging.specifiers import SpecifierSet
 from pipelines.builds import list_builds
 from pipelines.doctor.findings import CheckContext, Finding, fault, ok
 from pipelines.ports import holder, is_free
-from warehouse.compute.choose import compute_of
-from warehouse.compute.spark import missing_for_spark
-from warehouse.settings import LOCAL, Settings
+from warehouse.compute import ProcessPool
+from warehouse.settings import Settings
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-_CONNECT_SECONDS = 3
 _CLOCK_TOLERANCE = timedelta(minutes=5)
 
 
@@ -69,32 +65,9 @@ def _missing(requirement: Requirement) -> str | None:
 
 
 def compute(context: CheckContext) -> Iterator[Finding]:
-    """Check that publications can be computed where the settings say."""
+    """Say how many processes compute a publication, and with how much memory."""
     settings = context.settings
-    if settings.compute == LOCAL:
-        yield ok("compute", compute_of(settings).words)
-    elif missing := missing_for_spark():
-        yield fault("compute", f"Spark needs {missing}, which is missing", f"install {missing}")
-    elif unreachable := _unreachable(settings.compute):
-        yield fault(
-            "compute",
-            f"no master of Spark answers at {unreachable}",
-            "start it, or correct SANKOFA_COMPUTE",
-        )
-    else:
-        yield ok("compute", compute_of(settings).words)
-
-
-def _unreachable(master: str) -> str | None:
-    """Return the addresses of a standalone master if none of them can be connected to."""
-    if not master.startswith("spark://"):
-        return None
-    addresses = master.removeprefix("spark://")
-    for address in addresses.split(","):
-        host, _, port = address.rpartition(":")
-        with suppress(OSError), socket.create_connection((host, int(port)), _CONNECT_SECONDS):
-            return None
-    return addresses
+    yield ok("compute", ProcessPool(settings.processes, settings.memory_mb).words)
 
 
 def disk_space(context: CheckContext) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.compute.task import Compute
+from warehouse.compute import ProcessPool
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import NOTICE, is_postgres_url, sqlite_folder
 from warehouse.mart.candidate import Candidate
@@ -36,7 +36,7 @@ def publish(
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
     work: Path | None = None,
     withheld_key: str = WITHHELD_KEY,
-    compute: Compute | None = None,
+    compute: ProcessPool | None = None,
 ) -> str:
     """Publish what the record contains now and return its data_version.
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -261,22 +260,6 @@ def test_the_compute_is_named(healthy: Path, monkeypatch: pytest.MonkeyPatch) ->
     (found,) = [item for item in run_doctor()[1] if item["subject"] == "compute"]
 
     assert (found["state"], found["says"]) == ("ok", "2 processes of this machine, 512 MB each")
-
-
-def test_a_spark_that_cannot_be_used_is_a_fault(
-    healthy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SANKOFA_COMPUTE", f"spark://127.0.0.1:{free_port()}")
-    # Whatever is missing first on this machine: pyspark, Java or the master.
-    assert re.search("install the extra `spark`|install Java|start it", faults()["compute"])
-
-
-def test_a_compute_that_nobody_knows_is_refused_with_what_is_allowed(
-    healthy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SANKOFA_COMPUTE", "yarn")
-    (fault,) = faults().values()
-    assert "SANKOFA_COMPUTE is 'yarn'" in fault and "spark://HOST:PORT" in fault
 
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:

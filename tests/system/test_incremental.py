@@ -19,7 +19,7 @@ from pipelines.derivations import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
 from tests.helpers.thoroughness import times
-from warehouse.compute.pool import ProcessPool
+from warehouse.compute import ProcessPool
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.canonical_ids import REWRITTEN, use_canonical_ids
 from warehouse.mart.nodes import Nodes, Plan
@@ -47,7 +47,7 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
-from warehouse.steps.run import run_step
+from warehouse.steps.step import run_step
 from warehouse.tables import DERIVED
 
 SECRET = b"a secret of this test"

@@ -16,8 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from warehouse.atomic_files import move_into_place
-from warehouse.compute.pool import ProcessPool
-from warehouse.compute.task import Compute
+from warehouse.compute import ProcessPool
 from warehouse.data_version import version_key
 from warehouse.errors import DamagedFile, SankofaError
 from warehouse.mart.builds import NOTICE, Builds, builds_at
@@ -56,7 +55,7 @@ class Candidate:
     joins: Derivation | None = None
     derivations: Sequence[Derivation] = ()
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    compute: Compute | None = None
+    compute: ProcessPool | None = None
 
     def begin(self, *, again: bool = False) -> Plan | None:
         """Name a data_version and fix which loads belong to it; None if nothing changed.

@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from warehouse.compute.task import Task
+from warehouse.compute import Task
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.mart_rows import EncodedRows, encoded_rows
 from warehouse.mart.packs import Packer

@@ -19,7 +19,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from warehouse.code_version import code_version
-from warehouse.compute.task import Compute
+from warehouse.compute import ProcessPool
 from warehouse.mart.awards import STATED_AWARDS
 from warehouse.mart.canonical_ids import show_canonical_registers
 from warehouse.mart.left_out import LISTED, read_listed
@@ -47,8 +47,7 @@ from warehouse.record.rules import rules_version
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, arrow_schema
 from warehouse.steps.files import BuildFile
-from warehouse.steps.run import run_step
-from warehouse.steps.step import Input, Step
+from warehouse.steps.step import Input, Step, run_step
 from warehouse.steps.store import StepStore
 from warehouse.tables import DERIVED
 
@@ -80,7 +79,7 @@ class Nodes:
     record: Record
     work: Path
     plan: Plan
-    compute: Compute
+    compute: ProcessPool
     checks: Sequence[RowCheck] = ()
     joins: Derivation | None = None
     derivations: Sequence[Derivation] = ()
@@ -259,7 +258,7 @@ class Nodes:
     def _writing(self, splits: Collection[Split]) -> Callable[[Collection[str]], None]:
         def write(partitions: Collection[str]) -> None:
             for split in splits:
-                split.write(partitions, self.compute)
+                split.write(partitions)
 
         return write
 

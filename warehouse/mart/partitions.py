@@ -14,16 +14,13 @@ reading of a figure is in the same.
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 import duckdb
-import pyarrow.parquet as pq
 
-from warehouse.compute.tables import Scatter, TableFiles
-from warehouse.compute.task import Compute
 from warehouse.mart.buckets import bucket_count, bucket_sql
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
@@ -83,8 +80,6 @@ class Split:
     relation: str
     folder: Path
     hashed: Sequence[str]
-    # The tables that the relation names, if another engine can write its rows.
-    tables: Callable[[], Mapping[str, TableFiles]] | None = None
     contents: dict[str, str] = field(init=False)
     rows: dict[str, int] = field(init=False)
     _written: set[str] = field(init=False, default_factory=set)
@@ -107,7 +102,7 @@ class Split:
         files = str(self.folder / f"partition={partition}" / "*.parquet")
         return Input((files,), self.contents[partition])
 
-    def write(self, partitions: Collection[str], compute: Compute) -> None:
+    def write(self, partitions: Collection[str]) -> None:
         """Write the rows of partitions, in one pass over all rows."""
         self.folder.mkdir(parents=True, exist_ok=True)
         no_rows = self.folder / _NO_ROWS
@@ -118,10 +113,7 @@ class Split:
             return
         chosen = ", ".join(map(sql_text, missing))
         rows = f"SELECT * FROM {self.relation} WHERE partition IN ({chosen})"
-        if self.tables is None:
-            self._copy(rows, self.folder, ", PARTITION_BY (partition), OVERWRITE_OR_IGNORE")
-        else:
-            compute.scatter(Scatter(rows, str(self.folder), self.sql, self.tables))
+        self._copy(rows, self.folder, ", PARTITION_BY (partition), OVERWRITE_OR_IGNORE")
         self._written.update(missing)
 
     def _copy(self, rows: str, path: Path, options: str = "") -> None:
@@ -157,27 +149,12 @@ class Partitions:
         """Return the stored rows of a table by partition."""
         self._create_names(table)
         column = "service_id" if table in SUBJECTS[ISSUERS] else "source"
-        name, names = f"stored_{table.name}", f"partition_of_{table.name}"
-        stored = self.record.relation(table.name)
-        self.sql.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {stored}")
         relation = (
-            f"(SELECT stored.*, named.partition FROM {name} AS stored "
-            f"JOIN {names} AS named ON named.key = stored.{column} "
+            f"(SELECT stored.*, named.partition FROM {self.record.relation(table.name)} AS stored "
+            f"JOIN partition_of_{table.name} AS named ON named.key = stored.{column} "
             f"WHERE stored.load_seq <= {self._last_load(table)})"
         )
-
-        def tables() -> Mapping[str, TableFiles]:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            path = self.folder / f"{names}.parquet"
-            pq.write_table(self.sql.sql(f"FROM {names}").to_arrow_table(), path)
-            files = [file.path for file in self.record.files(table.name)]
-            return {
-                name: TableFiles(self.record.schemas[table.name], files),
-                names: TableFiles(pq.read_schema(path), [str(path)]),
-            }
-
-        columns = hashed_columns(table)
-        return Split(self.sql, relation, self.folder / table.name, columns, tables)
+        return Split(self.sql, relation, self.folder / table.name, hashed_columns(table))
 
     def joined_ids(self) -> Split:
         """Return ``same_as`` by the bucket of its canonical ids."""

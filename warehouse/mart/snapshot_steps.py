@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from warehouse.compute.task import Task
+from warehouse.compute import Task
 from warehouse.errors import BadTable
 from warehouse.mart.awards import add_stated_awards, add_tender_facts
 from warehouse.mart.canonical_ids import (

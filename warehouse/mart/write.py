@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pycountry
 
-from warehouse.compute.task import Compute, Task
+from warehouse.compute import ProcessPool, Task
 from warehouse.json_encoding import encode
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.builds import builds_at, is_postgres_url, sqlite_folder
@@ -28,7 +28,7 @@ def write_mart(
     snapshot: Snapshot,
     url: str | Path,
     metadata: Mapping[str, str],
-    compute: Compute | None = None,
+    compute: ProcessPool | None = None,
 ) -> None:
     """Write the complete build of a snapshot; no reader sees it before ``Builds.switch``.
 
@@ -49,7 +49,7 @@ def manifest_of(
 
 
 def write_mart_files(
-    snapshot: Snapshot, url: str | Path, compute: Compute | None = None
+    snapshot: Snapshot, url: str | Path, compute: ProcessPool | None = None
 ) -> list[BuildFile]:
     """Write the files of a snapshot that no build has yet, and return all of them."""
     add_tender_facts(snapshot)
@@ -77,7 +77,7 @@ def _files_of_table(
     url: str | Path,
     existing: Mapping[str, BuildFile],
     folder: Path,
-    compute: Compute | None,
+    compute: ProcessPool | None,
 ) -> list[BuildFile]:
     files = files_of(sql, table, times_as_large(url))
     missing = [file for file in files if file.key not in existing]
@@ -95,13 +95,13 @@ def _write(
     url: str | Path,
     files: Sequence[TableFile],
     folder: Path,
-    compute: Compute | None,
+    compute: ProcessPool | None,
 ) -> dict[str, BuildFile]:
     groups = list(_groups(files))
     tasks = [
         Task(
             f"mart/{table.name}/{group[0].label}",
-            f"{write_task.__module__}:{write_task.__name__}",
+            write_task,
             {"rows": tuple(paths)},
             settings={
                 "table": table.name,

@@ -279,7 +279,7 @@ class Record:
         except OSError as error:
             raise BadStore(
                 f"{_SETTING}: {self.root} cannot be read ({in_one_line(error)}); check the URL, "
-                "the bucket and the credentials (docs/scaling.md)"
+                "the bucket and the credentials (docs/deployment.md)"
             ) from error
 
     def table_at(self, name: str, version: int) -> DeltaTable:

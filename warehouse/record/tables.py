@@ -74,7 +74,7 @@ RECORD_TABLES = (
 TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, FILINGS, MACRO_ANNUAL, MACRO_SERIES)
 
 
-# 20 digits before the decimal point and 18 after it, exact. Spark and DuckDB allow 38 as well.
+# 20 digits before the decimal point and 18 after it, exact. DuckDB allows 38 as well.
 DECIMAL = pa.decimal128(38, 18)
 
 _TYPES: dict[Any, pa.DataType] = {

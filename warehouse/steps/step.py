@@ -7,16 +7,17 @@ is made from.
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import duckdb
 
-from warehouse.compute.task import Task
-from warehouse.steps.files import step_key
-from warehouse.steps.store import seal
+from warehouse.compute import ProcessPool, Task
+from warehouse.steps.files import BuildFile, step_key
+from warehouse.steps.store import StepStore, seal
 
 # Reads the inputs of the task, writes into its folder; the connection is its own.
 StepFunction = Callable[[Task, duckdb.DuckDBPyConnection], None]
@@ -51,11 +52,11 @@ class Step:
         """Return the task that makes the files of a partition; they are in ``folder`` then."""
         return Task(
             f"{self.name}/{partition}",
-            f"{__name__}:{make_files.__name__}",
+            partial(_make_files, self.function),
             {name: _expanded(given.paths) for name, given in inputs.items()},
             str(folder),
             partition,
-            {**self.settings, "function": self.function},
+            self.settings,
         )
 
 
@@ -69,7 +70,7 @@ def _expanded(paths: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def make_files(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+def _make_files(function: StepFunction, task: Task, sql: duckdb.DuckDBPyConnection) -> None:
     """Make the files under another name and move them into place; once done, do nothing.
 
     Killed at any moment, it leaves either all files or a folder that nobody reads.
@@ -80,7 +81,37 @@ def make_files(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
     partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
     partial.mkdir(parents=True)
     try:
-        task.settings["function"](replace(task, folder=str(partial)), sql)
+        function(replace(task, folder=str(partial)), sql)
         seal(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def run_step(
+    step: Step,
+    partitions: Mapping[str, Mapping[str, Input]],
+    store: StepStore,
+    compute: ProcessPool,
+    prepare: Callable[[Collection[str]], None] = lambda _: None,
+) -> list[BuildFile]:
+    """Return the files of a step for every partition, made now or found by their keys.
+
+    ``partitions`` are the inputs of each. ``prepare`` gets the partitions for which the step has to
+    be run, before that: it writes the inputs that exist for no other purpose.
+    """
+    keys = {partition: step.key(partition, inputs) for partition, inputs in partitions.items()}
+    missing = [name for name, key in keys.items() if store.files(key, name) is None]
+    if missing:
+        prepare(missing)
+        compute.run(
+            [step.task(name, partitions[name], store.folder(keys[name])) for name in missing]
+        )
+    files: list[BuildFile] = []
+    for partition, key in sorted(keys.items()):
+        made = store.files(key, partition)
+        if made is None:
+            raise FileNotFoundError(
+                f"step {step.name}, partition {partition}: the task ended without its files"
+            )
+        files += made
+    return files

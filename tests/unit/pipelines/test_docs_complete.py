@@ -48,15 +48,12 @@ def test_only_entry_points_read_the_environment() -> None:
         "pipelines/definitions.py",
         # A reader that was started with other credentials of an object store is not used again.
         "assets/ingest/workers.py",
-        # Started by themselves, by Celery and before Dagster's own programs.
-        "pipelines/celery_worker.py",
+        # Started by itself, before Dagster's own programs.
         "pipelines/dagster_home.py",
         # libpq is configured by its own variables; children inherit ours.
         "pipelines/schedules.py",
         "pipelines/supervisor.py",
         "pipelines/doctor/stores.py",
-        # Spark too: it finds Java and the Python of executors there.
-        "warehouse/compute/spark.py",
     }
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     names = {str(path.relative_to(ROOT)) for path in files if "os.environ" in path.read_text()}

@@ -1,4 +1,6 @@
-"""The storage format itself rejects updates and deletes."""
+"""The storage format rejects updates and deletes; every statement can be read from it."""
+
+from datetime import date
 
 import pytest
 from deltalake import write_deltalake
@@ -6,8 +8,9 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import vintages_query
+from warehouse.record.as_of import statements_query, vintages_query
 from warehouse.record.compaction import compact
+from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
 
@@ -62,3 +65,22 @@ def test_compaction_is_allowed_and_changes_no_row(filled: Record) -> None:
 @pytest.mark.parametrize("name", [*(table.name for table in RECORD_TABLES), "loads", "quarantine"])
 def test_every_table_of_the_record_is_append_only(record: Record, name: str) -> None:
     assert record.table(name).metadata().configuration["delta.appendOnly"] == "true"
+
+
+def test_statements_repeat_what_vintages_do_not(record: Record) -> None:
+    days = [date(2020, 1, 1), date(2021, 1, 1), date(2022, 1, 1)]
+    for number, (day, value) in enumerate(zip(days, ("1", "1", "2"), strict=True)):
+        row = fact(value, available_at=day, publication=f"p{number}")
+        append(record, FUNDAMENTALS, facts(row), Load("test", (f"d{number}",)))
+    corrected = fact("3", available_at=days[2], publication="p2")
+    append(record, FUNDAMENTALS, facts(corrected), Load("test", ("d2",)), reread=Rereading([]))
+    relation, columns = record.relation("fundamentals"), ["publication", "value_reported"]
+
+    statements = record.query(statements_query(FUNDAMENTALS, relation, columns=columns))
+    before = record.query(statements_query(FUNDAMENTALS, relation, columns=columns, load_seq=2))
+    vintages = record.query(vintages_query(FUNDAMENTALS, relation, vintages="all", columns=columns))
+
+    assert sorted(statements.to_pydict()["publication"]) == ["p0", "p1", "p2"]
+    assert sorted(map(int, statements.to_pydict()["value_reported"])) == [1, 1, 3]
+    assert sorted(before.to_pydict()["publication"]) == ["p0", "p1"]
+    assert sorted(vintages.to_pydict()["publication"]) == ["p0", "p2"]

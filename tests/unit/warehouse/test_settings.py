@@ -29,10 +29,7 @@ def test_home_alone_is_enough(tmp_path: Path) -> None:
         ("SANKOFA_GLEIF_FORM", "xml", "json or csv"),
         ("SANKOFA_H10_CADENCES", "daily hourly", "one or more of daily, monthly, annual"),
         ("SANKOFA_CONTACT", "nobody", "an e-mail address or a web page"),
-        ("SANKOFA_COMPUTE", "yarn", "local, or a master of Spark: spark://HOST:PORT"),
-        ("SANKOFA_COMPUTE", "spark://one", "local, or a master of Spark: spark://HOST:PORT"),
-        ("SANKOFA_COMPUTE", "local-cluster[2,1]", "local, or a master of Spark"),
-        ("SANKOFA_COMPUTE", "local[0]", "local, or a master of Spark"),
+        ("SANKOFA_RUNS", "postgresql://host/dagster", "nothing, or an address that begins with"),
         ("SANKOFA_PROCESSES", "0", "a whole number of at least 1"),
         ("SANKOFA_MEMORY_MB", "100", "a whole number of at least 256"),
     ],
@@ -44,21 +41,6 @@ def test_a_bad_value_is_refused_with_its_name_and_what_is_allowed(
         read_settings({name: text})
 
     assert str(raised.value).startswith(f"{name} is {text!r}; give {allowed}")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "local",
-        "spark://h:7077",
-        "spark://a:1,b:2",
-        "local[2]",
-        "local[*]",
-        "local-cluster[2,1,1024]",
-    ],
-)
-def test_a_compute_is_this_machine_or_a_master_of_spark(text: str) -> None:
-    assert read_settings({"SANKOFA_COMPUTE": text}).compute == text
 
 
 def test_every_bad_value_is_reported_and_the_rest_is_read() -> None:

@@ -7,10 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from warehouse.compute.pool import ProcessPool
-from warehouse.compute.task import Task, TaskFailed
-from warehouse.steps.run import run_step
-from warehouse.steps.step import Input, Step
+from warehouse.compute import ProcessPool, Task, TaskFailed
+from warehouse.steps.step import Input, Step, run_step
 from warehouse.steps.store import StepStore
 
 

@@ -1,4 +1,4 @@
--- The one definition of what was known on a date, as SQL that DuckDB and Spark both run.
+-- The one definition of what was known on a date, as SQL.
 --
 -- Everything that reads vintages reads them through vintages; statements gives what every
 -- publication states, also where it repeats a value and so is no vintage. The queries work on row
@@ -85,8 +85,8 @@ LEFT JOIN rereads AS other
 WHERE other.sighting IS NULL;
 
 -- name: vintages
--- The vintages of each figure. The order of knowledge has NULLS FIRST, which is Spark's default but
--- not DuckDB's. A hash of 64 bits can collide, so the second hash separates figures too.
+-- The vintages of each figure. The order of knowledge has NULLS FIRST, which is not DuckDB's default.
+-- A hash of 64 bits can collide, so the second hash separates figures too.
 WITH readings AS (
     SELECT * FROM ({{ readings }}) AS standing
 ),
