@@ -63,7 +63,7 @@ from warehouse.exports.published import Manifest, PublishedExports, encode_manif
 from warehouse.file_checks import CHECKS, checks_of_folder, encode_checks
 from warehouse.file_store import FileStore, is_object_store
 from warehouse.mart.audit import AuditFailed
-from warehouse.mart.builds import is_postgres_url, sqlite_folder
+from warehouse.mart.builds import SAMPLE_NOTICE, is_postgres_url, sqlite_folder
 from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan
 from warehouse.mart.snapshot import Snapshot
@@ -216,7 +216,7 @@ class Publication:
             previous=_comparable_counts(before),
             accepted=_SHARES.validate_json(before.get(ACCEPTED, "{}")),
             confirmed=self.confirm_loss or None,
-            floors=with_freshness(self.new_within),
+            floors=with_freshness(self.new_within, is_sample=self._notice == SAMPLE_NOTICE),
             before=self._audited_before(),
             results=self._results,
         )

@@ -4,9 +4,9 @@ import json
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pipelines.sample_world import unpack_world
 from warehouse.errors import DatastoreUnavailable
 from warehouse.read.conditions import Condition
 from warehouse.read.mart import Mart
@@ -53,22 +53,12 @@ def is_ready(settings: Settings) -> bool:
 
 def prepare(settings: Settings, steps: "Steps") -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
-    from assets.sample.world import (
-        GENERATOR,
-        SampleWorld,
-        last_day_read,
-        world_in,
-        write_world,
-    )
-
     # An object store may be reached by others who are about to land something.
     needs_sample = "://" not in settings.landing and open_landing(settings).world() is None
-    written = world_in(settings.sample) if needs_sample else None
-    writes_sample = needs_sample and (written is None or written.generator != GENERATOR)
-    steps.total += 2 + writes_sample
-    if writes_sample:
-        with steps.step("Writing the sample world, which is fictional"):
-            write_world(settings.sample, SampleWorld(last_day_read(datetime.now(UTC))))
+    steps.total += 2 + needs_sample
+    if needs_sample:
+        with steps.step("Unpacking the sample world, which is fictional"):
+            unpack_world(settings.sample)
     with steps.step("Loading documents") as step:
         _ingest(settings, step)
     with steps.step("Deriving, auditing and publishing") as step:

@@ -75,7 +75,7 @@ MEANINGS = {
     "key_unique": "rows of which no other has the same figure and vintage",
     "one_value_per_period": "periods of a series with one value, on one base",
     DAYS_SINCE_NEW: "age of the newest publication of a source: by its own date, else since we "
-    "first saw its content, never since we last read it",
+    "first saw its content, never since we last read it; the sample world keeps its day",
     "accounting_identity": "balance sheets in the newest publication that states assets, "
     "liabilities and equity, where assets equal the others (with temporary equity) to a "
     "thousandth and none contradicts its filing",
@@ -272,11 +272,17 @@ FLOORS: tuple[Floor, ...] = (
 MAXIMUMS = {(floor.sku, floor.metric) for floor in FLOORS if floor.is_maximum}
 
 
-def with_freshness(new_within: Mapping[str, int]) -> tuple[Floor, ...]:
-    """Return the floors with the days within which each source has something new, as a rule."""
+def with_freshness(new_within: Mapping[str, int], is_sample: bool = False) -> tuple[Floor, ...]:
+    """Return the floors with the days within which each source has something new, as a rule.
+
+    Sample data does not age: its age is that on the last day on which something new was read.
+    """
     days = {source: Decimal(number) for source, number in new_within.items()}
+    until = "max(max(last_read)) OVER ()" if is_sample else MEASURED_AT
     return tuple(
-        replace(floor, by_scope=days) if floor.metric == DAYS_SINCE_NEW else floor
+        replace(floor, by_scope=days, statement=floor.statement.replace(MEASURED_AT, until))
+        if floor.metric == DAYS_SINCE_NEW
+        else floor
         for floor in FLOORS
     )
 

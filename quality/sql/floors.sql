@@ -50,6 +50,7 @@ FROM (
         source,
         publication,
         count(*) AS row_count,
+        max(observed_at) AS last_read,
         min(coalesce(
             available_at, try_cast(left(publication, 10) AS DATE), CAST(observed_at AS DATE)
         )) AS published_on

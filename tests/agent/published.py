@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from assets.sample.organisations import SampleOrganisation, cik_of, issuer
+from tests.sample_world.organisations import SampleOrganisation, cik_of, issuer
 
 
 class Published:

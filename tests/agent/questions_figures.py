@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from assets.sample.organisations import issuer
-from assets.sample.stories import LONG_VALUE
 from tests.agent.published import Published
 from tests.agent.question import Answer, Call, Question, always, call, words
+from tests.sample_world.organisations import issuer
+from tests.sample_world.stories import LONG_VALUE
 
 _UBUNTU = call("search_entities", query="Ubuntu Fictional Mining")
 _ID = "$1.data[0].service_id"

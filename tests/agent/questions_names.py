@@ -1,9 +1,9 @@
 """Who is meant: misspelt, half-remembered, former and ambiguous names, tickers and identifiers."""
 
-from assets.sample.organisations import cik_of, isin_of, issuer, lei, person_name, ticker_of
-from assets.sample.registers import fund
 from tests.agent.published import Published
 from tests.agent.question import Answer, Call, Question, always, call, words
+from tests.sample_world.organisations import cik_of, isin_of, issuer, lei, person_name, ticker_of
+from tests.sample_world.registers import fund
 
 _NAME = {"name": "$1.data[0].legal_name"}
 _ALONE = {**_NAME, "found": "$1.count"}

@@ -1,8 +1,8 @@
 """What was known on a day: figures, panels, parties and rates that became public only later."""
 
-from assets.sample.organisations import issuer
 from tests.agent.published import Published
 from tests.agent.question import Answer, Question, call, words
+from tests.sample_world.organisations import issuer
 
 _UBUNTU = call("search_entities", query="Ubuntu Fictional Mining")
 _ID = "$1.data[0].service_id"

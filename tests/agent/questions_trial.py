@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Context
 from typing import Any
 
-from assets.sample.organisations import issuer
 from tests.agent.published import Published
 from tests.agent.question import Answer, Question, Trial, always, call, words
+from tests.sample_world.organisations import issuer
 
 _YEAR = {"from_": "2025-01-01", "to": "2025-12-31"}
 _TEN_DIGITS = Context(prec=10, rounding=ROUND_HALF_EVEN)

@@ -2,10 +2,9 @@
 
 import tempfile
 from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 
-from assets.sample.world import SampleWorld
+from pipelines.sample_world import unpack_world
 from tests.agent.all_questions import THEMES, TRIAL
 from tests.agent.asked import Asked, asked_world
 from tests.agent.question import Question
@@ -14,18 +13,14 @@ from tests.helpers.installation import (
     load_sample,
     publication,
     settings_of,
-    write_sample,
 )
-
-# As many tenders as `sankofa up` makes; a day that stays, so that runs can be compared.
-_WORLD = SampleWorld(date(2026, 6, 16))
 
 
 def report() -> None:
     """Print what each question costs, in sum, and what those of the trial cost before."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        write_sample(home, _WORLD)
+        unpack_world(settings_of(home).sample)
         load_sample(home)
         publication(settings_of(home), BriefPublication).run()
         with asked_world(home) as asked:

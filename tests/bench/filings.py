@@ -23,13 +23,13 @@ from assets.filings.fetch import FACTS
 from assets.filings.issuers import follows_rule
 from assets.filings.sources import SOURCES
 from assets.ingest.load import load_source
-from assets.sample.organisations import cik_of, issuer
-from assets.sample.sec import companyfacts
-from assets.sample.stories import filings_of
-from assets.sample.writer import exact_json
 from tests.bench.measure import Measured, measured
 from tests.helpers.installation import SMALL_WORLD
 from tests.helpers.sec_zips import filer, name_of
+from tests.sample_world.organisations import cik_of, issuer
+from tests.sample_world.sec import companyfacts
+from tests.sample_world.stories import filings_of
+from tests.sample_world.writer import exact_json
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.store import Record

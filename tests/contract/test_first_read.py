@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.sample.brazil import brazilian
 from tests.helpers.installation import sample_home, settings_of
+from tests.sample_world.brazil import brazilian
 from warehouse.read.crosswalk import lookup
 from warehouse.read.entities import entity
 from warehouse.read.fundamentals import facts_known

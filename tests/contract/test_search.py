@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import pytest
 
-from assets.sample.organisations import isin_of, issuer
 from tests.helpers.contract_client import Contract
 from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
+from tests.sample_world.organisations import isin_of, issuer
 
 
 def test_a_search_answers_with_rows_that_say_how_they_match(api: Contract) -> None:

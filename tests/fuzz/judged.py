@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urljoin
 
 import msgspec
 
-from assets.sample.organisations import person_name
 from tests.fuzz.service import FuzzedService, FuzzInputs, FuzzResponse, Request
+from tests.sample_world.organisations import person_name
 from warehouse.contract.problems import PROBLEMS
 from warehouse.read.crosswalk import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.tiers import TIERS

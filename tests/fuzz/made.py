@@ -6,8 +6,8 @@ from urllib.parse import quote, quote_from_bytes
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from assets.sample.organisations import person_name
 from tests.fuzz.service import FuzzInputs, Request
+from tests.sample_world.organisations import person_name
 from warehouse.contract.parameter_types import Choice
 
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.needs_key]

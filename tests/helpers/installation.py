@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,12 +13,12 @@ import pytest
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
-from assets.sample.world import SampleWorld, write_world
 from pipelines.publication import Publication, refuse_failed
 from pipelines.stages import NODES
 from quality.audit import audit
 from quality.report import Report
 from tests.helpers.withheld_key import WITHHELD_KEY
+from tests.sample_world.world import SampleWorld, write_world
 from warehouse.locks import file_lock
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 from warehouse.mart.snapshot import Snapshot
@@ -27,8 +27,8 @@ from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings, read_settings
 
-# Few tenders, and a day that stays: what tests expect of it stays, too.
-SMALL_WORLD = SampleWorld(date(2026, 6, 16), size="small")
+# The world of the package, with few tenders.
+SMALL_WORLD = SampleWorld(size="small")
 
 
 def settings_of(home: Path) -> Settings:

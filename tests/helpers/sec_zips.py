@@ -5,11 +5,11 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 
-from assets.sample.organisations import cik_of, issuer
-from assets.sample.sec import companyfacts
-from assets.sample.stories import filings_of
-from assets.sample.writer import exact_json
 from tests.helpers.installation import SMALL_WORLD
+from tests.sample_world.organisations import cik_of, issuer
+from tests.sample_world.sec import companyfacts
+from tests.sample_world.stories import filings_of
+from tests.sample_world.writer import exact_json
 
 
 def filer(

@@ -156,7 +156,7 @@ def test_each_step_names_the_next_one_in_order(empty: Path) -> None:
     steps = "`sankofa sample`, `sankofa ingest` and `sankofa publish`"
     assert steps in run("ingest").stderr and steps in run("publish").stderr
     assert steps in run("builds").stdout
-    written = run("sample", "--size", "small").stdout
+    written = run("sample").stdout
     assert written.endswith("next: `sankofa ingest`, then `sankofa publish`\n")
 
 

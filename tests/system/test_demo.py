@@ -1,6 +1,6 @@
 """The sample world goes all the way through Dagster, and a second start repeats nothing.
 
-It is the world of today in full: every panel, metric and reason has rows, and every issuer is
+It is the world of the package: every panel, metric and reason has rows, and every issuer is
 found by every identifier that it has.
 """
 
@@ -8,14 +8,17 @@ import json
 import os
 from collections import defaultdict
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from click.testing import CliRunner
 
-from assets.sample.organisations import (
+from pipelines.jobs import run_job
+from pipelines.progress_display import Steps
+from pipelines.up import ServerUrls, greeting, is_ready, prepare
+from tests.helpers.metrics import exposed
+from tests.helpers.metrics import value as counted
+from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
     cik_of,
     figi_of,
@@ -24,13 +27,6 @@ from assets.sample.organisations import (
     role_of,
     ticker_of,
 )
-from assets.sample.world import world_in
-from pipelines.commands.main import sankofa
-from pipelines.jobs import run_job
-from pipelines.progress_display import Steps
-from pipelines.up import ServerUrls, greeting, is_ready, prepare
-from tests.helpers.metrics import exposed
-from tests.helpers.metrics import value as counted
 from warehouse.errors import SankofaError
 from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.methodology.metrics import FORMULAS, AbsentReason
@@ -169,26 +165,10 @@ def ids(mart: Mart) -> dict[int, str]:
     return found
 
 
-def test_the_world_is_that_of_today_and_every_source_has_something_new(
-    settings: Settings, mart: Mart
-) -> None:
-    world = world_in(settings.sample)
-    assert world is not None and world.size == "full"
-    # The day may have changed since it was made.
-    assert (datetime.now(UTC).date() - world.day).days <= 1
+def test_every_source_was_fresh_on_the_day_of_the_world(mart: Mart) -> None:
     rows = decoded(row for (row,) in mart.build().query("SELECT row FROM quality"))
     fresh = {row["scope"]: row["status"] for row in rows if row["dimension"] == "freshness"}
     assert len(fresh) >= 7 and set(fresh.values()) == {"PASS"}, fresh
-
-
-def test_another_sample_world_is_never_written_beside_the_landed_one(settings: Settings) -> None:
-    before = (settings.sample / "world.json").read_bytes()
-    for words in (["--seed", "8"], ["--day", "2026-06-16"], ["--size", "small"]):
-        result = CliRunner().invoke(sankofa, ["sample", *words])
-        assert result.exit_code == 1 and "two cannot be mixed" in result.output
-    # Without a day it is the one that is there, on whatever day that was made.
-    assert CliRunner().invoke(sankofa, ["sample"]).exit_code == 0
-    assert (settings.sample / "world.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("panel_of", PANELS, ids=lambda panel: panel.key)

@@ -71,7 +71,6 @@ def test_the_terminal_reports_the_result_of_every_source() -> None:
     assert runner.invoke(sankofa, ["sample"]).exit_code == 0
     result = runner.invoke(sankofa, ["ingest", "ecb", "gleif"])
     assert result.exit_code == 0, result.output
-    # How many rows there are depends on the day of the sample world.
     assert re.search(r"ecb +41 documents, 41 new; [0-9,]+ read, [0-9,]+ appended", result.output)
     second = runner.invoke(sankofa, ["ingest", "ecb"])
     assert "41 documents, 0 new; nothing new" in second.output

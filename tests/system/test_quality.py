@@ -282,6 +282,20 @@ def test_the_age_of_a_source_is_that_of_its_newest_publication_in_all_its_tables
     assert report.ok
 
 
+def test_sample_data_does_not_age(record: Record, tmp_path: Path) -> None:
+    for source, day in (("h10", "2026-05-02"), ("ecb", "2026-05-09")):
+        read = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        found = {"available_at": read.date(), "observed_at": read, "source": source}
+        load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), **found))
+
+    report = audited(record, tmp_path / "stage", floors=with_freshness({}, is_sample=True))
+
+    assert ages(report) == {
+        "h10": (Decimal(7), Decimal(7), "PASS"),
+        "ecb": (Decimal(0), Decimal(7), "PASS"),
+    }
+
+
 def test_reading_the_same_again_makes_a_source_no_fresher(record: Record, tmp_path: Path) -> None:
     for day in ("2026-06-01", "2026-11-14"):
         read = datetime.fromisoformat(day).replace(tzinfo=UTC)

@@ -11,7 +11,6 @@ from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_n
 from assets.entities.joined_ids import same_as_table
 from assets.entities.legal_names import CRUDE_KEY
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
-from assets.sample.countries import COUNTRIES
 from tests.helpers.registers import (
     DATABASE,
     ENTITIES,
@@ -22,6 +21,7 @@ from tests.helpers.registers import (
     identifier,
     register_table,
 )
+from tests.sample_world.countries import COUNTRIES
 from warehouse.legal_names import normalise_name
 
 

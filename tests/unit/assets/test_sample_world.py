@@ -6,13 +6,14 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,9 @@ import pytest
 from stdnum import isin, lei
 from stdnum.br import cnpj
 
-from assets.ingest.recorded_files import start_of_reading
-from assets.sample.world import (
-    SOURCES,
-    TENDERS_A_MONTH,
-    SampleWorld,
-    last_day_read,
-    world_in,
-    write_world,
-)
+from pipelines.sample_world import unpack_world
 from tests.helpers.installation import SMALL_WORLD
-from warehouse.errors import SankofaError
+from tests.sample_world.world import SOURCES, TENDERS_A_MONTH, SampleWorld, write_world
 
 Trap = dict[str, Any]
 
@@ -169,7 +162,7 @@ def is_a_day(text: str) -> bool:
 
 
 def test_the_same_seed_gives_the_same_bytes_in_any_process(world: Path, tmp_path: Path) -> None:
-    code = "import pathlib, sys; from assets.sample.world import write_world; "
+    code = "import pathlib, sys; from tests.sample_world.world import write_world; "
     code += "from tests.helpers.installation import SMALL_WORLD; "
     code += "write_world(pathlib.Path(sys.argv[1]), SMALL_WORLD)"
     settings = os.environ | {"PYTHONHASHSEED": "4711"}
@@ -183,56 +176,27 @@ def test_another_seed_gives_other_bytes(world: Path, tmp_path: Path) -> None:
 
 
 def test_an_existing_world_is_not_changed(tmp_path: Path) -> None:
-    first = write_world(tmp_path, SMALL_WORLD)
-    marked = next((tmp_path / "alfred").rglob("*.json"))
-    marked.write_bytes(b"left alone")
-    assert write_world(tmp_path, SMALL_WORLD) == first
-    assert marked.read_bytes() == b"left alone"
+    first = unpack_world(tmp_path)
+    erased = next((tmp_path / "alfred").rglob("*.json"))
+    erased.unlink()
+    assert unpack_world(tmp_path) == first
+    assert not erased.exists()
 
 
-def test_another_world_replaces_the_existing_one(world: Path, tmp_path: Path) -> None:
-    write_world(tmp_path, replace(SMALL_WORLD, day=date(2026, 3, 1)))
-    assert digest(tmp_path) != digest(world)
-    write_world(tmp_path, SMALL_WORLD)
-    assert digest(tmp_path) == digest(world)
+def test_a_world_that_was_unpacked_in_part_is_unpacked_again(tmp_path: Path) -> None:
+    unpack_world(tmp_path)
+    whole = digest(tmp_path)
+    shutil.rmtree(tmp_path / "alfred")
+    (tmp_path / "world.json").unlink()
+    unpack_world(tmp_path)
+    assert digest(tmp_path) == whole
 
 
-def test_a_folder_says_which_world_it_contains(world: Path, tmp_path: Path) -> None:
-    assert world_in(world) == SMALL_WORLD
-    assert world_in(tmp_path) is None
-    (tmp_path / "world.json").write_text('{"generator": 1, "scale": 1, "seed": 7, "counts": {}}')
-    assert world_in(tmp_path) == replace(SMALL_WORLD, generator=1)
-    (tmp_path / "world.json").write_text("{}\n")
-    assert world_in(tmp_path) is None
-    (tmp_path / "world.json").write_text('{"scale": 1}')
-    with pytest.raises(SankofaError, match=r"remove the folder"):
-        world_in(tmp_path)
-
-
-def test_a_scale_below_one_is_refused() -> None:
-    with pytest.raises(SankofaError, match="1 or more, not 0"):
-        SampleWorld(SMALL_WORLD.day, scale=0)
-
-
-def test_a_day_before_the_first_world_is_refused() -> None:
-    with pytest.raises(SankofaError, match="is the clock right"):
-        SampleWorld(date(1970, 1, 1))
-
-
-@pytest.mark.parametrize(("hour", "day"), [(0, 16), (5, 16), (6, 17), (23, 17)])
-def test_no_document_of_a_new_world_is_read_in_the_future(hour: int, day: int) -> None:
-    now = datetime(2026, 11, 17, hour, tzinfo=UTC)
-    assert last_day_read(now) == date(2026, 11, day)
-    assert start_of_reading(last_day_read(now)) <= now
-
-
-@pytest.mark.parametrize(
-    "day", [date(2026, 3, 1), date(2027, 1, 1), date(2028, 2, 29), date(2029, 12, 31)]
-)
-def test_a_world_of_any_day_ends_with_what_was_new_then(day: date, tmp_path: Path) -> None:
-    write_world(tmp_path, replace(SMALL_WORLD, day=day))
+def test_the_world_ends_with_what_was_new_on_its_day(world: Path) -> None:
     for source in SOURCES:
-        assert all(file.name <= day.isoformat() for file in (tmp_path / source).iterdir())
+        days = [file.name for file in (world / source).iterdir()]
+        assert days
+        assert all(date.fromisoformat(day) <= SMALL_WORLD.day for day in days)
     newest = {
         "sec-companyfacts": (r'"filed": "([^"]+)"', 14),
         "za-etenders": (r'"date": "(2[^"T]+)T', 7),
@@ -246,16 +210,24 @@ def test_a_world_of_any_day_ends_with_what_was_new_then(day: date, tmp_path: Pat
     for source, (pattern, most) in newest.items():
         days = {
             found
-            for file in (tmp_path / source).rglob("*.*")
+            for file in (world / source).rglob("*.*")
             if file.is_file()
             for found in re.findall(pattern, file.read_text("utf-8", "replace"))
         }
-        age = day - date.fromisoformat(max(days))
+        age = SMALL_WORLD.day - date.fromisoformat(max(days))
         assert timedelta(0) <= age <= timedelta(days=most), (source, age)
 
 
+def test_the_world_of_the_package_is_the_one_that_the_generator_makes(tmp_path: Path) -> None:
+    write_world(tmp_path / "made", SampleWorld())
+    unpack_world(tmp_path / "unpacked")
+    assert digest(tmp_path / "unpacked") == digest(tmp_path / "made"), (
+        "write it again: python -m tests.sample_world"
+    )
+
+
 def test_every_portal_opens_fifty_tenders_a_month_or_more(tmp_path: Path) -> None:
-    write_world(tmp_path, replace(SMALL_WORLD, size="full"))
+    unpack_world(tmp_path)
     for portal in ("za-etenders", "ke-ppip", "co-secop"):
         opened: dict[str, str] = {}
         for file in sorted((tmp_path / portal).rglob("*.json*")):
@@ -279,13 +251,6 @@ def test_rows_grow_with_the_scale(tmp_path: Path) -> None:
     for name in single:
         if name.endswith(".records"):
             assert 1.8 <= double[name] / single[name] <= 2.2, name
-
-
-def test_every_source_has_dated_folders(world: Path) -> None:
-    for source in SOURCES:
-        days = [file.name for file in (world / source).iterdir()]
-        assert days
-        assert all(date.fromisoformat(day) <= SMALL_WORLD.day for day in days)
 
 
 def test_all_documents_but_the_broken_ones_parse(world: Path) -> None:

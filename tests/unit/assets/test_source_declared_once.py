@@ -14,7 +14,6 @@ SUBJECTS = frozenset(source.subject for source in SOURCES)
 PACKAGES = ("api", "assets", "mcp/mcp_server", "pipelines", "quality", "warehouse")
 # Where the key of a source may stand outside its subject, and why.
 ALLOWED = {
-    "assets/sample/": "a generator names the source whose format it writes",
     "warehouse/tables/": "examples in the descriptions of columns",
 }
 # A key that is also the name of something else.
@@ -47,10 +46,6 @@ def test_no_module_outside_its_subject_names_a_source() -> None:
 @pytest.mark.parametrize("folder", ALLOWED)
 def test_no_exception_has_become_needless(folder: str) -> None:
     assert any(keys_in(path) for path in (ROOT / folder).rglob("*.py"))
-
-
-def test_the_list_of_the_sample_world_is_made_from_its_generators() -> None:
-    assert not keys_in(ROOT / "assets/sample/world.py")
 
 
 def test_a_subject_names_only_its_own_sources() -> None:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from assets.sample.countries import COUNTRIES
-from assets.sample.writer import Json, WorldWriter
+from tests.sample_world.countries import COUNTRIES
+from tests.sample_world.writer import Json, WorldWriter
 
 SOURCE = "worldbank"
 

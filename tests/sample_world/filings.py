@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
-from assets.sample.organisations import SampleOrganisation, role_of
-from assets.sample.statements import STATEMENTS, Figures, statement
-from assets.sample.writer import generator
+from tests.sample_world.organisations import SampleOrganisation, role_of
+from tests.sample_world.statements import STATEMENTS, Figures, statement
+from tests.sample_world.writer import generator
 
 # The first report; the years before the last ones never change, whatever the day of the world.
 FIRST_YEAR = 2018

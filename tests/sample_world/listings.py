@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assets.sample.organisations import (
+from tests.sample_world.organisations import (
     SampleOrganisation,
     figi_of,
     isin_of,
@@ -10,8 +10,8 @@ from assets.sample.organisations import (
     role_of,
     ticker_of,
 )
-from assets.sample.registers import CHANGES, FULL_COPY, issuers_of
-from assets.sample.writer import Json, WorldWriter, exact_json
+from tests.sample_world.registers import CHANGES, FULL_COPY, issuers_of
+from tests.sample_world.writer import Json, WorldWriter, exact_json
 
 LISTINGS, OPENFIGI, EQUITIES = "listings", "openfigi", "finance-database"
 

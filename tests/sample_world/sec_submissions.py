@@ -1,7 +1,7 @@
 """Submissions documents of the SEC: who an issuer is, and what it filed."""
 
-from assets.sample.filings import Filing, taxonomy_of
-from assets.sample.organisations import (
+from tests.sample_world.filings import Filing, taxonomy_of
+from tests.sample_world.organisations import (
     BANK,
     FIRST_CIK,
     INSURER,
@@ -12,7 +12,7 @@ from assets.sample.organisations import (
     role_of,
     ticker_of,
 )
-from assets.sample.writer import Json, WorldWriter
+from tests.sample_world.writer import Json, WorldWriter
 
 PERSON_CIK = f"{FIRST_CIK - 1:010d}"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
-from assets.sample.writer import WorldWriter
+from tests.sample_world.writer import WorldWriter
 
 SOURCE = "ecb"
 

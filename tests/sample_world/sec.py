@@ -6,24 +6,24 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from assets.sample.filings import (
+from tests.sample_world.filings import (
     Filing,
     ReportedFigures,
     ReportPeriod,
     taxonomy_of,
     years_ago,
 )
-from assets.sample.organisations import (
+from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
     SampleOrganisation,
     cik_of,
     issuer,
     role_of,
 )
-from assets.sample.sec_submissions import PERSON_CIK, person_submissions, submissions
-from assets.sample.statement_lines import LINES_BY_NAME, StatementLine
-from assets.sample.stories import MISSING_LINES, filings_of
-from assets.sample.writer import Json, WorldWriter
+from tests.sample_world.sec_submissions import PERSON_CIK, person_submissions, submissions
+from tests.sample_world.statement_lines import LINES_BY_NAME, StatementLine
+from tests.sample_world.stories import MISSING_LINES, filings_of
+from tests.sample_world.writer import Json, WorldWriter
 
 FACTS, SUBMISSIONS = "sec-companyfacts", "sec-submissions"
 # Days before that of the world on which the SEC is read; the last one only in part.

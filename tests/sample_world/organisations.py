@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stdnum import figi, isin
 from stdnum.iso7064 import mod_97_10
 
-from assets.sample.countries import COUNTRIES_BY_CODE, Country
+from tests.sample_world.countries import COUNTRIES_BY_CODE, Country
 
 # The country of each role; the role of an issuer decides what happens in its filings.
 _ROLES = [

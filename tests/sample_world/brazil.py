@@ -14,10 +14,10 @@ from decimal import Decimal
 
 from stdnum.br import cnpj
 
-from assets.sample.countries import BRAZIL
-from assets.sample.organisations import SampleOrganisation, lei, person_name
-from assets.sample.statements import Figures, restated, statement
-from assets.sample.writer import WorldWriter
+from tests.sample_world.countries import BRAZIL
+from tests.sample_world.organisations import SampleOrganisation, lei, person_name
+from tests.sample_world.statements import Figures, restated, statement
+from tests.sample_world.writer import WorldWriter
 
 CVM, REGISTER = "cvm", "cvm-register"
 

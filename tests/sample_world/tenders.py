@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from assets.sample.countries import COUNTRIES_BY_CODE
-from assets.sample.organisations import (
+from tests.sample_world.countries import COUNTRIES_BY_CODE
+from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
     SampleOrganisation,
     body,
@@ -19,7 +19,7 @@ from assets.sample.organisations import (
     person_name,
     supplier,
 )
-from assets.sample.writer import WorldWriter
+from tests.sample_world.writer import WorldWriter
 
 # Long enough for every panel: a supplier is new after 24 months without an award.
 MONTHS = 33

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from assets.sample.brazil import companies_of
-from assets.sample.countries import COUNTRIES_BY_CODE
-from assets.sample.organisations import (
+from tests.sample_world.brazil import companies_of
+from tests.sample_world.countries import COUNTRIES_BY_CODE
+from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
     SampleOrganisation,
     body,
@@ -15,7 +15,7 @@ from assets.sample.organisations import (
     role_of,
     supplier,
 )
-from assets.sample.writer import Json, WorldWriter, exact_json
+from tests.sample_world.writer import Json, WorldWriter, exact_json
 
 GLEIF, ISIN_LEI, OC_LEI = "gleif", "isin-lei", "oc-lei"
 # Days before that of the world: the full copies, and the changes since.

@@ -3,8 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
-from assets.sample.organisations import issuer, person_name
-from assets.sample.tenders import (
+from tests.sample_world.organisations import issuer, person_name
+from tests.sample_world.tenders import (
     Publication,
     SampleProcess,
     company_supplier,
@@ -15,7 +15,7 @@ from assets.sample.tenders import (
     read_on,
     stated_amount,
 )
-from assets.sample.writer import Json, WorldWriter, exact_json
+from tests.sample_world.writer import Json, WorldWriter, exact_json
 
 SOURCE = "co-secop"
 LICENSE = "https://opendefinition.org/licenses/odc-pddl/"

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 from decimal import Decimal
 
-from assets.sample.organisations import BANK, INSURER
+from tests.sample_world.organisations import BANK, INSURER
 
 Figures = dict[str, Decimal]
 

@@ -1,7 +1,7 @@
 """The Nigerian budget portal: one small package that may not be redistributed."""
 
-from assets.sample.tenders import SampleProcess, home_issuer, processes, read_on
-from assets.sample.writer import Json, WorldWriter
+from tests.sample_world.tenders import SampleProcess, home_issuer, processes, read_on
+from tests.sample_world.writer import Json, WorldWriter
 
 SOURCE = "ng-budget"
 LICENSE = "https://fictional.example/licences/no-redistribution"

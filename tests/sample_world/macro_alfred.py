@@ -8,8 +8,8 @@ import json
 from datetime import date, timedelta
 from decimal import Decimal
 
-from assets.sample.countries import COUNTRIES, Country
-from assets.sample.writer import Json, WorldWriter
+from tests.sample_world.countries import COUNTRIES, Country
+from tests.sample_world.writer import Json, WorldWriter
 
 SOURCE = "alfred"
 

@@ -1,7 +1,7 @@
 """The Kenyan portal: JSON Lines, one release a line, every bidder a supplier."""
 
-from assets.sample.organisations import person_name
-from assets.sample.tenders import (
+from tests.sample_world.organisations import person_name
+from tests.sample_world.tenders import (
     Publication,
     SampleProcess,
     company_supplier,
@@ -12,7 +12,7 @@ from assets.sample.tenders import (
     read_on,
     stated_amount,
 )
-from assets.sample.writer import Json, WorldWriter, exact_json
+from tests.sample_world.writer import Json, WorldWriter, exact_json
 
 SOURCE = "ke-ppip"
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
-from assets.sample.filings import (
+from tests.sample_world.filings import (
     Filing,
     ReportedFigures,
     ReportPeriod,
@@ -20,8 +20,8 @@ from assets.sample.filings import (
     working_day,
     years_ago,
 )
-from assets.sample.organisations import SampleOrganisation, role_of
-from assets.sample.statements import Figures, regrossed, restated, translated
+from tests.sample_world.organisations import SampleOrganisation, role_of
+from tests.sample_world.statements import Figures, regrossed, restated, translated
 
 LONG_VALUE = Decimal("1234567890123456.78")
 SHORT_VALUE = Decimal("0.1")

@@ -6,8 +6,8 @@ one. Each time it has the id of that day.
 
 from datetime import date, timedelta
 
-from assets.sample.organisations import SampleOrganisation, person_name
-from assets.sample.tenders import (
+from tests.sample_world.organisations import SampleOrganisation, person_name
+from tests.sample_world.tenders import (
     Publication,
     SampleProcess,
     company_supplier,
@@ -17,7 +17,7 @@ from assets.sample.tenders import (
     read_on,
     stated_amount,
 )
-from assets.sample.writer import Json, WorldWriter
+from tests.sample_world.writer import Json, WorldWriter
 
 SOURCE = "za-etenders"
 LICENSE = "https://opendatacommons.org/licenses/pddl/1-0/111"
