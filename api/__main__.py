@@ -21,7 +21,6 @@ def main() -> None:
     arguments = _parser(settings).parse_args()
     options = ServeOptions(
         exports=arguments.exports,
-        docs=arguments.docs,
         mcp_url=arguments.mcp_url,
         usage=arguments.usage,
         metrics=arguments.metrics,
@@ -49,10 +48,6 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
     add_store_options(parser, settings)
     parser.add_argument(
         "--exports", help="folder or URL of the exports; without it, none are served"
-    )
-    parser.add_argument(
-        "--docs",
-        help="HTML pages: a folder or an object store such as s3://…; without it, none are served",
     )
     parser.add_argument(
         "--mcp-url",

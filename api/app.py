@@ -21,20 +21,16 @@ from api.middleware import (
 from api.representation import RepresentationMiddleware
 from api.resources.agents import agent_routes
 from api.resources.exports import ExportManifestResource, file_routes
-from api.resources.html import SandboxKey
-from api.resources.lists import ListResource
-from api.resources.organisations import EntityResource
-from api.resources.pages import LlmsTxtResource, site_routes
+from api.resources.lists import EntityResource, ListResource
 from api.resources.service import (
     HealthResource,
     OpenApiResource,
     StatusResource,
     UsageResource,
 )
-from api.resources.site_files import SiteFiles
 from api.site.render import Pages
-from api.site.routes import StaticFiles, kept_routes, site_pages, small_routes, text_pages
-from api.site.sample import Sample
+from api.site.routes import kept_routes, site_pages, small_routes
+from api.site.sample import Sample, SandboxKey
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.backends import KeyStoreUnavailable
 from warehouse.keys.store import KeyStore, check_key_store, signing_secret, usable_sandbox_key
@@ -51,7 +47,6 @@ def create_app(
     base_urls: Sequence[str] = (),
     exports_url: str | None = None,
     usage: Usage | None = None,
-    docs: str | None = None,
     mcp_url: str = "",
     pages_per_minute: int = PAGES_PER_MINUTE,
 ) -> falcon.App[falcon.Request, falcon.Response]:
@@ -69,7 +64,7 @@ def create_app(
     app.add_middleware(RepresentationMiddleware())
     app.add_middleware(TierCapMiddleware())
     has_files = exports is not None or exports_url is not None
-    pages = Pages(mart, docs is not None, has_files)
+    pages = Pages(mart, has_files)
     stores: dict[str, Callable[[], object]] = {"key_store": lambda: check_key_store(keys)}
     if usage is not None:
         stores["usage_store"] = usage.check
@@ -95,19 +90,14 @@ def create_app(
     routes: dict[str, object] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
         **agent_routes(mcp_url),
-        "/llms.txt": LlmsTxtResource(mcp_url),
-        "/site/{name}": StaticFiles(),
         **({} if exports is None else file_routes(exports)),
     }
     sample = Sample(mart, cursor_secret, keys.tiers["sample"])
-    rendered = text_pages(sample, pages, sandbox_key, mcp_url, keys.tiers.values(), upgrade_url)
-    if docs is not None:
-        files = SiteFiles(docs)
-        routes |= site_routes(files, mart, sandbox_key, mcp_url, has_files)
-        routes |= small_routes()
-        rendered |= site_pages(sample, pages, files, has_files)
+    tiers = keys.tiers.values()
+    rendered = site_pages(sample, pages, sandbox_key, mcp_url, tiers, upgrade_url, has_files)
+    routes |= small_routes(sample)
     routes |= kept_routes(rendered, sample, pages_per_minute)
     for path, resource in routes.items():
         app.add_route(path, resource)
-    add_error_handlers(app, upgrade_url, None if docs is None else pages, routes)
+    add_error_handlers(app, upgrade_url, pages, routes)
     return app

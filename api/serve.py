@@ -1,6 +1,7 @@
 """The REST service as processes: the app of ``app.py`` on the server of ``server/``."""
 
 import logging
+import signal
 import socket
 import threading
 from collections.abc import Mapping
@@ -10,7 +11,6 @@ from typing import Any
 
 from api.app import create_app
 from api.base_url import BaseUrlMiddleware
-from api.server.listening import bind, stop_on_signal
 from api.server.proxies import parse_networks, trust_proxies
 from api.server.waitress_loop import create_waitress, run
 from api.server.workers import keep_freed_memory, run_workers
@@ -32,7 +32,6 @@ class ServeOptions:
     """Options of a server; see ``python -m api --help``."""
 
     exports: str | None = None
-    docs: str | None = None
     mcp_url: str = ""
     usage: str | None = None
     metrics: str | None = None
@@ -96,7 +95,6 @@ def listen_on(
         base_urls=options.base_urls,
         exports_url=options.exports_url,
         usage=None if options.usage is None else Usage(options.usage),
-        docs=options.docs,
         mcp_url=options.mcp_url,
         pages_per_minute=options.pages_per_minute,
     )
@@ -104,6 +102,20 @@ def listen_on(
     stores = (marts, keys_path, options.exports, options.usage)
     behind_proxies = trust_proxies(parse_networks(options.proxies), app)
     return create_waitress(behind_proxies, listening, inline=all(map(_is_local, stores)))
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Bind the address; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=1024)
+
+
+def stop_on_signal() -> threading.Event:
+    """Return an event that SIGTERM and SIGINT set."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
 
 
 def _is_local(location: str | Path | None) -> bool:

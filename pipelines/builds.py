@@ -7,22 +7,16 @@ from datetime import UTC, datetime
 import msgspec
 
 from assets.exports.export import switch_latest
-from warehouse.data_version import DATA_VERSION, version_key
+from warehouse.data_version import version_key
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
-from warehouse.file_store import FileStore
 from warehouse.mart.builds import Builds, builds_at, delete_old_builds
+from warehouse.read.build_info import ChangedDataset, change_totals, changes_between
 from warehouse.read.mart import READABLE, Mart
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import Settings
-from warehouse.site.change_totals import (
-    TOTALS_FILE,
-    ChangedDataset,
-    changes_between,
-    read_totals,
-)
 
 # What to do in a home in which nothing is loaded.
 BEGIN = (
@@ -54,12 +48,10 @@ def changes_since(
 
     Without a build before, everything that is published is what it brought.
     """
-    pages = FileStore.of(settings.pages)
-    versions = (data_version,) if before is None else (data_version, before)
-    if not all(pages.exists(version, *TOTALS_FILE) for version in versions):
-        return None
-    now, *old = (read_totals(pages.read(version, *TOTALS_FILE)) for version in versions)
-    return list(changes_between(now, old[0] if old else ()))
+    builds = builds_at(settings.marts)
+    now = change_totals(builds.metadata(data_version))
+    old = [] if before is None else change_totals(builds.metadata(before))
+    return None if now is None or old is None else list(changes_between(now, old))
 
 
 def builds_before_withheld(settings: Settings) -> list[str]:
@@ -86,7 +78,7 @@ def roll_back(
 ) -> str:
     """Switch readers to an older build, by default the previous one; return its name.
 
-    With ``drop`` the build served until now is deleted, with its exports and pages. A build made
+    With ``drop`` the build served until now is deleted, with its exports. A build made
     before something was withheld is refused, unless ``even_with_withheld``.
     """
     builds = builds_at(settings.marts)
@@ -115,7 +107,7 @@ def roll_back(
 def drop_builds(
     settings: Settings, data_versions: Sequence[str] = (), *, all_others: bool = False
 ) -> list[str]:
-    """Delete builds with their exports and pages, or all but the current one; return which.
+    """Delete builds with their exports, or all but the current one; return which.
 
     Whoever pins one of them is told that it was withdrawn.
     """
@@ -158,12 +150,11 @@ def by_operator() -> str:
 
 
 def _withdraw(settings: Settings, name: str, reason: str) -> None:
-    """Withdraw a build with its exports and pages; the publishing lock is taken."""
+    """Withdraw a build with its exports; the publishing lock is taken."""
     builds_at(settings.marts).withdraw(name, reason)
     published = PublishedExports(settings.exports)
     if name in published.versions():
         published.remove(name)
-    FileStore.of(settings.pages).remove(name)
 
 
 def readable_builds(builds: Builds) -> list[str]:
@@ -181,7 +172,7 @@ def _before(names: list[str], readable: list[str], current: str | None) -> str:
     return next((name for name in reversed(older) if name in readable), older[-1])
 
 
-def clear_unpublished(marts: str, exports: str, pages: str) -> None:
+def clear_unpublished(marts: str, exports: str) -> None:
     """Delete the exports of a publisher that died before its build was published."""
     published, build_names = PublishedExports(exports), builds_at(marts).names()
     try:
@@ -191,11 +182,10 @@ def clear_unpublished(marts: str, exports: str, pages: str) -> None:
     for name in published.versions():
         if name not in build_names and _order(name) > last:
             published.remove(name)
-    _clear_pages(pages, {*build_names, *published.versions()})
 
 
-def delete_old_versions(marts: str, exports: str, pages: str, keep: int) -> list[str]:
-    """Delete all but the newest builds and the current one, with exports and pages; return which.
+def delete_old_versions(marts: str, exports: str, keep: int) -> list[str]:
+    """Delete all but the newest builds and the current one, with exports; return which.
 
     Also deletes what an earlier, killed call left behind.
     """
@@ -205,15 +195,7 @@ def delete_old_versions(marts: str, exports: str, pages: str, keep: int) -> list
     for name in versions:
         if name in deleted or (name in versions[:-keep] and name not in build_names):
             published.remove(name)
-    _clear_pages(pages, {*build_names, *published.versions()})
     return deleted
-
-
-def _clear_pages(pages: str, build_names: set[str]) -> None:
-    store = FileStore.of(pages)
-    for name in store.folders():
-        if DATA_VERSION.fullmatch(name) and name not in build_names:
-            store.remove(name)
 
 
 def _order(data_version: str) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
         PUBLISH,
         dg.AssetSelection.assets(*STAGES),
         description="Publish the loaded data as one build: a snapshot of the record, what is "
-        "derived from it, its audit, the files and pages, and the switch of `published_build`, "
+        "derived from it, its audit, the files, and the switch of `published_build`, "
         "which alone changes what readers see. If nothing has changed, it does nothing.",
     )
     return dg.Definitions(
@@ -41,7 +41,6 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
                 exports=settings.exports,
                 exports_url=settings.exports_url,
                 signing_key=str(settings.signing_key),
-                pages=settings.pages,
                 keep=settings.keep_builds,
                 processes=settings.processes,
                 memory_mb=settings.memory_mb,

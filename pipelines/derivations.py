@@ -8,12 +8,12 @@ import msgspec
 
 from assets.entities import derive as entities
 from assets.metrics import derive as metrics
-from assets.pages.site import PAGE_FILES
 from assets.signals import derive as signals
 from assets.signals.listed_issuers import EXTRACTS
 from assets.silent_revisions import derive as silent_revisions
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
+from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
 from warehouse.code_version import code_version
 from warehouse.mart.awards import STATED_AWARDS
@@ -41,10 +41,12 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
     ``portals`` are those of the installation.
 
     The first says which ids are one organisation; the others read canonical ids.
-    The last two derive no table: a build is also made again if the code of its files, its mart,
-    its pages, or of what is withheld changes.
+    The last two derive no table: a build is also made again if the code of its files, its mart, of
+    what its pages show or of what is withheld changes, and if its guides would say something else.
     """
-    files = code_version("files", "assets.exports.export", "warehouse.mart.candidate")
+    files = code_version(
+        "files", "assets.exports.export", "assets.page_data", "warehouse.mart.candidate"
+    )
     return (
         entities.joins(),
         entities.derivation(),
@@ -73,7 +75,7 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
             extracts=silent_revisions.EXTRACTS,
         ),
         Derivation(files, lambda _: {}),
-        Derivation(code_version("pages", "assets.pages.site", files=PAGE_FILES), lambda _: {}),
+        Derivation(f"guides {_guides_hash()}", lambda _: {}),
     )
 
 
@@ -109,6 +111,11 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
             return {"revisions": total(), **counted(table, "source"), **counted(table, "kind")}
         case _:
             return {"rows": total(), **counted(table, "signal_key")}
+
+
+def _guides_hash() -> str:
+    """Return a hash of what the guides say, wherever the code declares it."""
+    return hashlib.sha256(msgspec.json.encode(generated_guides())).hexdigest()[:8]
 
 
 def _dates_hash(portals: tuple[Portal, ...]) -> str:

@@ -4,7 +4,6 @@ Every stage works on the publication that was begun last, hands over files in it
 be run again by itself. Nobody can read anything of it before ``switch``.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,9 +18,7 @@ from pydantic import TypeAdapter
 
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
-from assets.pages.place import written_pages
-from assets.pages.same_files import link_same_files
-from assets.pages.site import write_site
+from assets.page_data import change_totals, data_docs, page_data
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
 from pipelines.builds import (
@@ -34,13 +31,13 @@ from pipelines.builds import (
 )
 from pipelines.counted import count_refusal, count_success, counted_stage
 from pipelines.derivations import checks, derivations, derived_counts
+from pipelines.guides import generated_guides
 from pipelines.stages import (
     BUILD,
     DEPS,
     EXPORTS,
     MART,
     NODE_NAMES,
-    PAGES,
     QUALITY,
     SNAPSHOT,
     Node,
@@ -60,14 +57,12 @@ from quality.withheld_search import Finding, described
 from warehouse.compute import ProcessPool
 from warehouse.errors import AlreadyPublished
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
-from warehouse.file_checks import CHECKS, checks_of_folder, encode_checks
-from warehouse.file_store import FileStore, is_object_store
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import SAMPLE_NOTICE, is_postgres_url, sqlite_folder
 from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan
 from warehouse.mart.snapshot import Snapshot
-from warehouse.read.build_info import EXPORT_MANIFEST_KEY
+from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.read.finished_files import finished_files
 from warehouse.record.store import Record
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
@@ -103,9 +98,7 @@ class Publication:
     marts: str
     work: Path
     exports: str
-    exports_url: str
     signing_key: Path
-    pages: str
     notice: str
     confirm_loss: str | None = None
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
@@ -155,11 +148,8 @@ class Publication:
         return plan
 
     def _is_incomplete(self) -> bool:
-        """Return whether files or pages of the current build are missing."""
-        if next(missing_files(self.marts, self.exports, self.pages), None) is not None:
-            return True
-        current = self.candidate.builds.current()
-        return current is not None and not FileStore.of(self.pages).exists(current, "index.html")
+        """Return whether files of the current build are missing."""
+        return next(missing_files(self.marts, self.exports), None) is not None
 
     def make(self, node: Node) -> Mapping[str, Any]:
         """Run a node for the partitions that changed; return the metadata of its files."""
@@ -201,7 +191,7 @@ class Publication:
                 report = self.audited(snapshot)
                 files = with_results(self.candidate.nodes.files(), snapshot.results)
             if report.ok:
-                write_docs(report, self._results, self._docs, board="../index.html")
+                write_docs(report, self._results, self._docs, board="../")
                 self.candidate.hand_over(QUALITY, Audited(dict(self._metadata(report)), files))
             else:
                 self._keep_failed(report)
@@ -226,7 +216,7 @@ class Publication:
         with self._stage(EXPORTS), self.candidate.nodes.snapshot() as snapshot:
             self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
             self.candidate.take_back()
-            clear_unpublished(self.marts, self.exports, self.pages)
+            clear_unpublished(self.marts, self.exports)
             before = self.candidate.plan.before
             manifest = export(
                 snapshot,
@@ -237,34 +227,23 @@ class Publication:
                 made_before=msgspec.json.decode(self._metadata_before().get(EXPORT_KEYS, "{}")),
             )
             keys = msgspec.json.encode(file_keys(snapshot, self._notice)).decode()
-            exported = {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(), EXPORT_KEYS: keys}
+            exported = {
+                EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(),
+                EXPORT_KEYS: keys,
+                CHANGE_TOTALS: msgspec.json.encode(change_totals(snapshot)).decode(),
+            }
             self.candidate.hand_over(EXPORTS, exported)
         return manifest
 
     def write_mart(self) -> Sequence[BuildFile]:
         """Write the files of the mart that no build has yet; return all of them."""
+        published = PublishedExports(self.exports)
         with self._stage(MART), self.candidate.nodes.snapshot() as snapshot:
-            files = self.candidate.write_mart(snapshot)
+            shown = page_data(snapshot, published.manifest(self.data_version), published)
+            shown |= {**data_docs(self._docs), "guides": generated_guides()}
+            files = self.candidate.write_mart(snapshot, shown)
             self.candidate.hand_over(MART, files)
         return files
-
-    def write_pages(self) -> str:
-        """Write the pages and return where they are."""
-        published = PublishedExports(self.exports)
-        with self._stage(PAGES), self.candidate.nodes.snapshot() as snapshot:
-            manifest = published.manifest(self.data_version)
-            with written_pages(self.pages, self.data_version, self.work) as pages:
-                shutil.rmtree(pages, ignore_errors=True)
-                write_site(snapshot, manifest, published, pages, self._api, self._notice)
-                docs = pages / "quality" / "data-docs"
-                shutil.copytree(self._docs, docs, dirs_exist_ok=True)
-                (pages / CHECKS).write_bytes(encode_checks(checks_of_folder(pages)))
-            before = self.candidate.plan.before
-            if before is not None and not is_object_store(self.pages):
-                link_same_files(pages, Path(self.pages) / before)
-            written = f"{self.pages}/{self.data_version}"
-            self.candidate.hand_over(PAGES, written)
-        return written
 
     def switch(self) -> str:
         """Make the build the one that readers see, and return its data_version.
@@ -325,7 +304,6 @@ class Publication:
             None if is_postgres_url(self.marts) else sqlite_folder(self.marts),
             files,
             self.exports,
-            self.pages,
             self.data_version,
             metadata,
         )
@@ -336,7 +314,7 @@ class Publication:
         """Keep the tables for inspection, and delete the files: exports can be read by name."""
         self.candidate.keep_failed(_NAMED.format(places))
         self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
-        clear_unpublished(self.marts, self.exports, self.pages)
+        clear_unpublished(self.marts, self.exports)
 
     def _settle(self) -> None:
         """Finish after the switch; every run also does this for a publisher that was killed."""
@@ -378,11 +356,6 @@ class Publication:
             ACCEPTED: _SHARES.dump_json(shares).decode(),
             **_confirmed(report),
         }
-
-    @property
-    def _api(self) -> str:
-        """Base URL of the service, derived from the URL of its exports."""
-        return self.exports_url.removesuffix("/exports")
 
 
 def refuse_failed(report: Report) -> None:

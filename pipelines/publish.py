@@ -30,7 +30,6 @@ from pipelines.stages import (
     EXPORTS,
     MART,
     NODES,
-    PAGES,
     QUALITY,
     SNAPSHOT,
     WHOLE_SUITES,
@@ -46,14 +45,13 @@ from warehouse.tables import DERIVED
 
 
 class Publishing(dg.ConfigurableResource[Any]):
-    """Where builds, exports and pages go, and where they are computed."""
+    """Where builds and exports go, and where they are computed."""
 
     marts: str
     work: str
     exports: str
     exports_url: str
     signing_key: str
-    pages: str
     keep: int
     portal_files: list[str] = Field(default_factory=list)
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
@@ -82,9 +80,7 @@ class Publishing(dg.ConfigurableResource[Any]):
             self.marts,
             Path(self.work),
             self.exports,
-            self.exports_url,
             Path(self.signing_key),
-            self.pages,
             notice,
             confirm_loss or None,
             portals_of(files),
@@ -96,7 +92,7 @@ class Publishing(dg.ConfigurableResource[Any]):
 
     def delete_old_versions(self) -> list[str]:
         """Delete all builds but those that are kept; return which."""
-        return delete_old_versions(self.marts, self.exports, self.pages, self.keep)
+        return delete_old_versions(self.marts, self.exports, self.keep)
 
 
 class AuditConfig(dg.Config):
@@ -116,7 +112,6 @@ def published_assets(
         quality,
         exports,
         mart,
-        pages,
         published_build,
     ]
 
@@ -250,18 +245,6 @@ def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResul
 
 
 @dg.asset(
-    deps=DEPS[PAGES],
-    group_name="published",
-    kinds={"html"},
-    automation_condition=WHEN_INPUTS_CHANGE,
-)
-def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
-    """Static pages of the build: catalogue, issuers, panels, and the quality report."""
-    written = publishing.publication(storage).write_pages()
-    return dg.MaterializeResult(metadata={"pages": dg.MetadataValue.path(written)})
-
-
-@dg.asset(
     deps=DEPS[BUILD],
     group_name="published",
     kinds={"json"},
@@ -279,6 +262,5 @@ def published_build(storage: IngestResource, publishing: Publishing) -> dg.Mater
             "builds deleted": len(deleted),
             "manifest": dg.MetadataValue.url(manifest),
             "service": dg.MetadataValue.url(publishing.service_url),
-            "pages": dg.MetadataValue.path(f"{publishing.pages}/{data_version}"),
         }
     )

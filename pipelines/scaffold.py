@@ -113,7 +113,7 @@ def _source(root: Path, name: _Name) -> Scaffold:
             "before you have read the licence",
             f"{parser}: which columns, what identifies a figure, when it was published",
             f"{test}: lines of a real file",
-            "python -m pipelines.parser_versions && python -m pipelines.docs",
+            "python -m pipelines.parser_versions",
             "docs/add-a-source.md explains every step, and how it is fetched live",
             "it begins as a CSV of macroeconomic figures. For company figures copy "
             "assets/filings/companyfacts.py, for identifiers assets/entities/mappings.py, and "
@@ -137,7 +137,6 @@ def _portal(root: Path, name: _Name) -> Scaffold:
         (
             f"{portals}: title, address and licence; then quirks, and how it is asked",
             f"{test}: a release of the portal as it is",
-            "python -m pipelines.docs",
             "docs/add-a-portal.md explains every member. Without a checkout, write the entry into "
             "a file of your own and name it in SANKOFA_PORTALS",
         ),
@@ -163,7 +162,6 @@ def _metric(root: Path, name: _Name) -> Scaffold:
             f"{formulas}: title, the two sums and one sentence; it is cash / total_assets now",
             f"{model}: the same once more, from the definition and not from the formula",
             f"{test}: an example that you worked out by hand",
-            "python -m pipelines.docs",
             "docs/add-a-metric.md explains every step",
         ),
     )
@@ -205,7 +203,6 @@ def _panel(root: Path, name: _Name) -> Scaffold:
             f"{model}: the same once more, in plain Python",
             f"{test}: releases whose answer you know",
             "tests/models/test_signals.py counts the panels: one more",
-            "python -m pipelines.docs",
             "docs/add-a-signal.md explains every step",
         ),
     )

@@ -11,7 +11,7 @@ from quality.suites import SUITES
 from warehouse.mart.awards import STATED_AWARDS
 from warehouse.mart.nodes import TENDER_FACTS
 
-SNAPSHOT, QUALITY, EXPORTS, MART, PAGES = "snapshot", "quality", "exports", "mart", "pages"
+SNAPSHOT, QUALITY, EXPORTS, MART = "snapshot", "quality", "exports", "mart"
 BUILD = "published_build"
 
 
@@ -117,8 +117,7 @@ DEPS: dict[str, tuple[str, ...]] = {
     QUALITY: tuple(node.name for node in NODES),
     EXPORTS: (QUALITY,),
     MART: (EXPORTS,),
-    PAGES: (EXPORTS,),
-    BUILD: (MART, PAGES),
+    BUILD: (MART,),
 }
 STAGES, NODE_NAMES = tuple(DEPS), frozenset(node.name for node in NODES)
 _NAMES = {name for node in NODES for name in node.checks}

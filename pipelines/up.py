@@ -42,7 +42,7 @@ def is_ready(settings: Settings) -> bool:
 
     builds = builds_at(settings.marts)
     current = builds.current()
-    if current is None or any(missing_files(settings.marts, settings.exports, settings.pages)):
+    if current is None or any(missing_files(settings.marts, settings.exports)):
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
     derived = derivations(portals_of(settings.portal_files))

@@ -33,7 +33,6 @@ def served_names(settings: Settings) -> list[Finding]:
         None if is_postgres_url(settings.marts) else sqlite_folder(settings.marts),
         manifest.files,
         settings.exports,
-        settings.pages,
         current,
         manifest.metadata,
     )

@@ -7,9 +7,9 @@ What must be found nowhere:
   process, except that only some words of it may be in the name of another party there, which is
   how names are taken out (``warehouse.names.redaction``).
 - The same name, with every word of it, in texts that belong to no process and are made from
-  tenders: panels, the catalogue, quality, the search index, pages. People have namesakes: a name
-  that is part of the name of a published organisation, or that a published release of another
-  process has, is no finding there.
+  tenders: panels, the catalogue, quality, the search index, what pages show. People have
+  namesakes: a name that is part of the name of a published organisation, or that a published
+  release of another process has, is no finding there.
 
 Files are immutable. Those that were searched are remembered with the processes they have, and a
 later publication searches them only for names that are new.

@@ -27,8 +27,6 @@ _DRIVERS = {
     "az": ("adlfs", "the package `adlfs`"),
     "abfs": ("adlfs", "the package `adlfs`"),
 }
-# Files sent to an object store at the same time.
-_UPLOADS = 16
 
 
 def is_object_store(place: str) -> bool:
@@ -180,13 +178,6 @@ class FileStore:
         partial = Path(f"{path}.{uuid4().hex}.partial")
         shutil.copyfile(file, partial)
         move_into_place(partial, Path(path))
-
-    def upload_folder(self, folder: Path, *parts: str) -> None:
-        """Copy everything below a local folder into the store."""
-        local = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        remote = [self.path(*parts, path.relative_to(folder).as_posix()) for path in local]
-        # A list for a list: fsspec would work out the targets of a folder by its own rules.
-        self.files.put([str(path) for path in local], remote, batch_size=_UPLOADS)
 
     def take_over(self, source: Sequence[str], target: Sequence[str]) -> None:
         """Give a file that never changes a second name: a hard link, or a copy by the store."""

@@ -2,8 +2,8 @@
 
 ``read_settings`` is called once, at each entry point: the ``sankofa`` command, ``python -m api``,
 ``python -m mcp_server`` and the Dagster definitions. Everything below them is passed the values;
-nothing else reads the environment. To add a setting, add a field to ``Settings`` and run
-``python -m pipelines.docs``, which writes the table in ``docs/operating.md``.
+nothing else reads the environment. To add a setting, add a field to ``Settings``: the guide of
+settings lists it.
 """
 
 import os
@@ -221,15 +221,6 @@ class Settings:
             _PLACE,
             "Bulk files: a folder or an object store such as `s3://…`.",
             **_in_home("exports"),
-        ),
-    ]
-    pages: Annotated[
-        str,
-        Setting(
-            "SANKOFA_PAGES",
-            _PLACE,
-            "HTML pages of each build: a folder or an object store such as `s3://…`.",
-            **_in_home("docs"),
         ),
     ]
     keys: Annotated[
@@ -489,7 +480,7 @@ class Settings:
             _URL,
             "Fetches a source from a mirror or a test server; documents keep the publisher's "
             "address.",
-            default_meaning="see [sources.md](sources.md)",
+            default_meaning="see [sources](sources.md)",
         ),
     ]
     portal_files: Annotated[

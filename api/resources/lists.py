@@ -1,14 +1,17 @@
-"""Every list: rows page by page in the common envelope, or as CSV or JSON Lines."""
+"""Rows: every list, page by page in the common envelope or as CSV or JSON Lines; one entity."""
 
 from collections.abc import Callable
 
 import falcon
 
+from api.endpoints import declarations
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.request import read_parameters, tier_of
-from api.endpoints.response import send_list
+from api.endpoints.request import pinned_mart, read_parameters, tier_of
+from api.endpoints.response import send_list, send_row
 from api.endpoints.row_formats import requested_format
 from warehouse.contract.listing import answer
+from warehouse.contract.problems import unknown_id
+from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 
 
@@ -36,5 +39,24 @@ class ListResource:
             in_pieces=form != "json",
         )
         send_list(req, resp, page, form)
+
+    on_head = on_get
+
+
+class EntityResource:
+    """The current record of one organisation; there is no search by name."""
+
+    endpoint = declarations.ENTITY
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
+        """Send one row, or 404."""
+        service_id = read_parameters(req, self.endpoint, service_id=service_id)["service_id"]
+        rows = entity(pinned_mart(req, self._mart), service_id)
+        if rows is None:
+            raise unknown_id(service_id)
+        send_row(req, resp, rows)
 
     on_head = on_get

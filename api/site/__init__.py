@@ -1,6 +1,6 @@
-"""Pages for people that the service renders, from the answers that a sample key would get.
+"""Pages for people: the service renders all of them.
 
-Start with ``routes``. ``sample`` asks, ``render`` writes; each other module is the pages of one
-subject. Templates are in ``templates``; what pages share is in ``warehouse/site``. Pages that are
-written with a build do not belong here.
+Start with ``routes``. ``sample`` asks as a sample key would, ``render`` writes; each other module
+is the pages of one subject. What shows a whole build is computed when that is published: see
+``page_data`` of ``warehouse.read.build_info``.
 """

@@ -8,8 +8,8 @@ import falcon
 import msgspec
 
 from api.endpoints import declarations
-from api.resources.site_files import SiteFiles
 from api.site.company import METRICS_IN_PERCENT
+from api.site.formats import country_code, country_name
 from api.site.macro import entries_of
 from api.site.render import Pages, check_names, page_parameters, query_without, send_csv, wants_csv
 from api.site.sample import Sample, SampleAnswer
@@ -18,9 +18,9 @@ from warehouse.contract.parameters import CURSOR
 from warehouse.contract.problems import Problem
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
 from warehouse.methodology.signals import PANELS
+from warehouse.read.build_info import page_data
 from warehouse.read.mart import Build
 from warehouse.read.rows import alpha_2
-from warehouse.site.formats import country_code, country_name
 
 # What is shown of companies on one page.
 _ISSUERS_PER_PAGE = 100
@@ -28,7 +28,7 @@ _DEFAULT_METRIC = "net_margin"
 
 
 class Issuer(msgspec.Struct, array_like=True, frozen=True):
-    """One issuer of a build, as its file of names has it."""
+    """One issuer of a build, with how many figures it reported and restated."""
 
     service_id: str
     name: str | None
@@ -37,6 +37,7 @@ class Issuer(msgspec.Struct, array_like=True, frozen=True):
     restated: int
 
 
+_ISSUERS = msgspec.json.Decoder(list[Issuer])
 _SORTS = {
     "name": (lambda issuer: (issuer.name or "~").lower(), False),
     "country": (lambda issuer: country_name(issuer.country), False),
@@ -45,19 +46,9 @@ _SORTS = {
 }
 
 
-class Issuers:
-    """The issuers of the build that is served: names and counts, written with its pages."""
-
-    def __init__(self, files: SiteFiles) -> None:
-        self._files = files
-
-    def of(self, build: Build) -> list[Issuer]:
-        """Return every issuer, by name."""
-        return build.made_once("issuers", lambda: self._read(build.data_version))
-
-    def _read(self, data_version: str) -> list[Issuer]:
-        body = self._files.read(data_version, "data", "issuers.json")
-        return [] if body is None else msgspec.json.decode(body, type=list[Issuer])
+def issuers_of(build: Build) -> list[Issuer]:
+    """Return every issuer of a build, by name."""
+    return build.made_once("issuers", lambda: _ISSUERS.decode(page_data(build, "issuers") or b"[]"))
 
 
 class IssuersPage:
@@ -65,13 +56,13 @@ class IssuersPage:
 
     open = True
 
-    def __init__(self, sample: Sample, pages: Pages, issuers: Issuers) -> None:
-        self._sample, self._pages, self._issuers = sample, pages, issuers
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the list."""
         sent = check_names(req, "name", "country", "sort", "page")
-        every = self._issuers.of(self._sample.mart.build())
+        every = issuers_of(self._sample.mart.build())
         words = str(sent.get("name", "")).lower().split()
         country, sort = str(sent.get("country", "")), str(sent.get("sort", "name"))
         if sort not in _SORTS:
@@ -202,8 +193,8 @@ class CountryPage:
 
     open = True
 
-    def __init__(self, sample: Sample, pages: Pages, issuers: Issuers) -> None:
-        self._sample, self._pages, self._issuers = sample, pages, issuers
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, code: str) -> None:
         """Send the page."""
@@ -221,7 +212,7 @@ class CountryPage:
             for role in (("buyer", "supplier") if has_tenders else ())
         }
         tenders = sample.ask(declarations.TENDERS, country=country).rows[:8] if has_tenders else []
-        issuers = [each for each in self._issuers.of(build) if each.country == country]
+        issuers = [each for each in issuers_of(build) if each.country == country]
         self._pages.send(
             req,
             resp,
@@ -245,8 +236,8 @@ class ScreenPage:
 
     open = True
 
-    def __init__(self, sample: Sample, pages: Pages, issuers: Issuers) -> None:
-        self._sample, self._pages, self._issuers = sample, pages, issuers
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the ranking."""
@@ -255,7 +246,7 @@ class ScreenPage:
         if wants_csv(req):
             send_csv(resp, f"screen-{parameters['metric']}", answer)
             return
-        issuers = self._issuers.of(self._sample.mart.build())
+        issuers = issuers_of(self._sample.mart.build())
         codes = {issuer.country for issuer in issuers if issuer.country}
         largest = max((abs(row["value"]) for row in answer.rows), default=0)
         self._pages.send(

@@ -8,17 +8,15 @@ import falcon
 import msgspec
 
 from api.endpoints import declarations
-from api.resources.site_files import SiteFiles
 from api.site.render import Pages, check_names
 from api.site.sample import Row, Sample
 from warehouse.errors import SankofaError
 from warehouse.json_encoding import encode
-from warehouse.read.build_info import export_body
-from warehouse.site.change_totals import (
-    TOTALS_FILE,
+from warehouse.read.build_info import (
     ChangedDataset,
+    change_totals,
     changes_between,
-    read_totals,
+    export_body,
 )
 
 # Publications that the page and the feeds have.
@@ -31,8 +29,7 @@ _JSON_FEED = "https://jsonfeed.org/version/1.1"
 class Publication:
     """One publication; ``changes`` is None if what it brought is not known.
 
-    That is so of the oldest that is kept, which has none before it to compare with, and of those
-    that were published before totals were written.
+    That is so of the oldest that is kept, which has none before it to compare with.
     """
 
     data_version: str
@@ -58,8 +55,8 @@ class Publication:
 class Publications:
     """The publications whose builds are kept, newest first."""
 
-    def __init__(self, sample: Sample, files: SiteFiles) -> None:
-        self._sample, self._files = sample, files
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
 
     def newest(self) -> list[Publication]:
         """Return the newest publications."""
@@ -83,11 +80,10 @@ class Publications:
 
     def _totals(self, data_version: str) -> list[ChangedDataset] | None:
         try:
-            body = self._files.read(data_version, *TOTALS_FILE)
+            return change_totals(self._sample.mart.at(data_version).build().metadata)
         except SankofaError:
-            # Pages of an old build may be gone or damaged; the others are still told of.
+            # An old build may be gone or damaged meanwhile; the others are still listed.
             return None
-        return None if body is None else read_totals(body)
 
 
 class ChangesPage:

@@ -10,6 +10,7 @@ from typing import Any
 import falcon
 
 from api.endpoints import declarations
+from api.site.formats import decimals_of, scale_of, words
 from api.site.render import Pages, page_parameters, query_without, send_csv, wants_csv
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from warehouse.contract import lists
@@ -19,7 +20,6 @@ from warehouse.methodology.line_items import LINE_ITEMS, STATEMENTS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.entities import entity
-from warehouse.site.formats import decimals_of, scale_of, words
 
 # Sample answers that all statements, and the vintages of one line, are put together from.
 _STATEMENT_PAGES = 16

@@ -6,13 +6,13 @@ from xml.sax.saxutils import escape
 
 import falcon
 
-from api.site.browse import Issuers
-from api.site.guides import Guides
+from api.site.browse import issuers_of
+from api.site.environment import STATIC, linked_pages
 from api.site.macro import entries_of
 from api.site.sample import Sample
+from api.site.texts import Guides
 from warehouse.methodology.pages import REFS
 from warehouse.methodology.signals import PANELS
-from warehouse.site.environment import STATIC, linked_pages
 
 # What sitemaps.org allows in one file; pages beyond it are found by links.
 _MOST_URLS = 50_000
@@ -39,9 +39,8 @@ class Sitemap:
 
     open = True
 
-    def __init__(self, sample: Sample, issuers: Issuers, guides: Guides, has_files: bool) -> None:
-        self._sample, self._issuers, self._guides = sample, issuers, guides
-        self._has_files = has_files
+    def __init__(self, sample: Sample, guides: Guides, has_files: bool) -> None:
+        self._sample, self._guides, self._has_files = sample, guides, has_files
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the sitemap."""
@@ -59,9 +58,9 @@ class Sitemap:
     def _paths(self) -> Iterable[str]:
         sample = self._sample
         yield ""
-        yield from (path for path, _, _ in linked_pages(files=self._has_files))
+        yield from (path for path, _ in linked_pages(has_files=self._has_files))
         yield from ("buyers", "suppliers", "indicators")
-        yield from (f"guides/{name}" for name in self._guides.titles)
+        yield from (f"guides/{name}" for name in self._guides.texts())
         yield from (f"signals/{panel.key}/" for panel in PANELS)
         yield from (f"methodology/{ref}" for ref in REFS)
         for row in entries_of(sample, "dataset"):
@@ -70,7 +69,7 @@ class Sitemap:
         for section, folder in (("series", "series"), ("indicator", "indicators")):
             for row in entries_of(sample, section):
                 yield f"{folder}/{quote(row['name'])}"
-        for issuer in self._issuers.of(sample.mart.build()):
+        for issuer in issuers_of(sample.mart.build()):
             yield f"issuers/{quote(issuer.service_id)}"
 
 

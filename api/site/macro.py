@@ -9,12 +9,18 @@ from msgspec.structs import replace
 
 from api.endpoints import declarations
 from api.site.company import plain
+from api.site.formats import (
+    SERIES_TYPES,
+    country_name,
+    decimals_of,
+    indicator_title,
+    scale_of,
+    series_title,
+)
 from api.site.render import Pages, check_names, page_parameters, query_without, send_csv, wants_csv
 from api.site.sample import Row, Sample, SampleAnswer
 from warehouse.contract import parameters as p
 from warehouse.contract.problems import Problem
-from warehouse.site.formats import country_name, decimals_of, scale_of
-from warehouse.site.titles import SERIES_TYPES, indicator_title, series_title
 
 # Sample answers that the chart of a series is put together from.
 _SERIES_PAGES = 10

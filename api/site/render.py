@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -19,20 +18,23 @@ from markupsafe import escape
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.request import read_values
 from api.endpoints.row_formats import encoded
-from api.resources.html import set_security_headers
+from api.site.environment import page_environment
+from api.site.formats import codes_by_name, country_code
 from api.site.sample import SampleAnswer, Stated
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_parameter
 from warehouse.contract.tier_cap import cap_rows
 from warehouse.nearest import nearest
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.read.mart import Build, Mart
-from warehouse.site.environment import page_environment
-from warehouse.site.formats import codes_by_name, country_code
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _HTML = "text/html; charset=utf-8"
 # HTML inside our Markdown is shown as text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+# A key is typed into these pages: no script, style or request of another origin is allowed.
+_SAME_ORIGIN_ONLY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,19 @@ class _Published(msgspec.Struct):
     generated_at: str = ""
 
 
+def set_security_headers(resp: falcon.Response) -> None:
+    """Let a page load only what we serve, and send no Referer to anyone."""
+    resp.set_header("Content-Security-Policy", _SAME_ORIGIN_ONLY)
+    resp.set_header("X-Content-Type-Options", "nosniff")
+    resp.set_header("Referrer-Policy", "no-referrer")
+
+
 class Pages:
     """Renders templates for requests; ``mart`` is the one whose build is served."""
 
-    def __init__(self, mart: Mart, site: bool = True, files: bool = True) -> None:
+    def __init__(self, mart: Mart, has_files: bool) -> None:
         self._mart = mart
-        self._environment = page_environment(_TEMPLATES, site, files)
+        self._environment = page_environment(has_files)
         self._environment.globals["nothing"] = Stated()
 
     def send(

@@ -1,6 +1,7 @@
-"""Questions of pages: every answer is one that a key of the sample tier would get."""
+"""Questions of pages: every answer is one that a key of the sample tier would get; that key."""
 
 import dataclasses
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -24,6 +25,7 @@ Row = dict[str, Any]
 _ROW = msgspec.json.Decoder(Row, float_hook=Decimal)
 # Members of a release that keep the form of OCDS, in which anything may be absent.
 _OCDS = ("buyer", "tender", "awards", "contracts")
+_KEY_CACHE_SECONDS = 60.0
 
 
 class Stated(dict[str, Any]):
@@ -112,6 +114,24 @@ class Sample:
             return self._shared_secret()
         except SankofaError:
             return self._own_secret
+
+
+class SandboxKey:
+    """The public sandbox key, looked up once a minute; empty while the key store is down."""
+
+    def __init__(self, look_up: Callable[[], str | None]) -> None:
+        self._look_up = look_up
+        self._key, self._valid_until = "", 0.0
+
+    def __call__(self) -> str:
+        """Return the key."""
+        if time.monotonic() > self._valid_until:
+            try:
+                self._key = self._look_up() or ""
+            except SankofaError:
+                self._key = ""
+            self._valid_until = time.monotonic() + _KEY_CACHE_SECONDS
+        return self._key
 
 
 def decoded(page: RowPage | None) -> list[Row]:

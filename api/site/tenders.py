@@ -6,10 +6,10 @@ from contextlib import suppress
 import falcon
 
 from api.endpoints import declarations
+from api.site.formats import country_name
 from api.site.render import Pages, page_parameters, query_without, send_csv, wants_csv
 from api.site.sample import Row, Sample, Stated
 from warehouse.contract.problems import Problem
-from warehouse.site.formats import country_name
 
 # Suppliers of a process that are looked up.
 _MOST_LINKED = 10

@@ -12,7 +12,7 @@ from warehouse.errors import AlreadyPublished, SankofaError
 from warehouse.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from warehouse.site.change_totals import ChangedDataset
+    from warehouse.read.build_info import ChangedDataset
 
 
 @click.command()
@@ -81,7 +81,7 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
 def _print_changes(changes: "Sequence[ChangedDataset] | None", before: str | None) -> None:
     """Print how many vintages of each dataset are new, restated and withdrawn since a build."""
     if changes is None:
-        click.echo(f"what changed since {before} is not known: its pages are gone")
+        click.echo(f"what changed since {before} is not known: it is gone")
     elif not changes:
         click.echo(f"no vintage is new, restated or withdrawn since {before}")
     else:
@@ -163,7 +163,7 @@ def builds(context: click.Context, as_json: bool) -> None:
 @click.option("--all-others", is_flag=True, help="Every build but the one being served.")
 @json_option
 def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> None:
-    """Delete builds with their files and pages, for example those with personal data.
+    """Delete builds with their files, for example those with personal data.
 
     Requests that pin one of them are refused and told that it was withdrawn.
     """
@@ -180,9 +180,7 @@ def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> Non
 
 @click.command()
 @click.argument("data_version", required=False)
-@click.option(
-    "--drop", is_flag=True, help="Delete the build being served: its files, pages and pins."
-)
+@click.option("--drop", is_flag=True, help="Delete the build being served: its files and pins.")
 @click.option(
     "--even-with-withheld",
     is_flag=True,

@@ -60,7 +60,7 @@ def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) ->
         base_url = (configured,)
     _become(
         settings,
-        ["api", "--exports", settings.exports, "--docs", settings.pages],
+        ["api", "--exports", settings.exports],
         {"host": host, "port": port, "base_url": base_url, **options},
     )
 

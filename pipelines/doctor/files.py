@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pipelines.doctor.findings import CheckContext, Finding, fault, ok
 from pipelines.verify.builds import damaged_builds
 from pipelines.verify.damage import Damage
-from pipelines.verify.published_files import damaged_exports, damaged_pages
+from pipelines.verify.published_files import damaged_exports
 from warehouse.mart.builds import builds_at
 from warehouse.record.integrity import advice, damaged_files
 from warehouse.record.store import open_record
@@ -36,4 +36,3 @@ def _damaged_published(context: CheckContext) -> Iterator[Damage]:
     current = builds_at(settings.marts).current()
     yield from damaged_builds(settings.marts, thorough=False)
     yield from damaged_exports(settings.exports, current, None, thorough=False)
-    yield from damaged_pages(settings.pages, current, thorough=False)

@@ -145,7 +145,6 @@ def _folders(settings: Settings) -> dict[str, Path]:
         "record": settings.record,
         "builds": settings.marts.removeprefix("sqlite:///"),
         "exports": settings.exports.removeprefix("file://"),
-        "pages": settings.pages,
     }
     local = {name: Path(url) for name, url in urls.items() if "://" not in url}
     stores = {"keys": settings.keys, "usage": settings.usage}

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
-from warehouse.data_version import version_key
 from warehouse.errors import (
     BadStore,
     DamagedFile,
@@ -81,7 +80,6 @@ def stores(context: CheckContext) -> Iterator[Finding]:
             partial(_record, settings.caches),
         ),
         _Store("exports", "SANKOFA_EXPORTS", settings.exports, _OBJECTS, "a folder", _exports),
-        _Store("pages", "SANKOFA_PAGES", settings.pages, _OBJECTS, "a folder", _pages),
     ):
         yield _check(store)
 
@@ -199,16 +197,6 @@ def _record(caches: Path, location: str) -> str:
         f"SELECT count(*) AS loads FROM {record.relation('loads')}"
     ).to_pylist()
     return f"answers; {counted['loads']:,} loads"
-
-
-def _pages(location: str) -> str:
-    from warehouse.file_store import FileStore, require_known_store
-
-    require_known_store(location, "SANKOFA_PAGES")
-    builds = FileStore.of(location).folders()
-    if not builds:
-        raise _Absent("`sankofa publish` creates it")
-    return f"answers; the latest is {max(builds, key=version_key)}"
 
 
 def _exports(location: str) -> str:

@@ -44,7 +44,7 @@ def damaged_builds(marts: str, *, thorough: bool = True) -> Iterator[Damage]:
 
 
 def versions_with_lists(marts: str) -> frozenset[str]:
-    """Return the versions whose exports and pages were written with a list of their files."""
+    """Return the versions whose exports were written with a list of their files."""
     builds = builds_at(marts)
     return frozenset(name for name in builds.names() if SEALED in builds.metadata(name))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from pipelines.verify.builds import damaged_builds, versions_with_lists
 from pipelines.verify.damage import Damage
-from pipelines.verify.published_files import damaged_exports, damaged_pages
+from pipelines.verify.published_files import damaged_exports
 from pipelines.verify.stores import (
     damaged_keys,
     damaged_landing,
@@ -21,17 +21,11 @@ def _exports(settings: Settings) -> Iterator[Damage]:
     return damaged_exports(settings.exports, current, settings.signing_key, listed)
 
 
-def _pages(settings: Settings) -> Iterator[Damage]:
-    current, listed = builds_at(settings.marts).current(), versions_with_lists(settings.marts)
-    return damaged_pages(settings.pages, current, listed)
-
-
 STORES: dict[str, Callable[[Settings], Iterator[Damage]]] = {
     "landing": damaged_landing,
     "record": damaged_record,
     "builds": lambda settings: damaged_builds(settings.marts),
     "exports": _exports,
-    "pages": _pages,
     "keys and usage": damaged_keys,
     "stage": damaged_steps,
 }
@@ -50,14 +44,13 @@ def examine(settings: Settings) -> Iterator[tuple[str, list[Damage]]]:
         yield name, damaged
 
 
-def missing_files(marts: str, exports: str, pages: str) -> Iterator[Damage]:
+def missing_files(marts: str, exports: str) -> Iterator[Damage]:
     """Yield what is published and is missing or has another size, of the current build alone."""
     current = builds_at(marts).current()
     listed = versions_with_lists(marts)
     quick = (
         damaged_builds(marts, thorough=False),
         damaged_exports(exports, current, None, listed, thorough=False),
-        damaged_pages(pages, current, listed, thorough=False),
     )
     for damaged in quick:
         yield from (damage for damage in damaged if damage.remake)

@@ -1,11 +1,10 @@
-"""Exports and pages: manifests with their signatures, and every file."""
+"""Exports: manifests with their signatures, and every file."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from assets.exports.signing import SigningKey, is_signed
 from pipelines.verify.damage import PUBLISH_AGAIN, Damage, restore
-from warehouse.data_version import DATA_VERSION
 from warehouse.errors import DamagedFile, NothingPublished, SankofaError
 from warehouse.exports.published import (
     MANIFEST_FILE,
@@ -16,7 +15,7 @@ from warehouse.exports.published import (
     file_name,
     schema_name,
 )
-from warehouse.file_checks import CHECKS, check_of_stream, stored_checks
+from warehouse.file_checks import CHECKS, stored_checks
 from warehouse.file_store import FileStore
 
 
@@ -83,48 +82,6 @@ def _is_signed(store: FileStore, version: str, signing_key: Path | None) -> bool
         )
     except (OSError, ValueError):
         return False
-
-
-def damaged_pages(
-    place: str, current: str | None, listed: Collection[str] = (), *, thorough: bool = True
-) -> Iterator[Damage]:
-    """Yield what is damaged of the pages: by names and sizes, or by every byte.
-
-    ``listed`` are the versions that were written with a list of their files.
-    """
-    store = FileStore.of(place)
-    for version in store.folders():
-        if not DATA_VERSION.fullmatch(version):
-            continue
-        what, is_current = f"pages {version}", version == current
-        try:
-            checks = stored_checks(store, version)
-        except DamagedFile as error:
-            yield _lost(what, store.path(version, CHECKS), str(error), is_current)
-            continue
-        if checks is None:
-            # Those that were published before there were lists cannot be checked.
-            if version in listed:
-                says = f"{CHECKS}, the list of its files, is missing"
-                yield _lost(what, store.path(version, CHECKS), says, is_current)
-            continue
-        sizes = {file.path[len(version) + 1 :]: file.size for file in store.listing(version)}
-        sizes.pop(CHECKS, None)
-        for name in sorted(checks.keys() | sizes.keys()):
-            if name not in checks:
-                yield _lost(
-                    what, store.path(version, name), f"{name} is not in the list", is_current
-                )
-            elif sizes.get(name) != checks[name].size or (
-                thorough and _check(store, version, name) != checks[name]
-            ):
-                says = f"{name} is missing or damaged"
-                yield _lost(what, store.path(version, name), says, is_current)
-
-
-def _check(store: FileStore, version: str, name: str) -> object:
-    with store.open(version, name) as file:
-        return check_of_stream(file)
 
 
 def _lost(what: str, path: str, says: str, is_current: bool) -> Damage:

@@ -100,7 +100,7 @@ def test_the_page_of_a_company_shows_the_newest_filings(
     service: ListService, tmp_path: Path
 ) -> None:
     keys = KeyStore(service.root / "keys.lmdb")
-    client = testing.TestClient(create_app(service.mart, keys, docs=str(tmp_path)))
+    client = testing.TestClient(create_app(service.mart, keys))
     shown = filings_on_page(client, "/issuers/DCA1?as_of=2018-04-01")
     found = [re.findall(r">([^<>\n]+)<", row) for row in shown.split("<tr>")[2:]]
     assert [row[:6] for row in found] == [
@@ -129,6 +129,6 @@ def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Pa
 def test_a_page_of_such_a_build_says_so_too(version: int, tmp_path: Path) -> None:
     keys = KeyStore(tmp_path / "keys.lmdb")
     with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
-        client = testing.TestClient(create_app(mart, keys, docs=str(tmp_path)))
+        client = testing.TestClient(create_app(mart, keys))
         shown = filings_on_page(client, "/issuers/DCA1?as_of=2017-06-01")
         assert "was published before there was such a list" in shown

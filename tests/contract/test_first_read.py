@@ -113,7 +113,7 @@ def test_no_officer_of_a_register_is_published(home: Path, traps: dict[str, list
         header, *lines = register.read_text("latin-1").splitlines()
         cells = dict(zip(header.split(";"), lines[trap["line"] - 2].split(";"), strict=True))
         names |= {cells[trap["column"]].casefold(), cells["EMAIL_RESP"].casefold()}
-    folders = [Path(settings.exports), Path(settings.pages), Path(settings.record)]
+    folders = [Path(settings.exports), Path(settings.record)]
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     assert len(files) > 50
     with duckdb.connect() as sql:

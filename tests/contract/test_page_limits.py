@@ -1,11 +1,9 @@
 """Pages are rendered once, and only so many for one network: nobody can keep the service busy."""
 
 import html
-import json
 import re
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 
 import falcon
 import pytest
@@ -27,16 +25,16 @@ LIMIT = 5
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("page_limits"))
+    issuers = [[f"DCB{number}", f"C{number:03}", "KE", 1, 0] for number in range(130)]
+    return make_world(tmp_path_factory.mktemp("page_limits"), issuers=issuers)
 
 
 @pytest.fixture
-def visitor(world: World, tmp_path: Path) -> TestClient:
+def visitor(world: World) -> TestClient:
     return TestClient(
         create_app(
             Mart(world.marts),
             KeyStore(world.keys),
-            docs=str(tmp_path),
             pages_per_minute=LIMIT,
         )
     )
@@ -93,13 +91,8 @@ def test_a_csv_that_is_kept_is_still_a_download(visitor: TestClient) -> None:
 
 
 def test_the_csv_of_a_page_of_companies_has_the_companies_of_that_page(
-    visitor: TestClient, world: World, tmp_path: Path
+    visitor: TestClient,
 ) -> None:
-    folder = tmp_path / world.published().latest()
-    (folder / "data").mkdir(parents=True)
-    (folder / "index.html").write_text("")
-    issuers = [[f"DCB{number}", f"C{number:03}", "KE", 1, 0] for number in range(130)]
-    (folder / "data" / "issuers.json").write_text(json.dumps(issuers))
     page = visitor.simulate_get("/issuers?country=KE&page=2").text
     (link,) = re.findall(r'href="([^"]*format=csv)"', page)
     lines = visitor.simulate_get(f"/issuers{html.unescape(link)}").text.splitlines()

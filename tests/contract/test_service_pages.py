@@ -13,14 +13,14 @@ from falcon.testing import Result, TestClient
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
-from api.site.guides import Guides
-from assets.pages.site import PageWriter
+from api.site.environment import FOOTER, NAVIGATION
+from pipelines.guides import generated_guides
 from tests.helpers.browser import CHROMIUM, Page, browser
+from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.stored_builds import nothing_published
 from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
-from warehouse.site.environment import FOOTER, NAVIGATION
 from warehouse.tiers import TIERS
 
 BROWSER = {"Accept": "text/html,*/*;q=0.8"}
@@ -36,7 +36,7 @@ _FIELD = re.compile(
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("service_pages"))
+    return make_world(tmp_path_factory.mktemp("service_pages"), guides=generated_guides())
 
 
 def client(world: World, **options: Any) -> TestClient:
@@ -44,7 +44,6 @@ def client(world: World, **options: Any) -> TestClient:
         create_app(
             Mart(world.marts),
             KeyStore(world.keys),
-            docs=str(world.root / "pages"),
             mcp_url="http://127.0.0.1:8322",
             **options,
         )
@@ -147,16 +146,11 @@ def test_every_page_has_the_same_navigation(visitor: TestClient) -> None:
             r'<nav aria-label="(?:Pages|About this service)">(.*?)</nav>', page, re.S
         )
         found = [re.findall(r'href="([^"]+)"', part) for part in links]
-        assert found == [[f"/{to}" for to, _, _ in part] for part in (NAVIGATION, FOOTER)], path
+        assert found == [[f"/{to}" for to, _ in part] for part in (NAVIGATION, FOOTER)], path
         assert 'type="application/atom+xml"' in page, path
 
 
 def test_files_are_linked_only_where_they_are_served(world: World) -> None:
-    version = world.published().latest()
-    written = {"data_version": version, "published_on": None, "notice": ""}
-    writer = PageWriter(world.root / "pages" / version, "", **written)
-    writer.write("", "signals.html", panels=[])
-    writer.write("quality", "signals.html", panels=[])
     for options, linked in (({}, False), ({"exports": world.published()}, True)):
         visitor = client(world, **options)
         for path in ("/", "/quality/", "/changes", "/docs"):
@@ -188,18 +182,9 @@ def test_a_page_with_the_address_of_one_host_is_not_sent_to_another(world: World
         assert f"http://{host}:8322/mcp" in page and ("evil" in page) is ("evil" in host)
 
 
-def test_an_old_address_of_a_company_leads_to_its_page(visitor: TestClient) -> None:
-    for path, to in (
-        ("/issuers/view/?id=DCA1", "../DCA1"),
-        ("/issuers/view/?id=DCA1&as_of=2024-06-30", "../DCA1?as_of=2024-06-30"),
-        ("/issuers/view?id=DCA1", "DCA1"),
-        ("/issuers/view/", "../../issuers"),
-        ("/issuers/dca1?as_of=2024-06-30", "DCA1?as_of=2024-06-30"),
-    ):
-        moved = visitor.simulate_get(path)
-        assert (moved.status_code, moved.headers["Location"]) == (301, to)
-    for nobody in ("//evil.example", "a/b", "DCA1&id=DCA2"):
-        assert visitor.simulate_get(f"/issuers/view/?id={nobody}").status_code == 404
+def test_an_id_in_other_letters_leads_to_the_page_of_the_company(visitor: TestClient) -> None:
+    moved = visitor.simulate_get("/issuers/dca1?as_of=2024-06-30")
+    assert (moved.status_code, moved.headers["Location"]) == (301, "DCA1?as_of=2024-06-30")
 
 
 def test_a_browser_gets_an_error_as_a_page_and_a_program_as_json(world: World) -> None:
@@ -241,14 +226,16 @@ def test_a_path_that_is_no_page_is_refused_with_the_nearest(visitor: TestClient)
 
 
 def test_every_link_within_the_guides_leads_to_a_heading(visitor: TestClient) -> None:
-    names = Guides().titles
+    names = {*generated_guides(), *(path.stem for path in (ROOT / "docs").glob("*.md"))}
     pages = {name: opened(visitor, f"/guides/{name}").text for name in names}
     ids = {name: set(re.findall(r'\bid="([^"]+)"', page)) for name, page in pages.items()}
     for name, page in pages.items():
         assert "&lt;!--" not in page, name
-        for target, anchor in re.findall(r'href="(?:/guides/([a-z-]+))?#([^"]+)"', page):
+        links = re.findall(rf'href="(?:(?:http://{HOST})?/guides/([a-z-]+))?#([^"]+)"', page)
+        for target, anchor in links:
             assert anchor in ids[target or name], (name, target, anchor)
-    listed = set(re.findall(r'href="/guides/([a-z-]+)"', opened(visitor, "/guides").text))
+    index = opened(visitor, "/guides").text
+    listed = set(re.findall(rf'href="(?:http://{HOST})?/guides/([a-z-]+)"', index))
     assert listed == set(names) - {"index"}
     contents = pages["rest"].partition("On this page")[2].partition("</nav>")[0]
     assert contents.count("<li>") == pages["rest"].count("<h2 id=")
@@ -257,6 +244,7 @@ def test_every_link_within_the_guides_leads_to_a_heading(visitor: TestClient) ->
 def test_guides_name_the_service_that_shows_them(visitor: TestClient) -> None:
     page = opened(visitor, "/guides/rest").text
     assert f"http://{HOST}/v1/" in page and "127.0.0.1:8321" not in page
+    assert f'href="http://{HOST}/guides/data-dictionary#filing"' in page
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def make_home(home: Path) -> str:
 
 
 def flip(path: Path, place: float = 0.5) -> None:
-    """Flip one bit of a file, which becomes another file: pages and exports may be links."""
+    """Flip one bit of a file, which becomes another file: exports may be links."""
     body = bytearray(path.read_bytes())
     body[int(len(body) * place)] ^= 1
     copy = path.with_name(f"{path.name}.flipped")
@@ -67,8 +67,7 @@ KINDS: Mapping[str, Find] = {
     "export manifest": lambda home: home / "exports" / current(home) / "manifest.json",
     "export signature": lambda home: home / "exports" / current(home) / "manifest.json.sig",
     "export description": lambda home: home / "exports" / current(home) / "datapackage.json",
-    "page": lambda home: home / "docs" / current(home) / "index.html",
-    "list of pages": lambda home: home / "docs" / current(home) / "checks.json",
+    "page": lambda home: mart_file(home, "page_data"),
     "record": _first("record/fundamentals/*.parquet"),
     "Delta log": _first("record/fundamentals/_delta_log/*.json"),
     "ledger": _first("record/loads/*.parquet"),

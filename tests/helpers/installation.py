@@ -52,7 +52,6 @@ class WholePublication(Publication):
         refuse_failed(self.audit())
         self.export()
         self.write_mart()
-        self.write_pages()
         return self.switch()
 
 
@@ -74,9 +73,7 @@ def publication(
         urls["marts"],
         settings.work,
         urls["exports"],
-        settings.exports_url,
         settings.signing_key,
-        settings.pages,
         SAMPLE_NOTICE,
         withheld_key=settings.withheld_key,
     )

@@ -169,7 +169,6 @@ def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, o
         "staged": sorted(path.name for path in settings.work.iterdir()),
         "exported": sorted(path.parent.name for path in exports.glob("*/manifest.json")),
         "begun": sorted(path.name for path in exports.iterdir() if path.is_dir()),
-        "pages": sorted(path.name for path in Path(settings.pages).iterdir()),
         "latest": (exports / "latest").read_text(),
         "partial": sorted(path.name for path in home.rglob("*.partial")),
     }

@@ -26,7 +26,6 @@ def traces(settings: Settings, *more: str) -> list[str]:
         *_in_record(settings, pattern),
         *_in_files(Path(settings.landing, "documents"), pattern),
         *_in_files(Path(settings.exports), pattern),
-        *_in_files(Path(settings.pages), pattern),
         *_in_api(settings, pattern),
     ]
 
@@ -80,7 +79,6 @@ def _in_api(settings: Settings, pattern: str) -> Iterator[str]:
         keys,
         exports=PublishedExports(settings.exports),
         base_urls=[settings.base_url],
-        docs=settings.pages,
     )
     client = testing.TestClient(app)
     for path in _paths(mart):

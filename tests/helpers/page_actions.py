@@ -1,11 +1,4 @@
-"""What tests do with a page in a browser, and a plain web host for it."""
-
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+"""What tests do with a page in a browser."""
 
 from tests.helpers.browser import Page
 
@@ -44,22 +37,3 @@ def rows_of(page: Page, table: str) -> list[list[str]]:
         ".map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     return [[str(cell) for cell in row] for row in rows]
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves the files of a folder without logging."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def plain_host(folder: Path) -> Iterator[str]:
-    """Serve a folder as any web host does; yield its address."""
-    handler = partial(Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
-        thread = threading.Thread(target=host.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{host.server_port}"
-        host.shutdown()
-        thread.join(10)

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.compute import ProcessPool
@@ -24,6 +25,10 @@ def _no_export(_: Snapshot, __: str | None) -> Mapping[str, str]:
     return {}
 
 
+def _no_page_data(_: Snapshot) -> Mapping[str, Any]:
+    return {}
+
+
 def publish(
     record: Record,
     mart_url: str | Path,
@@ -34,6 +39,7 @@ def publish(
     derivations: Sequence[Derivation] = (),
     audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
+    page_data: Callable[[Snapshot], Mapping[str, Any]] = _no_page_data,
     work: Path | None = None,
     withheld_key: str = WITHHELD_KEY,
     compute: ProcessPool | None = None,
@@ -53,7 +59,7 @@ def publish(
     4. Run ``audit``, which returns tables of measurements and sets ``snapshot.results``. On
        ``AuditFailed`` the tables are kept in ``work/failed`` with the reason in ``why.txt``.
     5. Run ``export``, which writes the bulk files and returns metadata for the build.
-    6. Write the mart: the files whose rows changed, which no reader sees yet.
+    6. Write the mart: the files whose rows changed, which no reader sees yet, with ``page_data``.
     7. Switch the pointer: from their next read on, readers see the new build.
 
     ``audit`` and ``export`` also get the data_version of the build before. A process killed
@@ -89,7 +95,7 @@ def publish(
                 candidate.keep_failed(str(failed))
                 raise
             metadata = export(snapshot, plan.before)
-            files = candidate.write_mart(snapshot)
+            files = candidate.write_mart(snapshot, page_data(snapshot))
         return candidate.switch(metadata, files, with_results(nodes.files(), snapshot.results))
 
 

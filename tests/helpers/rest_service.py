@@ -1,6 +1,7 @@
 """A published world with its exports, and the real server over it in separate processes."""
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from waitress.server import create_server
 
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
+from assets.page_data import change_totals, page_data
 from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
 from tests.helpers.publishing import publish
@@ -28,7 +30,7 @@ from tests.helpers.waiting import wait_until
 from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.read.build_info import EXPORT_MANIFEST_KEY
+from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 
@@ -58,8 +60,8 @@ class World:
     def published(self) -> PublishedExports:
         return PublishedExports(self.exports)
 
-    def publish(self, *releases: dict[str, object]) -> str:
-        """Publish again, with more releases, and with exports."""
+    def publish(self, *releases: dict[str, object], **shown: object) -> str:
+        """Publish again, with more releases, with exports, and with what pages show."""
         record = Record(str(self.root / "record"))
         if releases:
             load(record, TENDER_RELEASES, *releases)
@@ -73,6 +75,7 @@ class World:
             ],
             work=self.root / "work",
             export=self._export,
+            page_data=lambda snapshot: {**self._page_data(snapshot), **shown},
         )
         switch_latest(self.exports, version)
         return version
@@ -85,17 +88,24 @@ class World:
             previous=before,
             notice="FICTIONAL",
         )
-        return {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode()}
+        return {
+            EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(),
+            CHANGE_TOTALS: json.dumps(change_totals(snapshot)),
+        }
+
+    def _page_data(self, snapshot: Snapshot) -> dict[str, Any]:
+        published = self.published()
+        return page_data(snapshot, published.manifest(snapshot.data_version), published)
 
 
-def make_world(root: Path) -> World:
-    """Load the invented rows and publish them."""
+def make_world(root: Path, **shown: object) -> World:
+    """Load the invented rows and publish them; ``shown`` is what else pages show."""
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
     store = KeyStore(root / "keys.lmdb")
     world = World(root, sandbox(store), create_key(store, "professional"))
-    world.publish()
+    world.publish(**shown)
     return world
 
 

@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from api.site.browse import issuers_of
+from api.site.cards import CARDS
 from tests.helpers.rest_service import Served, World, served
 from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.read.mart import Mart
 
 MCP = "http://127.0.0.1:8322"
 # A page of every kind about the service.
@@ -41,23 +44,22 @@ def world_of(home: Path) -> World:
 
 @contextmanager
 def served_site(world: World, *options: str) -> Iterator[Served]:
-    """Serve a world with the pages of its builds, as many as tests ask for."""
-    pages = ("--docs", str(world.root / "docs"), "--mcp-url", MCP, "--pages-per-minute", "0")
+    """Serve a world and as many pages of it as tests ask for."""
+    pages = ("--mcp-url", MCP, "--pages-per-minute", "0")
     with served(world, "--workers", "1", *pages, *options) as running:
         yield running
 
 
-def addresses(world: World) -> list[str]:
-    """Return the path of every page of the current build, below the root."""
-    folder = world.root / "docs" / world.published().latest()
-    pages = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html"))
-    return sorted("" if page == "." else f"{page}/" for page in pages)
+def addresses() -> list[str]:
+    """Return the path of every page about a whole build, below the root."""
+    others = ("", "datasets/", "signals/", "revisions/", "quality/", "quality/data-docs/")
+    return sorted((*others, *(f"{card.path}/" for card in CARDS)))
 
 
 def issuer_that_restated(world: World) -> str:
     """Return the issuer with most restatements."""
-    data = world.root / "docs" / world.published().latest() / "data" / "issuers.json"
-    return str(max(json.loads(data.read_text()), key=lambda issuer: issuer[4])[0])
+    issuers = issuers_of(Mart(world.marts).build())
+    return max(issuers, key=lambda issuer: issuer.restated).service_id
 
 
 def rendered_pages(server: Served, world: World) -> dict[str, str]:
@@ -92,15 +94,9 @@ def _buyer(server: Served, world: World) -> str:
     return next(str(row["service_id"]) for row in json.loads(body)["data"] if row["service_id"])
 
 
-def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:
-    """Read the snippets of a page, filled in as its script would."""
-    values = {"api": api, "mcp": MCP, "key": sample, "own-key": paid}
-
-    def filled(span: re.Match[str]) -> str:
-        return values[span[1]]
-
-    span = re.compile(r'<span class="fill ([a-z-]+)">[^<]*</span>')
+def snippets(page: str, paid: str) -> list[Snippet]:
+    """Read the snippets of a page, with a key of one's own where one is needed."""
     return [
-        Snippet(html.unescape(tool), language, html.unescape(span.sub(filled, code)))
+        Snippet(html.unescape(tool), language, html.unescape(code).replace("YOUR_KEY", paid))
         for tool, language, code in _SNIPPET.findall(page)
     ]

@@ -58,7 +58,7 @@ from pipelines.builds import delete_old_versions
 from tests.helpers.installation import BriefPublication, publication, settings_of
 settings = settings_of(Path(sys.argv[1]))
 print(publication(settings, BriefPublication).run())
-delete_old_versions(settings.marts, settings.exports, settings.pages, 1)
+delete_old_versions(settings.marts, settings.exports, 1)
 """
 _MCP_HEADERS = {
     "Content-Type": "application/json",

@@ -31,7 +31,7 @@ class Service:
         self.home, self.key, self.keys = home, key, KeyStore(settings.keys)
         self.usage = Usage(settings.usage)
         exports = PublishedExports(settings.exports)
-        app = create_app(mart, self.keys, exports=exports, usage=self.usage, docs=settings.pages)
+        app = create_app(mart, self.keys, exports=exports, usage=self.usage)
         self.client = testing.TestClient(app)
 
     def get(self, path: str, **headers: str) -> Any:

@@ -258,14 +258,13 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
     storage = IngestResource(documents="", landing_url=landing_url, record_url=record.root)
 
     def run() -> dict[str, dict[str, Any]]:
-        paths = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}
+        paths = {name: str(folder.parent / name) for name in ("work", "exports", "key")}
         publishing = Publishing(
             marts=str(folder),
             work=paths["work"],
             exports=paths["exports"],
             exports_url="http://127.0.0.1:8321/exports",
             signing_key=paths["key"],
-            pages=paths["docs"],
             keep=3,
             withheld_key=WITHHELD_KEY,
         )

@@ -41,7 +41,6 @@ class Home:
             exports=str(folder / "exports"),
             exports_url="http://127.0.0.1:8321/exports",
             signing_key=str(folder / "key"),
-            pages=str(folder / "pages"),
             keep=3,
             withheld_key=WITHHELD_KEY,
         )
@@ -144,7 +143,7 @@ def test_metrics_alone_are_made_again_and_nothing_readable_changes(published: Pu
     assert metadata(alone, "metrics") == metadata(published.whole, "metrics")
     assert results(alone) == {"metrics served_metrics": True, "metrics served_metrics_absent": True}
     # What is published never changes.
-    for name in ("quality", "exports", "mart", "pages", "published_build"):
+    for name in ("quality", "exports", "mart", "published_build"):
         assert "is published, and its files never change" in failure(home.run(name))
     assert home.current == before
 
@@ -178,7 +177,7 @@ def test_a_failing_check_blocks_exactly_what_depends_on_it(
 
     assert not failed.success and home.current == before
     assert "no two rows have the same" in failure(failed)
-    blocked = {"signals", "quality", "exports", "mart", "pages", "published_build"}
+    blocked = {"signals", "quality", "exports", "mart", "published_build"}
     assert materialised(failed) == set(STAGES) - blocked
     assert started(failed).isdisjoint({*blocked, "signals_checks"})
     passed = results(failed)
@@ -202,7 +201,7 @@ def test_a_check_of_the_whole_blocks_what_makes_it_readable(
 
     assert not failed.success and home.current == before
     assert materialised(failed) == {"snapshot", *(node.name for node in NODES)}
-    assert started(failed).isdisjoint({"exports", "mart", "pages", "published_build"})
+    assert started(failed).isdisjoint({"exports", "mart", "published_build"})
     passed = results(failed)
     assert [name for name in passed if not passed[name]] == ["quality left_out"]
 

@@ -18,6 +18,7 @@ from tests.helpers.installation import run_command, settings_of
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, served
+from tests.helpers.site import addresses
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.errors import UnknownVersion
 from warehouse.keys.store import KeyStore, create_key, sandbox
@@ -55,10 +56,10 @@ class Surfaces:
             "MCP": json.dumps(
                 call(self._mcp, self._world.paid, "search_tenders", {"country": "ZA"}).json()
             ).encode(),
+            **{f"page {path}": self.get(f"/{path}") for path in addresses()},
             **dict(self._files()),
         }
-        pages = {f"page {path}" for path in files_with(self._world.root / "docs", PERSON)}
-        return {where for where, body in answers.items() if name in body} | pages
+        return {where for where, body in answers.items() if name in body}
 
     def _files(self) -> Iterator[tuple[str, bytes]]:
         manifest = json.loads(self.get("/v1/export"))
@@ -71,7 +72,7 @@ class Surfaces:
 def surfaces(home: Path) -> Iterator[Surfaces]:
     store = KeyStore(home / "keys.lmdb")
     world = World(home, sandbox(store), create_key(store, "professional"))
-    with served(world, "--docs", str(home / "docs")) as rest, mcp_served(world) as mcp:
+    with served(world) as rest, mcp_served(world) as mcp:
         yield Surfaces(world, rest, mcp)
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from falcon.testing import TestClient
 
+from api.app import create_app
 from pipelines.builds import LEFT_OUT
 from pipelines.publication import CONFIRMED
 from quality.left_out import MAX_ROWS, accepted_shares, find_excess
@@ -21,6 +23,7 @@ from tests.helpers.installation import run_command, settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
+from warehouse.keys.store import KeyStore
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import RowCheck, Snapshot
 from warehouse.read.fundamentals import facts_known
@@ -160,14 +163,13 @@ def test_every_rule_that_old_rows_fail_is_counted_and_the_rest_is_published(home
 def test_no_surface_contains_what_was_left_out(home: Home) -> None:
     settings = settings_of(home.home)
     version = home.published["data_version"]
-    folders = (Path(settings.pages) / version, Path(settings.exports, version))
-    tables = [path for folder in folders for path in folder.rglob("*.parquet")]
+    folder = Path(settings.exports, version)
+    tables = list(folder.rglob("*.parquet"))
     assert tables
     for path in tables:
         assert PERSON not in str(pq.read_table(path).to_pylist()), path
-    for folder in folders:
-        for path in folder.rglob("*"):
-            assert path.is_dir() or PERSON.encode() not in path.read_bytes(), path
+    for path in folder.rglob("*"):
+        assert path.is_dir() or PERSON.encode() not in path.read_bytes(), path
     assert builds_at(settings.marts).files()
     assert files_with(Path(settings.marts, "files"), PERSON) == []
 
@@ -179,7 +181,9 @@ def test_what_was_left_out_is_shown_by_the_command_and_on_the_page(home: Home) -
     version = home.published["data_version"]
     metadata = builds_at(settings_of(home.home).marts).metadata(version)
     assert json.loads(metadata[LEFT_OUT]) == home.published["left_out"]
-    page = (Path(settings_of(home.home).pages) / version / "quality" / "index.html").read_text()
+    settings = settings_of(home.home)
+    app = create_app(Mart(settings.marts), KeyStore(settings.keys))
+    page = TestClient(app).simulate_get("/quality/").text
     assert "an LEI has 18 letters or digits" in page
     # Examples would lead to the people who are left out.
     assert "d0#/" not in page

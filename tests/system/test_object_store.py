@@ -1,4 +1,4 @@
-"""The landing, the record and the pages in an S3-compatible store that really runs."""
+"""The landing and the record in an S3-compatible store that really runs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,11 +8,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from api.resources.site_files import SiteFiles
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
-from assets.pages.place import written_pages
 from tests.helpers.facts import fact, facts
 from tests.helpers.installation import run_command, settings_of, write_sample
 from tests.helpers.killed_machines import expected, run
@@ -122,19 +120,6 @@ def test_small_documents_are_landed_by_one_upload(server: S3Server, tmp_path: Pa
     before = server.requests()
     assert len(landing.documents("ecb")) == 4
     assert (server.requests() - before).total() <= 2
-
-
-def test_pages_are_read_from_the_store(server: S3Server, tmp_path: Path) -> None:
-    place = server.url("pages")
-    with written_pages(place, "20260101.1", tmp_path) as folder:
-        (folder / "signals").mkdir()
-        (folder / "signals" / "index.html").write_text("<p>signals</p>")
-        (folder / "index.html").write_text("<p>home</p>")
-    files = SiteFiles(place)
-    assert files.read("20260101.1", "signals", "index.html") == b"<p>signals</p>"
-    assert files.read("20260101.1", "index.html") == b"<p>home</p>"
-    assert files.read("20260101.1", "other.html") is None
-    assert FileStore.of(place).folders() == ["20260101.1"]
 
 
 def test_a_lease_is_one_on_all_machines(server: S3Server) -> None:

@@ -50,7 +50,6 @@ class ReaderView:
     latest: str
     build_names: list[str]
     exported: list[str]
-    pages: list[str]
 
 
 def seen(home: Path) -> ReaderView:
@@ -63,7 +62,6 @@ def seen(home: Path) -> ReaderView:
         Path(settings.exports, "latest").read_text(),
         builds_at(settings.marts).names(),
         sorted(path.name for path in Path(settings.exports).iterdir() if path.is_dir()),
-        sorted(path.name for path in Path(settings.pages).iterdir()),
     )
 
 
@@ -239,7 +237,7 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     first, second = (line.split() for line in state.builds.splitlines()[1:])
     assert first[:2] == ["*", version] and second[0] == story.first
     assert state.latest == version
-    assert state.exported == state.pages == [story.first, version]
+    assert state.exported == [story.first, version]
     assert not verify_export(settings_of(story.home).exports, version)
     why = json.loads(builds_at(settings_of(story.home).marts).metadata(version)[CONFIRMED])
     assert why["why"] == WHY and re.search(r"listings fell from \d+ to 0", why["losses"][0])
@@ -274,7 +272,7 @@ def test_publishing_an_unchanged_record_makes_no_build_and_removes_old_ones(stor
 
     assert f"nothing has changed since data_version {version}" in story.steps["again"][1]
     state = story.states["again"]
-    assert state.build_names == state.exported == state.pages == [version]
+    assert state.build_names == state.exported == [version]
     assert (state.latest, state.pointer) == (version, story.states["forward"].pointer)
     assert story.answers_after["again"] == story.answers_after["confirmed"]
     status, _, err = story.steps["too far back"]

@@ -15,8 +15,7 @@ import pytest
 
 import api.server.waitress_loop
 from api.base_url import BaseUrlMiddleware
-from api.serve import ServeOptions, listen_on
-from api.server.listening import bind
+from api.serve import ServeOptions, bind, listen_on
 from api.server.proxies import client_address, parse_networks
 from api.server.waitress_loop import run
 from tests.helpers.processes import is_running

@@ -1,4 +1,4 @@
-"""The pages of a build: what they contain, who can see them, and when they are removed."""
+"""The pages of the service: what they contain, who can see them, and which build they show."""
 
 import csv
 import html
@@ -6,14 +6,13 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 from markupsafe import escape
 
-from assets.pages.cards import CARDS
-from assets.pages.coverage import short_count
+from api.site.cards import CARDS
+from api.site.datasets import short_count
 from tests.helpers.installation import (
     BriefPublication,
     copy_of,
@@ -40,6 +39,11 @@ _TENDER = re.compile(r'href="/tenders/([^"]+)"')
 # Members of figures, and the pages that are made of them.
 _VALUES = ("value_reported", "value")
 _FACTS = ("company", "line", "series", "indicator")
+# What a chart of a panel is drawn from.
+_DRAWN = {
+    *("measure", "unit", "currency", "dimension", "dimension_value"),
+    *("month", "value", "coverage", "eligible", "observed"),
+}
 _LOADED = re.compile(r'<(?:script|link|img)\b[^>]*?(?:src|href)="([^"]*)"')
 
 
@@ -54,21 +58,17 @@ def server(world: World) -> Iterator[Served]:
         yield running
 
 
-def folder(world: World) -> Path:
-    return world.root / "docs" / world.published().latest()
-
-
-def test_every_dataset_and_panel_has_a_page(world: World) -> None:
-    paths = addresses(world)
-    assert {f"{card.path}/" for card in CARDS} < set(paths)
-    others = {"", "datasets/", "signals/", "revisions/", "quality/"}
-    assert others | {"quality/data-docs/"} < set(paths)
+def opened(server: Served, path: str) -> str:
+    """Return a page as a browser gets it."""
+    status, _, body = server.get(path, Accept="text/html")
+    assert status == 200, path
+    return body.decode()
 
 
 def test_every_page_is_served_without_a_key_under_a_policy_that_forbids_elsewhere(
     server: Served, world: World
 ) -> None:
-    for address in (*addresses(world), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+    for address in (*addresses(), *rendered_pages(server, world).values(), *SERVICE_PAGES):
         status, headers, body = server.get(f"/{address}", Accept="text/html")
         assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8"), address
         policy = headers["Content-Security-Policy"]
@@ -83,7 +83,7 @@ def test_every_page_is_served_without_a_key_under_a_policy_that_forbids_elsewher
 
 def test_every_link_and_everything_loaded_resolves(server: Served, world: World) -> None:
     links: dict[str, str] = {}
-    for address in (*addresses(world), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+    for address in (*addresses(), *rendered_pages(server, world).values(), *SERVICE_PAGES):
         page = html.unescape(server.get(f"/{address}", Accept="text/html")[2].decode())
         for link in (*_LINK.findall(page), *_LOADED.findall(page)):
             # Documents of the sample world are nowhere, and no MCP server runs here.
@@ -98,26 +98,6 @@ def test_every_link_and_everything_loaded_resolves(server: Served, world: World)
         assert status == 200, (link, address)
 
 
-def test_links_work_wherever_the_folder_is_put(world: World) -> None:
-    root = folder(world)
-    for address in addresses(world):
-        page = (root / address / "index.html").read_text("utf-8")
-        for tag, link in re.findall(r'<(a|link|script)\b[^>]*?(?:href|src)="([^"]*)"', page):
-            # A document of a source is where its publisher has it.
-            if link.startswith(("data:", "#", "https://fictional.example/")):
-                continue
-            assert not link.startswith("/") and "://" not in link, (address, link)
-            below = Path(urlsplit(link).path)
-            # What the service renders, and its feeds.
-            if tag == "script" or not re.match(
-                r"(\.\./)*(\./)?(exports|docs|methodology|issuers|tenders|series|indicators|countries"
-                r"|screen|buyers|suppliers|changes|guides|pricing|usage)",
-                link,
-            ):
-                target = (root / address / below).resolve()
-                assert target.is_file() or (target / "index.html").is_file(), (address, link)
-
-
 def test_an_address_with_a_slash_too_few_or_too_many_leads_to_its_page(server: Served) -> None:
     for path, found in (
         ("/datasets/af-fund", (302, "af-fund/")),
@@ -128,7 +108,7 @@ def test_an_address_with_a_slash_too_few_or_too_many_leads_to_its_page(server: S
         assert (status, headers["Location"]) == found
 
 
-def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
+def test_pages_of_texts_link_to_those_of_data(server: Served) -> None:
     for path in ("/docs", "/methodology", "/methodology/metrics-v1/net_margin"):
         page = server.get(path, Accept="text/html")[2].decode()
         links = re.findall(r'<li><a href="(/[^"]*)"', page)
@@ -139,13 +119,16 @@ def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/datasets/none",
-        "/static/",
+        "/datasets/none/",
+        "/signals/none/",
         "/quality/../../../keys.lmdb",
         "/quality/%2e%2e/%2e%2e/%2e%2e/keys.lmdb",
         "/data/..%2f..%2f..%2fkeys.lmdb",
         "/data//etc/passwd",
-        "/static/.hidden",
+        "/data/signals/single-bid-rate/XX.json",
+        "/data/signals/single-bid-rate/ZA",
+        "/quality/data-docs/nosuch.html",
+        "/config.json",
         "/issuers/a%00b",
         "/issuers/NOSUCH",
         "/series/nosuch",
@@ -154,7 +137,7 @@ def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
         "/site/../app.py",
     ],
 )
-def test_nothing_but_the_pages_of_the_build_is_served(server: Served, path: str) -> None:
+def test_nothing_but_pages_is_served(server: Served, path: str) -> None:
     status, headers, body = server.get(path)
     assert (status, headers["Content-Type"]) == (404, "application/problem+json")
     assert b"keys" not in body or b"not_found" in body
@@ -272,9 +255,6 @@ def test_no_page_gives_more_as_csv_than_it_shows(server: Served, world: World) -
     assert linked["companies"] == server.get("/issuers")[2].count(b'<tr><th scope="row">')
     assert linked["series list"] == server.get("/series")[2].count(b'<tr><th scope="row">')
     assert len(linked) == 13
-    # What the service makes its lists from is no page.
-    for name in ("issuers.json", "change-totals.json"):
-        assert server.get(f"/data/{name}")[0] == 404
 
 
 def test_the_csv_of_a_list_has_the_rows_that_its_filters_leave(server: Served) -> None:
@@ -363,27 +343,31 @@ def test_what_a_visitor_searches_for_is_found(server: Served) -> None:
     assert server.get("/search")[0] == server.get("/search?q=%24%24")[0] == 200
 
 
-def test_only_coverage_definitions_and_first_rows_of_licensed_data_are_public(world: World) -> None:
-    """A key of the sample tier gets 25 rows an answer: a page shows fewer, and no data file any."""
-    root = folder(world)
-    data = "\n".join(path.read_text("utf-8") for path in (root / "data").rglob("*.json"))
-    assert "value_reported" not in data and "source_ref" not in data
+def test_only_coverage_definitions_and_first_rows_of_licensed_data_are_public(
+    server: Served,
+) -> None:
+    """A key of the sample tier gets 25 rows an answer: a page shows fewer, a chart open data."""
     for card in CARDS:
-        page = (root / card.path / "index.html").read_text("utf-8")
+        page = opened(server, f"/{card.path}/")
         for rows in re.findall(r'<table class="rows">(.*?)</table>', page, re.DOTALL):
             assert rows.count("<tr>") <= 1 + 5
+        for country in re.findall(r'<option value="([A-Z]{2})">', page) if card.panel else ():
+            drawn = json.loads(server.get(f"/data/{card.path}/{country}.json")[2])["series"]
+            assert drawn and set(drawn[0]) == _DRAWN
 
 
-def test_a_page_explains_every_field_as_its_definition_does(world: World) -> None:
-    page = (folder(world) / "datasets/af-fund/index.html").read_text("utf-8")
+def test_a_page_explains_every_field_as_its_definition_does(server: Served) -> None:
+    page = opened(server, "/datasets/af-fund/")
     for name in ("value_reported", "period_type", "available_at"):
         assert f"<code>{name}</code>" in page
         assert escape(str(Fundamental.model_fields[name].description)) in page
 
 
-def test_a_dataset_describes_itself_to_search_engines_and_says_how_to_cite_it(world: World) -> None:
+def test_a_dataset_describes_itself_to_search_engines_and_says_how_to_cite_it(
+    server: Served, world: World
+) -> None:
     for card in CARDS:
-        page = (folder(world) / card.path / "index.html").read_text("utf-8")
+        page = opened(server, f"/{card.path}/")
         (described,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
         dataset = json.loads(described)
         assert (dataset["@type"], dataset["name"]) == ("Dataset", card.title)
@@ -391,14 +375,16 @@ def test_a_dataset_describes_itself_to_search_engines_and_says_how_to_cite_it(wo
         assert 'id="cite"' in page
 
 
-def test_a_page_names_the_primary_key_of_a_file(world: World) -> None:
+def test_a_page_names_the_primary_key_of_a_file(server: Served) -> None:
     for path, key in (("af-fund", "fact_id"), ("macro-series", "record_id")):
-        page = (folder(world) / "datasets" / path / "index.html").read_text("utf-8")
+        page = opened(server, f"/datasets/{path}/")
         assert f"Primary key: <code>{key}</code>" in page
 
 
-def test_the_quality_page_shows_every_measurement_of_the_build(world: World) -> None:
-    page = (folder(world) / "quality/index.html").read_text("utf-8")
+def test_the_quality_page_shows_every_measurement_of_the_build(
+    server: Served, world: World
+) -> None:
+    page = opened(server, "/quality/")
     metadata = builds_at(world.marts).metadata(world.published().latest())["measured"]
     measured = json.loads(metadata)
     badges = re.findall(r'<tr><td><span class="badge ([a-z]+)">', page)
@@ -407,11 +393,21 @@ def test_the_quality_page_shows_every_measurement_of_the_build(world: World) -> 
     assert sum(map(int, totals)) == len(measured)
 
 
-def test_the_configuration_names_the_sandbox_key_and_the_mcp_server(
+def test_every_expectation_of_the_audit_is_a_page(server: Served) -> None:
+    index = opened(server, "/quality/data-docs/")
+    linked = re.findall(r'href="((?:expectations|validations)/[^"]+)"', index)
+    assert len(linked) > 40 and 'href="../"' in index
+    for path in linked[:6]:
+        assert "Expectation" in opened(server, f"/quality/data-docs/{path}")
+    assert server.get("/quality/data-docs/style.css")[1]["Content-Type"].startswith("text/css")
+
+
+def test_code_on_a_page_has_the_sandbox_key_and_the_address_of_the_mcp_server(
     server: Served, world: World
 ) -> None:
-    config = json.loads(server.get("/config.json")[2])
-    assert config == {"api": "", "mcp": MCP, "sandbox_key": world.sample}
+    page = html.unescape(opened(server, "/datasets/af-fund/"))
+    assert world.sample in page and f"{MCP}/mcp" in page and server.address in page
+    assert not re.search(r"\{(API|MCP|KEY|OWN_KEY)\}", page)
 
 
 def test_the_pages_follow_the_current_build(
@@ -424,7 +420,7 @@ def test_the_pages_follow_the_current_build(
     next_publication.notice = "Another notice."
     second = next_publication.run()
 
-    assert sorted(path.name for path in Path(settings.pages).iterdir()) == [first, second]
+    assert first != second
     with served_site(world) as server:
         assert b"Another notice." in server.get("/")[2]
         builds_at(settings.marts).switch(first)

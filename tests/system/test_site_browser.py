@@ -2,21 +2,19 @@
 
 import gzip
 import json
-import shutil
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from api.site.browse import issuers_of
 from tests.helpers.browser import CHROMIUM, Page, browser
 from tests.helpers.installation import copy_of, sample_home
-from tests.helpers.page_actions import DRAWN, SETTLED, choose, go, plain_host, rows_of
+from tests.helpers.page_actions import DRAWN, SETTLED, choose, go, rows_of
 from tests.helpers.paths import VENDOR
 from tests.helpers.rest_service import Served, World
 from tests.helpers.site import (
-    MCP,
     SERVICE_PAGES,
     addresses,
     issuer_that_restated,
@@ -24,6 +22,7 @@ from tests.helpers.site import (
     served_site,
     world_of,
 )
+from warehouse.read.mart import Mart
 from warehouse.settings import PAGES_PER_MINUTE
 
 pytestmark = [
@@ -172,8 +171,7 @@ def test_a_visitor_moves_the_slider_of_ten_issuers_within_a_minute_and_meets_no_
     page: Page, world: World
 ) -> None:
     """As fast as the browser can: who takes a minute for it asks less of the limit."""
-    data = world.root / "docs" / world.published().latest() / "data" / "issuers.json"
-    issuers = [str(row[0]) for row in json.loads(data.read_text())[:10]]
+    issuers = [issuer.service_id for issuer in issuers_of(Mart(world.marts).build())[:10]]
     assert len(issuers) == 10
     page.look(1280, "light")
     limit = ("--pages-per-minute", str(PAGES_PER_MINUTE))
@@ -348,22 +346,3 @@ def test_every_control_of_every_kind_of_page_is_reached_by_tab_and_seen_when_it_
                 break
         assert controls <= set(page.evaluate("window.reached")), address
         assert page.evaluate("window.unseen") == [], address
-
-
-def test_the_folder_works_on_any_web_host_once_it_is_configured_with_the_api_url(
-    page: Page, server: Served, world: World, tmp_path: Path
-) -> None:
-    folder = tmp_path / "below" / "a-path"
-    shutil.copytree(world.root / "docs" / world.published().latest(), folder)
-    config = {"api": server.address, "mcp": MCP, "sandbox_key": world.sample}
-    (folder / "config.json").write_text(json.dumps(config))
-    with plain_host(tmp_path) as host:
-        go(page, f"{host}/below/a-path/")
-        assert page.errors == [] and all(marks > 8 for marks in page.evaluate(DRAWN))
-        go(page, f"{host}/below/a-path/signals/single-bid-rate/")
-        page.wait_for("document.querySelector('.find').action.endsWith('/search')")
-        links = page.evaluate("[...document.querySelectorAll('a[data-api]')].map((a) => a.href)")
-        code = page.evaluate("document.querySelector('.snippet code').textContent")
-        requested_hosts = {f"http://{urlsplit(url).netloc}" for url in page.requested_urls}
-    assert links and all(link.startswith(f"{server.address}/") for link in links)
-    assert server.address in code and requested_hosts == {host}

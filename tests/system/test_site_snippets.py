@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from fsspec.implementations.http import HTTPFileSystem
 
-from assets.pages.cards import CARDS, Card
+from api.site.cards import CARDS, Card
 from tests.helpers.installation import copy_of, sample_home
 from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.rest_service import Served, World
@@ -35,7 +35,7 @@ def server(world: World) -> Iterator[Served]:
 
 def of(card: Card, server: Served, world: World, language: str) -> list[Snippet]:
     page = server.get(f"/{card.path}/")[2].decode()
-    page_snippets = snippets(page, server.address, world.sample, world.paid)
+    page_snippets = snippets(page, world.paid)
     assert {"sql", "python", "sh", "json"} <= {item.language for item in page_snippets}
     return [item for item in page_snippets if item.language == language]
 

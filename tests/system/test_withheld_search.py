@@ -74,7 +74,6 @@ def made(settings: Settings) -> WholePublication:
     assert publishing.audit().ok
     publishing.export()
     publishing.write_mart()
-    publishing.write_pages()
     return publishing
 
 
@@ -112,18 +111,20 @@ def rewrite_cell(settings: Settings) -> str:
 
 
 def rewrite_page(settings: Settings) -> str:
-    """Write the name of a trader on a page, in bold."""
-    (path,) = Path(settings.pages).glob("*/signals/index.html")
-    text = path.read_text().replace("</main>", "<p>of <b>Thandeka</b> Ravenscroft</p></main>")
-    path.write_text(text)
-    return "/signals/index.html"
+    """Write the name of a trader into what a page shows."""
+    return _rewrite_page_data(settings, '{"body":"of Thandeka Ravenscroft"}')
 
 
 def rewrite_panel(settings: Settings) -> str:
-    """Write the name that the operator withheld into a file of a page, with an initial."""
-    (path,) = Path(settings.pages).glob("*/data/issuers.json")
-    path.write_text(json.dumps([["DC1", "B. Thistlewood (Pty) Ltd"]]))
-    return "/data/issuers.json"
+    """Write the name that the operator withheld into what a page shows, with an initial."""
+    return _rewrite_page_data(settings, '{"body":[["DC1","B. Thistlewood (Pty) Ltd"]]}')
+
+
+def _rewrite_page_data(settings: Settings, row: str) -> str:
+    folder, file = mart_file(settings, "page_data")
+    with closing(sqlite3.connect(folder / file.path)) as mart, mart:
+        mart.execute("UPDATE page_data SET row = ? WHERE name = 'issuers'", (row.encode(),))
+    return "mart files/page_data"
 
 
 def rewrite_index(settings: Settings) -> str:
@@ -207,7 +208,6 @@ def test_files_that_were_searched_are_searched_again_only_for_new_names(here: Se
             Path(here.marts),
             publishing.candidate.handed_over("mart", list[BuildFile]),
             here.exports,
-            here.pages,
             publishing.data_version,
             {},
         )

@@ -178,19 +178,18 @@ def test_a_tombstone_is_released_by_its_id(here: Settings) -> None:
     assert (entry["released"], entry["why"]) == (True, "a firm")
 
 
-def test_dropped_builds_are_gone_with_files_and_pages_and_pins_say_so(here: Settings) -> None:
+def test_dropped_builds_are_gone_with_files_and_pins_say_so(here: Settings) -> None:
     older = str(builds_at(here.marts).current())
     run("withhold", PERSON, "--why", "reported", "--yes")
     newer = publish(Record(here.record), here.marts, "notice")
-    for folder in (Path(here.pages), Path(here.exports)):
-        (folder / older).mkdir(parents=True)
-        (folder / older / "manifest.json").write_text("{}")
+    (Path(here.exports) / older).mkdir(parents=True)
+    (Path(here.exports) / older / "manifest.json").write_text("{}")
     assert run("builds", "drop", "--json", "--all-others") == (
         0,
         json.dumps({"dropped": [older]}, indent=2) + "\n",
     )
     assert builds_at(here.marts).names() == [newer]
-    assert not list(Path(here.pages).iterdir()) and not list(Path(here.exports).iterdir())
+    assert not list(Path(here.exports).iterdir())
     with pytest.raises(UnknownVersion, match="was withdrawn: its publisher removed it on 2"):
         Mart(here.marts).at(older).build()
     assert run("builds", "drop", "--all-others")[1].strip() == "there is no other build"

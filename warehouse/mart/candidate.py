@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -203,9 +204,14 @@ class Candidate:
         if self.plan.data_version in self.builds.names():
             self.builds.remove(self.plan.data_version)
 
-    def write_mart(self, snapshot: Snapshot) -> list[BuildFile]:
-        """Write the files of the mart that no build has yet, and return all of them."""
-        return write_mart_files(snapshot, self.marts, self.compute)
+    def write_mart(
+        self, snapshot: Snapshot, page_data: Mapping[str, Any] = MappingProxyType({})
+    ) -> list[BuildFile]:
+        """Write the files of the mart that no build has yet, and return all of them.
+
+        ``page_data`` is what pages show of the whole build, by name.
+        """
+        return write_mart_files(snapshot, self.marts, self.compute, page_data)
 
     def switch(
         self,

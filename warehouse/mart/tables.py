@@ -470,4 +470,13 @@ MART_TABLES = (
         files=Files("dataset", "value", 16_384, "changed_on"),
         merged_by=("changed_on DESC",),
     ),
+    MartTable(
+        # What pages show of the whole build, by name; whoever publishes computes it.
+        "page_data",
+        "SELECT name, CAST(body AS JSON) AS body FROM page_data",
+        "name",
+        ("name",),
+        ("(name)",),
+        ("body",),
+    ),
 )

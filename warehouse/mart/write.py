@@ -3,8 +3,11 @@
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pycountry
 
@@ -49,15 +52,24 @@ def manifest_of(
 
 
 def write_mart_files(
-    snapshot: Snapshot, url: str | Path, compute: ProcessPool | None = None
+    snapshot: Snapshot,
+    url: str | Path,
+    compute: ProcessPool | None = None,
+    page_data: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[BuildFile]:
-    """Write the files of a snapshot that no build has yet, and return all of them."""
+    """Write the files of a snapshot that no build has yet, and return all of them.
+
+    ``page_data`` is what pages show of the whole build, by name.
+    """
     add_tender_facts(snapshot)
     existing = builds_at(url).intact_files()
     sql = snapshot.sql.cursor()
     try:
         sql.execute("SET TimeZone = 'UTC'")
         sql.register("countries", countries())
+        bodies = [msgspec.json.encode(value).decode() for value in page_data.values()]
+        columns = {"name": pa.array(page_data, pa.string()), "body": pa.array(bodies, pa.string())}
+        sql.register("page_data", pa.table(columns))
         files: list[BuildFile] = []
         for table in MART_TABLES:
             files += _files_of_table(sql, table, url, existing, snapshot.folder, compute)

@@ -1,5 +1,6 @@
-"""What a build says about itself: its export manifest and its quality measurements."""
+"""What a build says about itself: its export manifest, its quality, what pages show of it."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -12,9 +13,28 @@ from warehouse.read.rows import RowPage, equal, fetch_page
 
 # Key of the manifest in the metadata of a build.
 EXPORT_MANIFEST_KEY = "export_manifest"
+# Key of how many vintages were ever new, restated and withdrawn.
+CHANGE_TOTALS = "change_totals"
 
 _NULL_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
 _MEMBERS = msgspec.json.Decoder(dict[str, Any])
+
+
+class ChangedDataset(msgspec.Struct, frozen=True):
+    """Vintages of a dataset that were new, restated and withdrawn."""
+
+    dataset: str
+    added: int
+    restated: int
+    withdrawn: int
+
+
+class _PageData(msgspec.Struct):
+    body: msgspec.Raw
+
+
+_TOTALS = msgspec.json.Decoder(list[ChangedDataset])
+_PAGE_DATA = msgspec.json.Decoder(_PageData)
 
 
 def export_manifest(mart: Mart) -> bytes | None:
@@ -58,3 +78,30 @@ def skus(build: Build) -> list[str]:
     """Return the datasets that were measured."""
     statement = "SELECT DISTINCT sku FROM {table} ORDER BY sku"
     return [str(sku) for (sku,) in build.rows("quality", statement)]
+
+
+def page_data(build: Build, name: str) -> bytes | None:
+    """Return what pages show of a build under a name, as JSON; None if it has nothing of it."""
+    page = fetch_page(build, "page_data", equal(name=name), 1)
+    return bytes(_PAGE_DATA.decode(page.rows[0]).body) if page.rows else None
+
+
+def change_totals(metadata: Mapping[str, str]) -> list[ChangedDataset] | None:
+    """Return how many vintages were ever new, restated and withdrawn until a build."""
+    return _TOTALS.decode(metadata[CHANGE_TOTALS]) if CHANGE_TOTALS in metadata else None
+
+
+def changes_between(
+    now: Iterable[ChangedDataset], before: Iterable[ChangedDataset]
+) -> Iterator[ChangedDataset]:
+    """Yield what changed between two totals, of each dataset in which something did."""
+    known = {each.dataset: each for each in before}
+    for each in now:
+        old = known.get(each.dataset, ChangedDataset(each.dataset, 0, 0, 0))
+        # What an operator withheld since is no change of the data: never below zero.
+        added, restated, withdrawn = (
+            max(0, getattr(each, name) - getattr(old, name))
+            for name in ("added", "restated", "withdrawn")
+        )
+        if added or restated or withdrawn:
+            yield ChangedDataset(each.dataset, added, restated, withdrawn)

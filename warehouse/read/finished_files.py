@@ -1,4 +1,4 @@
-"""Every text of a finished build, decoded: files of the mart, exports, pages and metadata.
+"""Every text of a finished build, decoded: files of the mart, exports and metadata.
 
 For whoever looks for something in a build as a whole. Each kind of file gives its distinct texts
 (``values``), and the rows of some contracting processes (``rows``). What a file is, is found in the
@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from html import unescape
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -32,9 +31,6 @@ from warehouse.steps.files import BuildFile
 
 # A quote inside a string of JSON is escaped, so that this is a member.
 _OCID = re.compile(r'"ocid":("(?:[^"\\]|\\.)*")')
-_TAG = re.compile(r"<[^>]*>")
-# Texts are parted where no sentence goes on.
-_PARAGRAPH = re.compile(r"\n\s*\n|\s{8,}")
 _PARQUET = ".parquet"
 # Tables in which SQLite keeps a full-text index, and its own.
 _INNER = re.compile(r"sqlite_.*|.*_(?:data|idx|config|docsize|content)")
@@ -66,7 +62,7 @@ class FinishedFile(Protocol):
 
     @property
     def table(self) -> str:
-        """The table of the mart or the key of the export; empty for a page."""
+        """The table of the mart or the key of the export; empty for JSON about a build."""
 
     @property
     def key(self) -> str:
@@ -95,7 +91,6 @@ def finished_files(
     marts: Path | None,
     files: Collection[BuildFile],
     exports: str,
-    pages: str,
     data_version: str,
     metadata: Mapping[str, str],
 ) -> Iterator[FinishedFile]:
@@ -103,11 +98,6 @@ def finished_files(
     if marts is not None:
         yield from (MartFile(marts, file) for file in files)
     yield from _exported(exports, data_version)
-    store = FileStore.of(pages)
-    for listed in store.listing(data_version):
-        # Scripts and styles are ours, and the same in every build.
-        if "/static/" not in listed.path and not listed.path.endswith(f"/{CHECKS}"):
-            yield TextFile(f"page {listed.path}", store.read(listed.path))
     yield TextFile("the metadata of the build", msgspec.json.encode(metadata))
 
 
@@ -129,7 +119,7 @@ def _exported(exports: str, data_version: str) -> Iterator[FinishedFile]:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A page, or JSON about a build: one text, of no process."""
+    """JSON about a build: one text, of no process."""
 
     name: str
     body: bytes
@@ -149,15 +139,8 @@ class TextFile:
         return iter(())
 
     def values(self) -> Iterator[Value]:
-        """Yield its text; of HTML what is shown, and the tags."""
-        text = self.body.decode(errors="replace")
-        if text.lstrip().startswith("<"):
-            # What is shown, and the tags, whose attributes have texts too.
-            for form in (_TAG.sub(" ", text), "\n\n".join(_TAG.findall(text))):
-                parts = _PARAGRAPH.split(unescape(form))
-                yield from (Value("", part, "") for part in parts if part)
-        else:
-            yield Value("", text, "")
+        """Yield its text."""
+        yield Value("", self.body.decode(errors="replace"), "")
 
     def row_of(self, value: Value) -> tuple[str, str]:
         """Return nothing: it has no rows."""

@@ -9,7 +9,7 @@ In a folder nobody appends meanwhile. In an object store others may: lifting and
 protection of a table are changes of its metadata, with which every commit fails that began before
 them, and is tried again without the document.
 
-The landing erases bodies, ``pipelines`` builds, files and pages.
+The landing erases bodies, ``pipelines`` builds and files.
 """
 
 import time

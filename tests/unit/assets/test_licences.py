@@ -12,7 +12,7 @@ from assets.ingest.land import land_live
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES
 from assets.source import Source
-from pipelines.docs import licences
+from pipelines.guides import licences
 from warehouse.errors import LicenceError
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.settings import read_settings

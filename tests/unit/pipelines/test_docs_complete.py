@@ -1,4 +1,4 @@
-"""The pages list every setting, endpoint, command and exit status."""
+"""The guides list every setting, endpoint, command and exit status, and link to each other."""
 
 import ast
 import re
@@ -10,9 +10,9 @@ import pytest
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from pipelines import docs
 from pipelines.commands.exit_status import MEANINGS
 from pipelines.commands.main import sankofa
+from pipelines.guides import generated_guides
 from tests.helpers.paths import ROOT
 from warehouse.contract.body_schemas import BODY_SCHEMAS
 from warehouse.settings import SETTINGS
@@ -35,7 +35,9 @@ def test_the_table_of_settings_is_all_that_the_code_reads() -> None:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     declared = {setting.prefix for setting in SETTINGS.values()}
     assert {name for path in files for name in settings_in(path)} <= declared
-    listed = re.findall(r"^\| `(SANKOFA_[A-Z0-9_]+(?:<\w+>)?)`", OPERATING, re.MULTILINE)
+    listed = re.findall(
+        r"^\| `(SANKOFA_[A-Z0-9_]+(?:<\w+>)?)`", generated_guides()["settings"], re.MULTILINE
+    )
     assert listed == [setting.name for setting in SETTINGS.values()]
 
 
@@ -89,7 +91,8 @@ def test_every_command_and_exit_status_is_listed() -> None:
     assert listed_statuses == {str(int(status)): words for status, words in MEANINGS.items()}
 
 
-@pytest.mark.parametrize("name", docs.pages())
-def test_generated_pages_are_up_to_date(name: str) -> None:
-    written = (ROOT / "docs" / name).read_text("utf-8")
-    assert written == docs.pages()[name], "run `python -m pipelines.docs`"
+def test_links_to_guides_of_the_service_lead_to_one_that_it_makes() -> None:
+    linked = re.compile(r"http://127\.0\.0\.1:8321/guides/([a-z-]+)")
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    names = {name for page in pages for name in linked.findall(page.read_text("utf-8"))}
+    assert names == set(generated_guides())

@@ -1,0 +1,258 @@
+"""The catalogue, and a page for each dataset and each panel."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import falcon
+import msgspec
+
+from api.resources.agents import mcp_url_for
+from api.site.cards import CARDS, DATASETS, PANELS, Card, FileContent, PageFile, files_of
+from api.site.formats import country_name
+from api.site.render import Pages, check_names
+from api.site.sample import Sample
+from api.site.snippets import write_snippets
+from warehouse.contract.problems import Problem
+from warehouse.exports.published import Manifest, decode_manifest
+from warehouse.read.build_info import EXPORT_MANIFEST_KEY, page_data
+from warehouse.read.mart import Build
+
+# Older years share one column, so that a grid fits a screen.
+_MAX_YEARS = 16
+_SHADES = 5
+
+
+class Freshness(msgspec.Struct, frozen=True):
+    """One source or country: its number of rows, and when it last had something new."""
+
+    name: str
+    n: int
+    available_at: str | None
+    observed_at: str | None
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """How many rows there are of a country and a year; of panels, of how many."""
+
+    country: str | None
+    year: int
+    n: float | None
+    total: float | None
+
+
+class DatasetContent(msgspec.Struct, frozen=True):
+    """What a build has of a dataset; ``coverage`` is None if that is not by country."""
+
+    coverage: tuple[Covered, ...] | None = None
+    freshness: tuple[Freshness, ...] = ()
+
+
+_CONTENTS = msgspec.json.Decoder(dict[str, DatasetContent])
+_FILES = msgspec.json.Decoder(dict[str, FileContent])
+_EXAMPLES = msgspec.json.Decoder(dict[str, str])
+_NO_EXAMPLES = dict.fromkeys(("issuer", "country", "series", "as_of"), "none")
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One cell of a grid: its text, and its shade from 0 to 5."""
+
+    text: str
+    shade: int
+
+
+@dataclass(frozen=True)
+class CoverageGrid:
+    """A table with a row per country (code, name, cells) and a column per year."""
+
+    years: tuple[str, ...]
+    rows: tuple[tuple[str, str, tuple[GridCell, ...]], ...]
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """A card with what the build has of it."""
+
+    card: Card
+    files: tuple[PageFile, ...]
+    coverage: CoverageGrid | None
+    freshness: tuple[Freshness, ...]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of all its files."""
+        return sum(file.artifact.rows for file in self.files)
+
+    @property
+    def is_open(self) -> bool:
+        """True if none of its files needs a key."""
+        return not any(file.artifact.requires_key for file in self.files)
+
+    @property
+    def licence(self) -> str:
+        """The licences of its files."""
+        return ", ".join(dict.fromkeys(file.artifact.license for file in self.files)) or "–"
+
+
+def entries_by_path(build: Build) -> Mapping[str, CatalogueEntry]:
+    """Return every card with what the build has of it, by the path of its page."""
+
+    def make() -> dict[str, CatalogueEntry]:
+        contents = _CONTENTS.decode(page_data(build, "datasets") or b"{}")
+        files = _FILES.decode(page_data(build, "files") or b"{}")
+        manifest = _manifest(build)
+        return {
+            card.path: CatalogueEntry(
+                card,
+                tuple(files_of(card, manifest, files)),
+                coverage_grid(content.coverage, is_share=card.panel is not None),
+                content.freshness,
+            )
+            for card in CARDS
+            for content in (contents.get(card.path, DatasetContent()),)
+        }
+
+    return build.made_once("catalogue of pages", make)
+
+
+def _manifest(build: Build) -> Manifest | None:
+    body = build.metadata.get(EXPORT_MANIFEST_KEY)
+    return None if body is None else decode_manifest(body.encode())
+
+
+def coverage_grid(covered: Sequence[Covered] | None, *, is_share: bool) -> CoverageGrid | None:
+    """Return coverage as a grid; None if it is not by country."""
+    if covered is None:
+        return None
+    if not covered:
+        return CoverageGrid((), ())
+    last = max(row.year for row in covered)
+    first = max(min(row.year for row in covered), last - _MAX_YEARS + 1)
+    has_earlier = any(row.year < first for row in covered)
+    sums: dict[tuple[str | None, int], tuple[float, float]] = {}
+    for row in covered:
+        # All older years fall into the one column before the first.
+        key = (row.country, max(row.year, first - 1))
+        n, total = sums.get(key, (0.0, 0.0))
+        sums[key] = n + (row.n or 0), total + (row.total or 0)
+    years = range(first - has_earlier, last + 1)
+    largest = max(n for n, _ in sums.values())
+
+    def cell(code: str | None, year: int) -> GridCell:
+        if (code, year) not in sums:
+            return GridCell("", 0)
+        n, total = sums[code, year]
+        if is_share:
+            share = n / total if total else 0.0
+            return GridCell(f"{share:.0%}", round(share * _SHADES))
+        # Counts differ by powers of ten between countries: a square root keeps small ones visible.
+        shade = 1 + min(_SHADES - 1, int(_SHADES * (n / largest) ** 0.5)) if n else 0
+        return GridCell(short_count(n), shade)
+
+    return CoverageGrid(
+        tuple("earlier" if year < first else str(year) for year in years),
+        tuple(
+            (code or "–", country_name(code), tuple(cell(code, year) for year in years))
+            for code in sorted({code for code, _ in sums}, key=country_name)
+        ),
+    )
+
+
+def short_count(number: float) -> str:
+    """Format a count in at most five characters."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            scaled = number / size
+            return f"{scaled:.0f}{letter}" if scaled >= 10 else f"{scaled:.1f}{letter}"
+    return f"{number:.0f}"
+
+
+class CataloguePage:
+    """All datasets and panels."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, mcp_url: str) -> None:
+        self._sample, self._pages, self._mcp_url = sample, pages, mcp_url
+
+    def varies(self, req: falcon.Request) -> str:
+        """Return what the page depends on beside its address."""
+        return mcp_url_for(req, self._mcp_url)
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the page."""
+        check_names(req)
+        entries = entries_by_path(self._sample.mart.build())
+        self._pages.send(
+            req,
+            resp,
+            "catalogue.html",
+            datasets=[entries[card.path] for card in DATASETS],
+            panels=[entries[card.path] for card in PANELS],
+            mcp_url=self.varies(req),
+        )
+
+    on_head = on_get
+
+
+class SignalsPage:
+    """The list of panels."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the page."""
+        check_names(req)
+        entries = entries_by_path(self._sample.mart.build())
+        panels = [entries[card.path] for card in PANELS]
+        self._pages.send(req, resp, "signals.html", panels=panels)
+
+    on_head = on_get
+
+
+class CardPage:
+    """One dataset or panel: coverage, freshness, code, files, columns and first rows."""
+
+    open = True
+
+    def __init__(
+        self,
+        sample: Sample,
+        pages: Pages,
+        folder: str,
+        sandbox_key: Callable[[], str],
+        mcp_url: str,
+    ) -> None:
+        self._sample, self._pages, self._folder = sample, pages, folder
+        self._sandbox_key, self._mcp_url = sandbox_key, mcp_url
+
+    def varies(self, req: falcon.Request) -> tuple[str, str]:
+        """Return what the page depends on beside its address."""
+        return self._sandbox_key(), mcp_url_for(req, self._mcp_url)
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, name: str) -> None:
+        """Send the page."""
+        check_names(req)
+        build = self._sample.mart.build()
+        entry = entries_by_path(build).get(f"{self._folder}/{name}")
+        if entry is None:
+            raise Problem("not_found", f"There is no page {self._folder}/{name[:64]}.")
+        sandbox_key, mcp_url = self.varies(req)
+        body = page_data(build, "examples")
+        examples = _NO_EXAMPLES if body is None else _EXAMPLES.decode(body)
+        snippets = write_snippets(
+            entry.card, entry.files, examples, req.context.base_url, mcp_url, sandbox_key
+        )
+        self._pages.send(
+            req,
+            resp,
+            "dataset.html" if entry.card.panel is None else "panel.html",
+            entry=entry,
+            snippets=snippets,
+            sample=self._sample.tier,
+        )
+
+    on_head = on_get

@@ -1,0 +1,222 @@
+"""What summarises a whole build: the first page, silent revisions, quality, series of panels."""
+
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Any
+
+import falcon
+import msgspec
+
+from api.resources.agents import mcp_url_for
+from api.site.cards import TITLES
+from api.site.formats import country_name
+from api.site.render import Pages, check_names, set_security_headers
+from api.site.sample import Row, Sample
+from warehouse.contract.problems import Problem
+from warehouse.read.build_info import page_data
+from warehouse.tables.operations import QualityStatus
+
+_TEXT = msgspec.json.Decoder(str)
+_DOCS_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
+
+class _First(msgspec.Struct, frozen=True):
+    counts: dict[str, int] = {}
+    story: Row | None = None
+    changes: tuple[Row, ...] = ()
+
+
+class FirstPage:
+    """Counts, one figure that was restated, what changed last."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages, mcp_url: str) -> None:
+        self._sample, self._pages, self._mcp_url = sample, pages, mcp_url
+
+    def varies(self, req: falcon.Request) -> str:
+        """Return what the page depends on beside its address."""
+        return mcp_url_for(req, self._mcp_url)
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the page."""
+        check_names(req)
+        body = page_data(self._sample.mart.build(), "first") or b"{}"
+        first = msgspec.json.decode(body, type=_First)
+        self._pages.send(
+            req,
+            resp,
+            "first.html",
+            counts=first.counts,
+            story=first.story,
+            chart=None if first.story is None else _chart_of(first.story),
+            changes=first.changes,
+            titles=TITLES,
+            mcp_url=self.varies(req),
+        )
+
+    on_head = on_get
+
+
+def _chart_of(story: Row) -> dict[str, Any]:
+    """Return a restated line as the script of the first page draws it."""
+    line = str(story["line_item"]).replace("_", " ")
+    return {
+        "line": line,
+        "days": story["days"],
+        "figures": story["figures"],
+        "chart": {
+            "title": f"{line.capitalize()} of {story['name']}",
+            "unit": story["unit"],
+            "source": f"filings of {story['name']}",
+            "kind": "line",
+            "x": "year",
+            "zero": True,
+        },
+    }
+
+
+class RevisionsPage:
+    """What publishers changed without saying so, by source."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the page."""
+        check_names(req)
+        body = page_data(self._sample.mart.build(), "revisions") or b"[]"
+        sources = msgspec.json.decode(body, type=list[Row])
+        self._pages.send(req, resp, "revisions.html", sources=sources)
+
+    on_head = on_get
+
+
+class BoardRow(msgspec.Struct, frozen=True):
+    """One measurement with its value as text and its past statuses, the last one at the end."""
+
+    sku: str
+    dimension: str
+    metric: str
+    scope: str
+    status: QualityStatus
+    value: str
+    floor: str
+    checked: int | None
+    history: tuple[tuple[str, QualityStatus], ...]
+
+    @property
+    def title(self) -> str:
+        """The metric in plain words."""
+        return self.metric.replace("_", " ").capitalize()
+
+    @property
+    def place(self) -> str:
+        """What was measured: a country, a source or a table."""
+        is_country = len(self.scope) == 2
+        return country_name(self.scope) if is_country else self.scope.replace("_", " ")
+
+    @property
+    def history_text(self) -> str:
+        """The history in words, for screen readers."""
+        counts = Counter(status for _, status in self.history)
+        return ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
+
+
+class QualityBoard(msgspec.Struct, frozen=True):
+    """All measurements, how many had which status at each publication, and what was left out."""
+
+    versions: tuple[str, ...] = ()
+    counts: dict[QualityStatus, list[int]] = {}
+    measurements: tuple[BoardRow, ...] = ()
+    left_out: tuple[Row, ...] = ()
+
+    @property
+    def totals(self) -> dict[QualityStatus, int]:
+        """How many measurements of this build have which status, failures first."""
+        counts = Counter(row.status for row in self.measurements)
+        statuses: tuple[QualityStatus, ...] = ("FAIL", "UNMEASURED", "PASS")
+        return {status: counts[status] for status in statuses}
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        """The history as the script of charts draws it."""
+        return {
+            "title": "Measurements passed, failed and not made, per publication",
+            "unit": "measurements",
+            "source": "the audits of each publication",
+            "kind": "line",
+            "x": "data_version",
+            "zero": True,
+            "series": [
+                {
+                    "name": status,
+                    "points": [
+                        [version, str(count)]
+                        for version, count in zip(self.versions, counts, strict=True)
+                    ],
+                }
+                for status, counts in self.counts.items()
+            ],
+        }
+
+
+class QualityPage:
+    """The measurements of the build and of the publications before it."""
+
+    open = True
+
+    def __init__(self, sample: Sample, pages: Pages) -> None:
+        self._sample, self._pages = sample, pages
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the page."""
+        check_names(req)
+        body = page_data(self._sample.mart.build(), "quality") or b"{}"
+        board = msgspec.json.decode(body, type=QualityBoard)
+        self._pages.send(req, resp, "quality.html", board=board, titles=TITLES)
+
+    on_head = on_get
+
+
+class DataDocs:
+    """What Great Expectations wrote about the audit of the build."""
+
+    open = True
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, path: str = "") -> None:
+        """Send one of its pages, or their style sheet."""
+        name = path or "index.html"
+        body = page_data(self._sample.mart.build(), f"data-docs/{name}")
+        if body is None:
+            raise Problem("not_found", f"The Data Docs of this build have no {name[:100]!r}.")
+        resp.text = _TEXT.decode(body)
+        resp.content_type = _DOCS_TYPES[PurePosixPath(name).suffix]
+        set_security_headers(resp)
+
+    on_head = on_get
+
+
+class PanelSeries:
+    """The series of a panel and a country, which the script of its page draws."""
+
+    open = True
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, panel: str, file: str) -> None:
+        """Send them as JSON."""
+        name = f"signals/{panel}/{file.removesuffix('.json')}"
+        body = page_data(self._sample.mart.build(), name)
+        if body is None or not file.endswith(".json"):
+            raise Problem("not_found", f"This build has no series of {panel[:64]}/{file[:64]}.")
+        resp.data, resp.content_type = body, "application/json"
+        set_security_headers(resp)
+
+    on_head = on_get
