@@ -1,6 +1,5 @@
 """Servers for the tests of the contract, each started once a worker, when first used."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -17,7 +16,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     kinds = ["embedded"]
     marked = metafunc.definition.get_closest_marker("every_store") is not None
-    if marked or "SANKOFA_EVERY_STORE" in os.environ:
+    if marked or metafunc.config.option.nightly:
         kinds.append("servers")
     metafunc.parametrize("api", kinds, indirect=True)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from api.endpoints.endpoint import Endpoint
 from tests.helpers.every_list import ASKED, LISTS, REQUESTS
 from tests.helpers.list_service import ListService, list_service, rows_of, with_query
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from warehouse.contract.parameter_types import Parameter, allowed_words
 
 CLOSED = [

@@ -28,6 +28,8 @@ from warehouse.settings import PAGES_PER_MINUTE
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; see .ci/run"),
+    # A browser on a shared machine may halt for longer than a page waits.
+    pytest.mark.flaky(reruns=1),
 ]
 
 AXE = VENDOR / "axe-core-4.14.0.min.js.gz"

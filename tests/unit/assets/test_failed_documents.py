@@ -18,7 +18,7 @@ from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.monthly_portal import MonthlyPortal
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erase_rows

@@ -18,8 +18,8 @@ from assets.ingest.land import land_all
 from assets.ingest.load import failed_documents, load_source
 from assets.ingest.sources import SOURCES
 from assets.parsing.limits import DocumentLimits
+from tests.helpers.nightly import times
 from tests.helpers.parallel_source import SOURCE
-from tests.helpers.thoroughness import times
 from warehouse.errors import LandingError
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record

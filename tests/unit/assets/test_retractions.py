@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assets.ingest import load as load_module
 from tests.helpers.monthly_portal import MonthlyPortal
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.tables import MACRO_SERIES
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.evolution import opened, wider_table
 from tests.helpers.facts import fact
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.compaction import compact

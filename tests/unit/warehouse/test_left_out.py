@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.audited import staged
 from tests.helpers.facts import fact, facts
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from tests.helpers.unchecked import append_unchecked
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.nightly import times
 from tests.helpers.record_rows import series_row
-from tests.helpers.thoroughness import times
 from warehouse.mart.rebasing import with_rebasings
 from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
