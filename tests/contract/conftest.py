@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.helpers.contract_client import Contract, served_contract
-from tests.helpers.mcp_world import Agents, agents_at
+from tests.helpers.mcp_world import Agents, served_agents
 from tests.helpers.stores import Kind
 
 
@@ -43,5 +43,5 @@ def api(request: pytest.FixtureRequest, contracts: Callable[[Kind], Contract]) -
 @pytest.fixture(scope="session")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     """A published world and the MCP server over it."""
-    with agents_at(tmp_path_factory.mktemp("agents")) as agents:
+    with served_agents(tmp_path_factory) as agents:
         yield agents

@@ -26,7 +26,7 @@ NO_LEI = "213800AAAAAAAAAAAA99"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
-    service = list_service(tmp_path_factory.mktemp("empty"))
+    service = list_service(tmp_path_factory, "empty")
     yield service
     service.mart.close()
 

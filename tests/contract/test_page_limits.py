@@ -27,7 +27,7 @@ LIMIT = 5
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("page_limits"))
+    return make_world(tmp_path_factory, "page_limits")
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ _FIELD = re.compile(
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("service_pages"))
+    return make_world(tmp_path_factory, "service_pages")
 
 
 def client(world: World, **options: Any) -> TestClient:

@@ -15,14 +15,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from waitress.server import create_server
 
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
+from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
 from tests.helpers.publishing import publish
-from tests.helpers.random_world import derived_of, everything
+from tests.helpers.random_world import derived_of, everything, joined
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
 from warehouse.exports.published import PublishedExports, encode_manifest
@@ -66,6 +68,7 @@ class World:
         version = publish(
             record,
             self.marts,
+            joins=Derivation("joined", joined),
             derivations=[
                 Derivation(
                     "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)
@@ -88,15 +91,25 @@ class World:
         return {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode()}
 
 
-def make_world(root: Path) -> World:
+def publish_invented(root: Path) -> World:
     """Load the invented rows and publish them."""
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
-    store = KeyStore(root / "keys.lmdb")
-    world = World(root, sandbox(store), create_key(store, "professional"))
+    world = World(root, "", "")
     world.publish()
     return world
+
+
+def world_of(home: Path) -> World:
+    """Return a published home as a world, with a key of each kind."""
+    store = KeyStore(home / "keys.lmdb")
+    return World(home, sandbox(store), create_key(store, "professional"))
+
+
+def make_world(factory: pytest.TempPathFactory, name: str) -> World:
+    """Return the invented world, which a run publishes once, in a folder of its own."""
+    return world_of(copy_of(made_once(factory, "invented", publish_invented), name, factory))
 
 
 @dataclass(frozen=True)

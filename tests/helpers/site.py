@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from tests.helpers.rest_service import Served, World, served
-from warehouse.keys.store import KeyStore, create_key, sandbox
 
 MCP = "http://127.0.0.1:8322"
 # A page of every kind about the service.
@@ -31,12 +29,6 @@ class Snippet:
     tool: str
     language: str
     code: str
-
-
-def world_of(home: Path) -> World:
-    """Return a home as a world, with a key of each kind."""
-    keys = KeyStore(home / "keys.lmdb")
-    return World(home, sandbox(keys), create_key(keys, "professional"))
 
 
 @contextmanager

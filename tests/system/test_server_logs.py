@@ -34,7 +34,7 @@ REQUESTS = 1_000
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("logs"))
+    return make_world(tmp_path_factory, "logs")
 
 
 @contextmanager

@@ -34,7 +34,7 @@ FACTS = "/v1/fundamentals/DCA1"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("serving"))
+    return make_world(tmp_path_factory, "serving")
 
 
 @pytest.fixture(scope="module")

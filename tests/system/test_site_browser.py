@@ -14,7 +14,7 @@ from tests.helpers.browser import CHROMIUM, Page, browser
 from tests.helpers.installation import copy_of, sample_home
 from tests.helpers.page_actions import DRAWN, SETTLED, choose, go, plain_host, rows_of
 from tests.helpers.paths import VENDOR
-from tests.helpers.rest_service import Served, World
+from tests.helpers.rest_service import Served, World, world_of
 from tests.helpers.site import (
     MCP,
     SERVICE_PAGES,
@@ -22,7 +22,6 @@ from tests.helpers.site import (
     issuer_that_restated,
     rendered_pages,
     served_site,
-    world_of,
 )
 from warehouse.settings import PAGES_PER_MINUTE
 
