@@ -10,4 +10,4 @@ def is_nightly() -> bool:
 
 def times(few: int) -> int:
     """Return how many examples to try."""
-    return few * 5 if is_nightly() else few
+    return few * 10 if is_nightly() else few

@@ -355,7 +355,7 @@ steps = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=times(6), deadline=None)
+@settings(max_examples=times(3), deadline=None)
 @given(st.lists(steps, min_size=3, max_size=10), st.booleans(), st.booleans())
 def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
     tmp_path_factory: pytest.TempPathFactory,

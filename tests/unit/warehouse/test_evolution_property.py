@@ -138,7 +138,7 @@ class World:
 
 
 @pytest.mark.slow
-@settings(max_examples=times(8), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_no_pinned_answer_changes_and_older_rows_read_as_null(
     steps: list[tuple[Any, ...]],

@@ -77,6 +77,7 @@ def test_after_a_failure_nothing_is_begun_and_nothing_still_writes(
     assert [mark.exists() for mark in marks] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_reported_with_what_it_ran_and_the_pool_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_killed_process_is_reported_with_what_it_ran_and_the_pool_goes_on(
         assert [result["rows"] for result in pool.run(counting(tmp_path, 2))] == [1, 6]
 
 
+@pytest.mark.slow
 def test_a_function_that_does_not_exist_is_named(pool: ProcessPool) -> None:
     with pytest.raises(TaskFailed, match=r"typo: AttributeError.*no_such_function"):
         pool.run([task("limits"), task("no_such_function", "typo")])
