@@ -9,19 +9,23 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 # Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast bench check mcpb sbom audit lock clean
+.PHONY: run test test-fast test-nightly bench check mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
 	@$(BIN)/sankofa up
 
-## test: every check and every test
+## test: every check, and every test but the long trials
 test: check
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 ## test-fast: the unit tests, without those of real files and the slow ones
 test-fast: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" tests/unit
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" --hypothesis-profile fast tests/unit
+
+## test-nightly: every test, with the long trials and many examples of each property
+test-nightly: check
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --nightly
 
 ## check: style of Python and SQL, types
 check: $(STAMP)

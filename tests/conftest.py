@@ -15,7 +15,6 @@ from hypothesis import settings
 
 from tests.helpers.paths import REAL
 from tests.helpers.seed import SEED, new_seed
-from tests.helpers.thoroughness import THOROUGH
 from tests.helpers.withheld_key import WITHHELD_KEY
 
 if TYPE_CHECKING:
@@ -23,8 +22,19 @@ if TYPE_CHECKING:
 
 # No deadline: a slow machine is not a failure. Never derandomized, in CI either: each run looks for
 # new examples, and prints what repeats a failure.
-settings.register_profile("sankofa", deadline=None, derandomize=False, print_blob=True)
-settings.load_profile("sankofa")
+for name, examples in {"fast": 25, "default": 50, "nightly": 500}.items():
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, derandomize=False, print_blob=True
+    )
+settings.load_profile("default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--nightly",
+        action="store_true",
+        help="the long trials, too, and more examples of each property",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,6 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before hypothesis reads its option. Workers inherit the environment of the first process.
     chosen = config.option.hypothesis_seed or os.environ.get(SEED) or str(new_seed())
     config.option.hypothesis_seed = os.environ[SEED] = chosen
+    if config.option.nightly:
+        config.option.hypothesis_profile = "nightly"
+        settings.load_profile("nightly")
     # Homes of real documents need one.
     os.environ.setdefault("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
 
@@ -52,16 +65,16 @@ def pytest_report_header() -> str:
     return f"seed: {seed} (repeat this run with {SEED}={seed} or --hypothesis-seed={seed})"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    left_out = {}
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.option.nightly:
+        left_out = [item for item in items if "nightly" in item.keywords]
+        items[:] = [item for item in items if "nightly" not in item.keywords]
+        config.hook.pytest_deselected(items=left_out)
     if not REAL.is_dir():
-        left_out["shared"] = "left out: the real files are not beside the checkout"
-    if not THOROUGH:
-        left_out["thorough"] = "left out: takes minutes; set SANKOFA_THOROUGH=1"
-    for marker, reason in left_out.items():
+        skip = pytest.mark.skip(reason="left out: the real files are not next to the checkout")
         for item in items:
-            if marker in item.keywords:
-                item.add_marker(pytest.mark.skip(reason=reason))
+            if "shared" in item.keywords:
+                item.add_marker(skip)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, T
 from tests.helpers.facts import fact
 from tests.helpers.mcp_service import ACCEPT, MODERN, call, mcp_served, request
 from tests.helpers.record_rows import load, release_row
-from tests.helpers.rest_service import World, make_world
+from tests.helpers.rest_service import World, publish_invented, world_of
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
@@ -68,7 +68,8 @@ def report() -> None:
 
 
 def _world(root: Path) -> World:
-    made = make_world(root)
+    publish_invented(root)
+    made = world_of(root)
     record = Record(str(root / "record"))
     facts = [
         fact(f"{n}.50", item=f"item{n:03}", issuer="DCBENCH", year=year)

@@ -1,13 +1,12 @@
 """Servers for the tests of the contract, each started once a worker, when first used."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from tests.helpers.contract_client import Contract, served_contract
-from tests.helpers.mcp_world import Agents, agents_at
+from tests.helpers.mcp_world import Agents, served_agents
 from tests.helpers.stores import Kind
 
 
@@ -17,7 +16,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     kinds = ["embedded"]
     marked = metafunc.definition.get_closest_marker("every_store") is not None
-    if marked or "SANKOFA_EVERY_STORE" in os.environ:
+    if marked or metafunc.config.option.nightly:
         kinds.append("servers")
     metafunc.parametrize("api", kinds, indirect=True)
 
@@ -44,5 +43,5 @@ def api(request: pytest.FixtureRequest, contracts: Callable[[Kind], Contract]) -
 @pytest.fixture(scope="session")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
     """A published world and the MCP server over it."""
-    with agents_at(tmp_path_factory.mktemp("agents")) as agents:
+    with served_agents(tmp_path_factory) as agents:
         yield agents

@@ -22,7 +22,7 @@ EXPORTS_URL = "http://localhost:8321/exports"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("addresses"))
+    return make_world(tmp_path_factory, "addresses")
 
 
 @pytest.fixture(scope="module")

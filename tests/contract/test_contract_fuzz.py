@@ -1,7 +1,6 @@
 """Anything at all is answered by the contract: never a 500, never a row of another tier."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
-from tests.helpers.random_world import publish_world
-from warehouse.keys.store import KeyStore, create_key
+from tests.helpers.rest_service import make_world
+from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
 
 PATHS = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
@@ -28,11 +27,8 @@ EXPECTED = {200, 400, 402, 404}
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[testing.TestClient, str]]:
-    root: Path = tmp_path_factory.mktemp("fuzzed")
-    publish_world(root / "record", root / "marts", 1)
-    store = KeyStore(root / "keys.lmdb")
-    client = testing.TestClient(create_app(Mart(root / "marts"), store))
-    yield client, create_key(store, "sample")
+    world = make_world(tmp_path_factory, "fuzzed")
+    yield testing.TestClient(create_app(Mart(world.marts), KeyStore(world.keys))), world.sample
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

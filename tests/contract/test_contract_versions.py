@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -17,10 +16,9 @@ from api.endpoints.response import send_without_rows
 from tests.helpers.contract_client import Contract, WireResponse, example_url
 from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
-from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
-from tests.helpers.rest_service import answering
-from warehouse.keys.store import KeyStore, create_key
+from tests.helpers.rest_service import answering, make_world
+from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES
@@ -106,10 +104,12 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
     assert wrong["parameter"] == "X-Data-Version"
 
 
-def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_path: Path) -> None:
-    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.lmdb")
-    publish_world(tmp_path / "record", marts, 1)
-    record, key = Record(str(tmp_path / "record")), create_key(keys, "professional")
+def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    world = make_world(tmp_path_factory, "pinned")
+    marts, keys, key = world.marts, KeyStore(world.keys), world.paid
+    record = Record(str(world.root / "record"))
     paths = [
         *(f"/v1/{kind}/DCA1" for kind in ("fundamentals", "entities", "crosswalk", "metrics")),
         "/v1/fundamentals/DCA1?vintages=all",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from api.endpoints.endpoint import Endpoint
 from tests.helpers.every_list import ASKED, LISTS, REQUESTS
 from tests.helpers.list_service import ListService, list_service, rows_of, with_query
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from warehouse.contract.parameter_types import Parameter, allowed_words
 
 CLOSED = [
@@ -26,7 +26,7 @@ NO_LEI = "213800AAAAAAAAAAAA99"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
-    service = list_service(tmp_path_factory.mktemp("empty"))
+    service = list_service(tmp_path_factory, "empty")
     yield service
     service.mart.close()
 

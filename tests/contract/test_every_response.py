@@ -33,7 +33,7 @@ class Service:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("responses"))
+    return make_world(tmp_path_factory, "responses")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The examples of the description can be sent to the build that is served, and return rows."""
 
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -65,8 +64,10 @@ def test_all_examples_of_an_endpoint_can_be_sent_together_and_return_rows(
     assert rows_in(answer.body)
 
 
-def test_examples_follow_the_build_and_are_gone_with_it(tmp_path: Path) -> None:
-    world = make_world(tmp_path)
+def test_examples_follow_the_build_and_are_gone_with_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    world = make_world(tmp_path_factory, "examples")
     mart = Mart(world.marts)
     client = testing.TestClient(create_app(mart, KeyStore(world.keys)))
     first = client.simulate_get("/openapi.json").json["paths"]

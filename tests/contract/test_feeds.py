@@ -17,7 +17,7 @@ BASE = "https://data.sankofa.example"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    world = make_world(tmp_path_factory.mktemp("feeds"))
+    world = make_world(tmp_path_factory, "feeds")
     world.publish(release_row(7_000))
     return world
 

@@ -29,7 +29,7 @@ SIZES = st.integers(0, 10**12)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("files"))
+    return make_world(tmp_path_factory, "files")
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ FILINGS = "/v1/filings?service_id="
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
-    service = list_service(tmp_path_factory.mktemp("filings"))
+    service = list_service(tmp_path_factory, "filings")
     with closing(service.mart):
         yield service
 

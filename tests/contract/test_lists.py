@@ -22,7 +22,7 @@ MEDIA_TYPES = {"csv": "text/csv", "ndjson": "application/x-ndjson"}
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
-    service = list_service(tmp_path_factory.mktemp("lists"))
+    service = list_service(tmp_path_factory, "lists")
     yield service
     service.mart.close()
 
@@ -51,9 +51,11 @@ class Walk:
         self.cursor = answer.json["next_cursor"]
 
 
-def test_a_walk_meets_every_row_once_while_others_are_published(tmp_path: Path) -> None:
+def test_a_walk_meets_every_row_once_while_others_are_published(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     """At sizes 1, 7 and 1,000; no list here has more than some hundred rows."""
-    service = list_service(tmp_path)
+    service = list_service(tmp_path_factory, "walked")
     service.publish(8)
     version = service.mart.build().data_version
     walks = [Walk(name, url, size) for name, url in REQUESTS for size in (1, 7, 1_000)]

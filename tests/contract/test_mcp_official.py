@@ -21,7 +21,6 @@ from tests.helpers.mcp_world import EXAMPLES, Agents
 from tests.helpers.paths import ROOT
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.skipif("SANKOFA_NPM" not in os.environ, reason="left out: set SANKOFA_NPM=1"),
 ]

@@ -26,7 +26,7 @@ LIMIT = 5
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     issuers = [[f"DCB{number}", f"C{number:03}", "KE", 1, 0] for number in range(130)]
-    return make_world(tmp_path_factory.mktemp("page_limits"), issuers=issuers)
+    return make_world(tmp_path_factory, "page_limits", issuers=issuers)
 
 
 @pytest.fixture

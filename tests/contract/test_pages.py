@@ -26,7 +26,7 @@ THEIRS = "https://data.customer.example"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("pages"))
+    return make_world(tmp_path_factory, "pages")
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.publishing import publish
-from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load
+from tests.helpers.rest_service import make_world
 from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.sqlite_builds import SqliteBuilds, build_file
@@ -40,8 +40,7 @@ class Two:
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two builds; shared, so copied for every test."""
-    folder = tmp_path_factory.mktemp("published")
-    publish_world(folder / "record", folder / "marts", 3)
+    folder = make_world(tmp_path_factory, "published").root
     record = Record(str(folder / "record"))
     load(record, ENTITIES, entity_row(service_id="DCNEW"))
     publish(record, folder / "marts", "notice")

@@ -269,7 +269,7 @@ def test_series_change_on_the_day_of_their_revision_and_not_before(
     assert len(days) >= 3
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_exported_files_change_on_the_day_of_a_restatement_and_not_before(
     sample: PublishedSample,
 ) -> None:

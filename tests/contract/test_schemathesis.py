@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.contract_client import served_contract
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.seed import seed_of_this_run
 from warehouse.tiers import TIERS, TierName
 
-# A person may ask for more; each hundred takes minutes.
-EXAMPLES = int(os.environ.get("SANKOFA_EXAMPLES", "6"))
+# Each hundred takes minutes.
+EXAMPLES = 100 if is_nightly() else 3
 # A schema cannot say of whom a row cap holds: 402 is the right answer to a sample key.
 ACCEPTED = {"professional": ["2xx", "304", "404"], "sample": ["2xx", "304", "402", "404"]}
 REFUSED = ["400", "401", "402", "404", "406", "414", "431"]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(7_200 if is_nightly() else 900)
 @pytest.mark.parametrize(
-    "tier", ["professional", pytest.param("sample", marks=pytest.mark.thorough)]
+    "tier", ["professional", pytest.param("sample", marks=pytest.mark.nightly)]
 )
 def test_every_check_of_schemathesis_passes(
     tier: TierName,

@@ -36,7 +36,7 @@ _FIELD = re.compile(
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("service_pages"), guides=generated_guides())
+    return make_world(tmp_path_factory, "service_pages", guides=generated_guides())
 
 
 def client(world: World, **options: Any) -> TestClient:

@@ -20,7 +20,7 @@ FACTS = "/v1/fundamentals/DCA1"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("representation"))
+    return make_world(tmp_path_factory, "representation")
 
 
 @pytest.fixture(scope="module")

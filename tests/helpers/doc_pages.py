@@ -3,7 +3,7 @@
 A block of ``sh``, ``python`` or ``sql`` is run; a ``text`` or ``json`` block right behind it is
 what it prints, shortened with ``…``. A block with ``file=<path>`` is that file, a ``diff`` is
 applied. ``<!-- not run: why -->`` above a block says that a test cannot run it, and
-``<!-- slow: why -->`` that it is run only where ``SANKOFA_SLOW_SNIPPETS`` is set.
+``<!-- slow: why -->`` that it is run only at night.
 """
 
 import os
@@ -20,6 +20,7 @@ from pathlib import Path
 import duckdb
 from fsspec.implementations.http import HTTPFileSystem
 
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.withheld_key import WITHHELD_KEY
 
@@ -60,8 +61,7 @@ class Block:
     def is_run(self) -> bool:
         """Return whether this run of the tests executes the block."""
         runnable = self.language in (*RUN, "diff") or self.file is not None
-        slow = "SANKOFA_SLOW_SNIPPETS" in os.environ
-        return runnable and (self.mark is None or (slow and self.mark == "slow"))
+        return runnable and (self.mark is None or (is_nightly() and self.mark == "slow"))
 
 
 def pages() -> list[Path]:

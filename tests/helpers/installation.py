@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from pipelines.publication import Publication, refuse_failed
 from pipelines.stages import NODES
 from quality.audit import audit
 from quality.report import Report
+from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.withheld_key import WITHHELD_KEY
 from tests.sample_world.world import SampleWorld, write_world
-from warehouse.locks import file_lock
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.private_folders import make_private
@@ -97,20 +97,6 @@ def load_sample(home: Path, *keys: str) -> Record:
     return record
 
 
-def _make_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a home that the first worker of a run to need it makes."""
-    base = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    home, unfinished = base / name, base / f"{name}.begun"
-    with file_lock(base / f"{name}.lock"):
-        if not home.is_dir():
-            shutil.rmtree(unfinished, ignore_errors=True)
-            make(unfinished)
-            unfinished.rename(home)
-    return home
-
-
 def loaded_home(factory: pytest.TempPathFactory) -> Path:
     """Return the home with the loaded sample world: shared, so copy it before changing it."""
 
@@ -118,7 +104,7 @@ def loaded_home(factory: pytest.TempPathFactory) -> Path:
         write_sample(home)
         load_sample(home)
 
-    return _make_once(factory, "loaded-sample", make)
+    return made_once(factory, "loaded-sample", make)
 
 
 def sample_home(factory: pytest.TempPathFactory) -> Path:
@@ -129,19 +115,12 @@ def sample_home(factory: pytest.TempPathFactory) -> Path:
         # With the whole audit: what tests publish after it takes its results over.
         publication(settings_of(home)).run()
 
-    return _make_once(factory, "published-sample", make)
+    return made_once(factory, "published-sample", make)
 
 
 def loaded_record(factory: pytest.TempPathFactory) -> Record:
     """Return a fresh record of the sample world."""
     return Record(settings_of(copy_of(loaded_home(factory), "loaded", factory)).record)
-
-
-def copy_of(home: Path, name: str, factory: pytest.TempPathFactory) -> Path:
-    """Copy a home, with its record, builds and exports."""
-    new = factory.mktemp(name) / "home"
-    shutil.copytree(home, new)
-    return new
 
 
 def sankofa(home: Path, *arguments: str, **environment: str) -> "subprocess.Popen[str]":

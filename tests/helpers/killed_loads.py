@@ -12,7 +12,6 @@ from datetime import date, timedelta
 import pyarrow as pa
 
 from tests.helpers.facts import fact, facts
-from tests.helpers.thoroughness import THOROUGH
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.store import Record
@@ -61,7 +60,8 @@ def kill_after(folder: str, seconds: float) -> bool:
 
 
 if __name__ == "__main__":
-    kills, delay = 0, 0.01
-    while kill_after(sys.argv[1], delay):
-        kills, delay = kills + 1, delay + max(0.02, 0 if THOROUGH else delay / 4)
+    # Each delay is longer than the one before by 20 ms, or by this share of it.
+    folder, kills, delay, longer = sys.argv[1], 0, 0.01, float(sys.argv[2])
+    while kill_after(folder, delay):
+        kills, delay = kills + 1, delay + max(0.02, delay * longer)
     print(kills)

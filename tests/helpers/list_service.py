@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from falcon import testing
 
 from api.app import create_app
+from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.split_world import publish_split
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.read.mart import Mart
@@ -36,11 +38,16 @@ class ListService:
         return self.mart.build().data_version
 
 
-def list_service(root: Path) -> ListService:
-    """Publish the world and return the app over it."""
-    mart, keys = publish_split(root, root / "marts", 1 / 4096), KeyStore(root / "keys.lmdb")
+def list_service(factory: pytest.TempPathFactory, name: str) -> ListService:
+    """Return the app over the world, which a run publishes once."""
+    root = copy_of(made_once(factory, "split", _publish), name, factory)
+    mart, keys = Mart(root / "marts"), KeyStore(root / "keys.lmdb")
     key = create_key(keys, "professional")
     return ListService(testing.TestClient(create_app(mart, keys)), key, mart, root)
+
+
+def _publish(root: Path) -> None:
+    publish_split(root, root / "marts", 1 / 4096).close()
 
 
 def rows_of(answer: testing.Result) -> list[bytes]:

@@ -8,16 +8,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from falcon import testing
 from mcp_server.service import EXPORTS_URL
 
 from api.app import create_app
 from tests.helpers.facts import fact
+from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.mcp_service import mcp_served
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
-from tests.helpers.rest_service import Served, World
-from warehouse.keys.store import KeyStore, create_key, sandbox
+from tests.helpers.rest_service import Served, World, world_of
+from warehouse.keys.store import KeyStore
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -59,9 +61,8 @@ class Agents:
         return answer.content
 
 
-@contextmanager
-def agents_at(root: Path) -> Iterator[Agents]:
-    """Publish the world and serve it."""
+def _publish(root: Path) -> None:
+    """Load the rows and publish them."""
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
@@ -70,9 +71,14 @@ def agents_at(root: Path) -> Iterator[Agents]:
         for n in range(200)
     ]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
-    store = KeyStore(root / "keys.lmdb")
-    world = World(root, sandbox(store), create_key(store, "professional"))
-    world.publish(*_large_releases())
+    World(root, "", "").publish(*_large_releases())
+
+
+@contextmanager
+def served_agents(factory: pytest.TempPathFactory) -> Iterator[Agents]:
+    """Serve the world, which a run publishes once."""
+    world = world_of(copy_of(made_once(factory, "agents", _publish), "agents", factory))
+    store = KeyStore(world.keys)
     rest = testing.TestClient(create_app(Mart(world.marts), store, exports_url=EXPORTS_URL))
     with mcp_served(world) as server:
         yield Agents(world, server, rest)

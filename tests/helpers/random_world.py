@@ -285,6 +285,12 @@ def _measured(metric: str, value: Decimal | None, version: str) -> dict[str, Any
     }
 
 
+def joined(_: Snapshot) -> Mapping[str, pa.Table]:
+    """Return that two ids are one organisation."""
+    same_as = {"service_id": "DCX9", "same_as": "DCB2", "match_method": "declared"}
+    return {"same_as": pa.Table.from_pylist([same_as], arrow_schema(DERIVED["same_as"]))}
+
+
 def publish_world(
     root: Path,
     marts: str | Path,
@@ -302,10 +308,6 @@ def publish_world(
         ]
         if public:
             load(record, table, *public)
-
-    def joined(_: Snapshot) -> Mapping[str, pa.Table]:
-        same_as = {"service_id": "DCX9", "same_as": "DCB2", "match_method": "declared"}
-        return {"same_as": pa.Table.from_pylist([same_as], arrow_schema(DERIVED["same_as"]))}
 
     def invented(snapshot: Snapshot) -> Mapping[str, pa.Table]:
         return derived_of(Random(seed), snapshot.data_version)

@@ -16,15 +16,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from waitress.server import create_server
 
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, page_data
+from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
 from tests.helpers.publishing import publish
-from tests.helpers.random_world import derived_of, everything
+from tests.helpers.random_world import derived_of, everything, joined
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
 from warehouse.exports.published import PublishedExports, encode_manifest
@@ -68,6 +70,7 @@ class World:
         version = publish(
             record,
             self.marts,
+            joins=Derivation("joined", joined),
             derivations=[
                 Derivation(
                     "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)
@@ -98,15 +101,32 @@ class World:
         return page_data(snapshot, published.manifest(snapshot.data_version), published)
 
 
-def make_world(root: Path, **shown: object) -> World:
+def publish_invented(root: Path, **shown: object) -> World:
     """Load the invented rows and publish them; ``shown`` is what else pages show."""
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
-    store = KeyStore(root / "keys.lmdb")
-    world = World(root, sandbox(store), create_key(store, "professional"))
+    world = World(root, "", "")
     world.publish(**shown)
     return world
+
+
+def world_of(home: Path) -> World:
+    """Return a published home as a world, with a key of each kind."""
+    store = KeyStore(home / "keys.lmdb")
+    return World(home, sandbox(store), create_key(store, "professional"))
+
+
+def make_world(factory: pytest.TempPathFactory, name: str, **shown: object) -> World:
+    """Return the invented world, which a run publishes once, in a folder of its own.
+
+    With ``shown`` it is published anew: pages show that as well.
+    """
+    if shown:
+        folder = factory.mktemp(name) / "home"
+        publish_invented(folder, **shown)
+        return world_of(folder)
+    return world_of(copy_of(made_once(factory, "invented", publish_invented), name, factory))
 
 
 @dataclass(frozen=True)

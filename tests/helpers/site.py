@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from api.site.browse import issuers_of
 from api.site.cards import CARDS
 from tests.helpers.rest_service import Served, World, served
-from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.read.mart import Mart
 
 MCP = "http://127.0.0.1:8322"
@@ -34,12 +32,6 @@ class Snippet:
     tool: str
     language: str
     code: str
-
-
-def world_of(home: Path) -> World:
-    """Return a home as a world, with a key of each kind."""
-    keys = KeyStore(home / "keys.lmdb")
-    return World(home, sandbox(keys), create_key(keys, "professional"))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.arrivals import DAYS, MODES, arrivals, row
 from tests.helpers.facts import fact, facts
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages, vintages_query

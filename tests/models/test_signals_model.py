@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from assets.signals.derive import signals
 from assets.tenders.portal_files import PORTALS
 from tests.helpers.installation import loaded_record
+from tests.helpers.nightly import times
 from tests.helpers.organisations import derive_organisations
 from tests.helpers.signals_world import FIRST, SEEN, TenderWorld, award
-from tests.helpers.thoroughness import times
 from tests.models import signals_model as model
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record

@@ -28,7 +28,7 @@ def client(server: Replay, waits: list[float]) -> Iterator[Client]:
 
 
 @pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)]
+    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)]
 )
 def new_marts(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

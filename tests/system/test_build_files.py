@@ -181,7 +181,7 @@ def test_a_build_takes_over_the_files_whose_rows_did_not_change(tmp_path: Path) 
     mart.close()
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_a_reader_meets_whole_builds_while_they_are_published_and_deleted(tmp_path: Path) -> None:
     marts, record = tmp_path / "marts", Record(str(tmp_path / "record"))
     first = publish_split(tmp_path, marts, 1 / 4096).build().data_version

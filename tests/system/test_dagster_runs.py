@@ -99,9 +99,8 @@ BACKFILLS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dagster")
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_backfills_of_days_months_and_issuers_fill_their_ranges_in_one_run_each(
     settings: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,7 +305,7 @@ def test_each_table_shows_its_counts_a_sample_and_its_quarantine(
     assert "| 1 |" in str(metadata["why quarantined"])
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_the_record_fills_without_any_folder_of_documents(
     settings: Settings, server: Replay
 ) -> None:

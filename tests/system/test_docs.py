@@ -35,7 +35,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in pages()]
 # Publishes again and again, for minutes.
 _LONG = ("docs/operating.md",)
 PAGES_TO_RUN = [
-    pytest.param(name, marks=[pytest.mark.thorough] if name in _LONG else [])
+    pytest.param(name, marks=[pytest.mark.nightly] if name in _LONG else [])
     for name in NAMES
     if any(block.is_run for block in blocks(ROOT / name))
 ]

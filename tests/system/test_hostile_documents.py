@@ -3,8 +3,6 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from assets.ingest.sources import SOURCES
 from tests.helpers.hostile_documents import hostile_documents
 from tests.helpers.installation import run_command, settings_of
@@ -30,7 +28,6 @@ def land_honest(landing: Landing) -> None:
     landing.land(FetchedResponse(source.key, url, body, source.license_class, moment))
 
 
-@pytest.mark.slow
 def test_hostile_documents_are_quarantined_and_every_other_source_is_loaded(
     tmp_path: Path,
 ) -> None:

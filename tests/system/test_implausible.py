@@ -26,8 +26,9 @@ from tests.helpers.installation import (
     settings_of,
 )
 from tests.helpers.random_world import derived_of
+from tests.helpers.rest_service import world_of
 from tests.helpers.signals_world import FIRST, TenderWorld, award
-from tests.helpers.site import served_site, world_of
+from tests.helpers.site import served_site
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.exports.published import PublishedExports
 from warehouse.methodology.signals import FEWEST_AMOUNTS, PANELS

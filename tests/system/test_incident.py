@@ -91,7 +91,7 @@ def run(home: Path, block: str, **variables: str) -> str:
     return done.stdout
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_the_procedure_for_personal_data_ends_with_nothing_left(tmp_path: Path) -> None:
     home = tmp_path / "home"
     settings = settings_of(home)

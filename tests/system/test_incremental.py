@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from assets.silent_revisions.derive import EXTRACTS
 from pipelines.derivations import checks, derivations
 from tests.helpers.facts import fact
+from tests.helpers.nightly import times
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
-from tests.helpers.thoroughness import times
 from warehouse.compute import ProcessPool
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.canonical_ids import REWRITTEN, use_canonical_ids

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.helpers.killed_loads import BATCHES, ROWS, load_all
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
@@ -23,8 +24,9 @@ def rows(record: Record) -> list[dict[str, object]]:
 
 def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> None:
     killed, whole = Record(str(tmp_path / "killed")), Record(str(tmp_path / "whole"))
+    longer = "0" if is_nightly() else "0.25"
     process = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.killed_loads", killed.root],
+        [sys.executable, "-m", "tests.helpers.killed_loads", killed.root, longer],
         capture_output=True,
         text=True,
         check=True,

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, served
-from tests.helpers.thoroughness import THOROUGH
 from warehouse.keys.store import KeyStore, create_key, find_key, list_keys, sandbox
 
 # Nothing is published: a key that is accepted is told so.
 ACCEPTED, REFUSED = "datastore_unavailable", "key_invalid"
-KILLS = 1_500 if THOROUGH else 60
+KILLS = 1_500 if is_nightly() else 60
 
 
-@pytest.mark.timeout(7_200 if THOROUGH else 900)
+@pytest.mark.timeout(7_200 if is_nightly() else 900)
 def test_a_key_command_killed_at_any_moment_locks_nobody_out(tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.lmdb")
     world = World(tmp_path, sandbox(store), create_key(store, "professional"))

@@ -192,7 +192,7 @@ def test_what_was_left_out_is_shown_by_the_command_and_on_the_page(home: Home) -
     assert f"are withheld: {len(home.published['left_out'])} rows" in out
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_a_rule_that_takes_too_many_rows_waits_for_a_person(home: Home) -> None:
     record = Record(settings_of(home.home).record)
     many = [

@@ -12,8 +12,8 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.full_disk import no_room_for_files
-from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
+from tests.helpers.rest_service import make_world
 from warehouse.keys.store import KeyStore, create_key, revoke_key, rotate_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
@@ -45,9 +45,7 @@ class LimitStores:
 
 @pytest.fixture(scope="module")
 def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
-    root = tmp_path_factory.mktemp("limits")
-    publish_world(root / "record", root / "marts", 3)
-    return Mart(root / "marts")
+    return Mart(make_world(tmp_path_factory, "limits").marts)
 
 
 @pytest.fixture(params=["files", "redis"])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.helpers.arrivals import DAYS, MODES, arrivals
 from tests.helpers.arrivals import row as sighting_row
 from tests.helpers.facts import fact, facts
+from tests.helpers.nightly import times
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
     FIRST,
@@ -29,7 +30,6 @@ from tests.helpers.record_rows import (
     series_row,
     sighting,
 )
-from tests.helpers.thoroughness import times
 from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion

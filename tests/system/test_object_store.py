@@ -42,8 +42,7 @@ def response(number: int) -> FetchedResponse:
     return FetchedResponse("ecb", url, b"x" * 100, "cc-by", datetime(2026, 1, 1, tzinfo=UTC))
 
 
-@pytest.mark.slow
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_machines_killed_at_random_store_each_row_once(server: S3Server) -> None:
     """``python -m tests.helpers.killed_machines 50`` kills more of them."""
     found = run(server, kills=3, documents=8, seed=1)

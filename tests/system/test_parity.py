@@ -92,7 +92,7 @@ def move(whole: Record, into: Record, which: str) -> None:
 
 
 @pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)]
+    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)]
 )
 def world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

@@ -18,10 +18,10 @@ from pipelines.jobs import instance
 from quality.history import history
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, sankofa, settings_of
+from tests.helpers.nightly import times
 from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load
-from tests.helpers.thoroughness import times
 from warehouse.exports.published import PublishedExports
 from warehouse.mart.builds import builds_at
 from warehouse.record.store import Record
@@ -30,7 +30,7 @@ from warehouse.record.tables import FUNDAMENTALS
 MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
 def marts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "home" / "marts")

@@ -425,7 +425,7 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
 
 
 @pytest.mark.shared
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_real_filings_and_releases_pass(record: Record, tmp_path: Path) -> None:
     files = (path for path in (REAL_FILES / "filings/companyfacts").iterdir() if path.is_file())
     parsed_files = [read_file(companyfacts.parse, path) for path in files]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.random_world import publish_world
+from tests.helpers.rest_service import make_world
 from warehouse.mart.builds import builds_at
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
@@ -108,9 +108,7 @@ class Watched(Mart):
 
 @pytest.fixture(scope="module")
 def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    root = tmp_path_factory.mktemp("plans")
-    publish_world(root / "record", root / "mart", 7)
-    watched = Watched(root / "mart")
+    watched = Watched(make_world(tmp_path_factory, "plans").marts)
     yield watched
     watched.close()
 

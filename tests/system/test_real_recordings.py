@@ -39,8 +39,7 @@ def some_of(manifest: Path) -> int:
 
 
 @pytest.mark.shared
-@pytest.mark.slow
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_real_files_are_published_with_the_addresses_of_their_publishers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.every_list import LISTS, question
+from tests.helpers.nightly import times
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import load, party_row, release_row, series_row
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.split_world import more_countries_and_sources, more_derived
-from tests.helpers.thoroughness import times
 from warehouse.contract.problems import Problem
 from warehouse.errors import BadParameters
 from warehouse.mart.snapshot import Snapshot

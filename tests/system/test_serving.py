@@ -24,12 +24,16 @@ from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
 
+# Servers give up on each other after some seconds, and a shared machine may halt for longer: a
+# test that fails is run once more, and the summary names it.
+pytestmark = pytest.mark.flaky(reruns=1)
+
 FACTS = "/v1/fundamentals/DCA1"
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("serving"))
+    return make_world(tmp_path_factory, "serving")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ COUNT = "sankofa_request_duration_seconds_count"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("metrics"))
+    return make_world(tmp_path_factory, "metrics")
 
 
 def test_rest_counts_by_endpoint_and_goes_on_after_a_process_was_killed(

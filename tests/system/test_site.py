@@ -20,7 +20,7 @@ from tests.helpers.installation import (
     sample_home,
     settings_of,
 )
-from tests.helpers.rest_service import Served, World
+from tests.helpers.rest_service import Served, World, world_of
 from tests.helpers.site import (
     MCP,
     SERVICE_PAGES,
@@ -28,7 +28,6 @@ from tests.helpers.site import (
     issuer_that_restated,
     rendered_pages,
     served_site,
-    world_of,
 )
 from warehouse.mart.builds import builds_at
 from warehouse.settings import PAGES_PER_MINUTE

@@ -16,8 +16,8 @@ from fsspec.implementations.http import HTTPFileSystem
 from api.site.cards import CARDS, Card
 from tests.helpers.installation import copy_of, sample_home
 from tests.helpers.mcp_service import call, mcp_served, post, request
-from tests.helpers.rest_service import Served, World
-from tests.helpers.site import MCP, Snippet, served_site, snippets, world_of
+from tests.helpers.rest_service import Served, World, world_of
+from tests.helpers.site import MCP, Snippet, served_site, snippets
 
 _SECRET = re.compile(r"CREATE OR REPLACE SECRET \(.*?MAP \{'X-API-Key': '([^']+)'\}\);")
 

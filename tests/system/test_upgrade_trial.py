@@ -8,7 +8,7 @@ from tests.helpers.upgrade_trial import PREVIOUS_RELEASE, has_history, upgrade
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.skipif(not has_history(), reason=f"the repository has no commit {PREVIOUS_RELEASE}")
 def test_an_upgrade_fails_no_request_and_keeps_pins_files_and_pages(tmp_path: Path) -> None:
     outcome = upgrade(tmp_path)

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from tests.helpers.every_list import ASKED, LISTS, REQUESTS, walked, whole
+from tests.helpers.nightly import times
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.split_world import publish_split
-from tests.helpers.thoroughness import times
 from warehouse.read.mart import Mart
 
 # A file has so many times fewer rows than it may have: one row, a few, or all.

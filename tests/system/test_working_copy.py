@@ -64,7 +64,7 @@ def rate(checkout: Path, day: str, month: str, value: str) -> None:
     put(checkout, f"h10/{day}/monthly.csv", text, '{"frequency": "monthly"}')
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_a_bug_is_named_and_its_fix_reads_what_was_missed_and_nothing_else(checkout: Path) -> None:
     rate(checkout, "2024-02-05", "2024-01", "18.8")
     put(checkout, "ecb/2024-01-05/zar.csv", RATES)

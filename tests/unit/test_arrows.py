@@ -47,6 +47,7 @@ def test_imports_go_along_the_arrows(package: str) -> None:
         assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["api.serve", "mcp_server.app"])
 def test_a_surface_never_loads_what_only_the_pipeline_needs(module: str) -> None:
     heavy = ("dagster", "great_expectations", "pandas", "duckdb", "deltalake")

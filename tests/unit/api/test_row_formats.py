@@ -117,6 +117,7 @@ def peak_of(count: int, form: Format) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 def test_ten_times_as_many_rows_take_no_more_memory(form: Format) -> None:
     peak_of(10_000, form)

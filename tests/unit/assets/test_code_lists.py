@@ -89,6 +89,7 @@ def test_a_name_in_place_of_a_code_is_left_out_and_counted_but_not_repeated(
     assert all(row.partial for row in result.rejected["tender_releases"])
 
 
+@pytest.mark.slow
 @given(st.sampled_from([each for each in CLOSED if each[0] != "scheme"]), st.text(max_size=60))
 def test_whatever_is_written_is_a_code_of_the_list_or_counted(
     closed: tuple[str, str, Any], written: str

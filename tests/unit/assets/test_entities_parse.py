@@ -470,6 +470,7 @@ def test_a_pair_that_is_written_in_another_way_is_read_like_any_other(pair: str)
     }
 
 
+@pytest.mark.slow
 def test_the_rows_before_the_damage_of_a_zipped_mapping_are_read() -> None:
     pairs = f"{LEI},US0378331005\n" * 100_000
     damaged = bytearray(zipped(f"LEI,ISIN\n{pairs}".encode(), zipfile.ZIP_STORED))

@@ -361,6 +361,7 @@ _EXPLAINED = re.compile(
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_every_real_list_is_read_and_every_rejection_is_explained(
     capsys: pytest.CaptureFixture[str],

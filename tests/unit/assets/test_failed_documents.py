@@ -18,7 +18,7 @@ from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.monthly_portal import MonthlyPortal
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erase_rows
@@ -355,7 +355,7 @@ steps = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=times(6), deadline=None)
+@settings(max_examples=times(3), deadline=None)
 @given(st.lists(steps, min_size=3, max_size=10), st.booleans(), st.booleans())
 def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
     tmp_path_factory: pytest.TempPathFactory,

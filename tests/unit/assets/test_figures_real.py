@@ -5,6 +5,7 @@ import pytest
 from tests.helpers.figures_report import real_companies, report, table
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_every_line_of_real_issuers_is_as_an_independent_reader_finds_it() -> None:
     paths = list(real_companies())

@@ -452,6 +452,7 @@ def test_real_filings_give_the_figures_that_company_facts_have_of_them() -> None
     assert all(re.search("left out|not followed|round|states", each) for each in reasons(parsed))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_numbers_of_a_set() -> None:
     def peak(count: int) -> int:
         elsewhere = ({"adsh": f"0001193125-21-{number:06}"} for number in range(2, count))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.entities.identifiers import mint
+from tests.helpers.nightly import times
 from tests.helpers.registers import (
     ENTITIES,
     IDENTIFIERS,
@@ -326,7 +327,8 @@ def test_the_method_of_a_join_is_the_weakest_evidence_on_the_way_to_the_canonica
     assert methods == {filer: "exact_name", security: "exact_name"}
 
 
-@settings(max_examples=50)
+@pytest.mark.slow
+@settings(max_examples=times(12))
 @given(IDENTIFIERS, ENTITIES, st.randoms())
 def test_pointers_do_not_depend_on_order_and_form_no_chains(
     identifiers: list[dict[str, Any]], entities: list[dict[str, Any]], chance: random.Random

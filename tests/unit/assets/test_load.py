@@ -44,6 +44,7 @@ def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: MonthlyPort
     assert portal.values() == {"revenue": 1, "profit": 2, "tax": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
 def test_a_late_document_is_read_in_the_order_of_observation(
     portal: MonthlyPortal, order: tuple[int, ...]
@@ -66,6 +67,7 @@ def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: Monthl
     assert portal.values(date(2026, 3, 31)) == {"revenue": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", list(permutations((6, 12, 18))))
 @pytest.mark.parametrize("available_at", [None, date(2026, 1, 5)])
 def test_the_last_reading_of_a_day_or_without_a_date_counts(

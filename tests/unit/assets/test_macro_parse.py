@@ -425,8 +425,20 @@ def real_document(path: Path, body: bytes) -> Document:
     ("folder", "pattern", "parse", "table"),
     [
         ("macro/worldbank/api_v2", "*", worldbank.parse, MACRO_ANNUAL),
-        ("macro/worldbank/vintages", "*", worldbank_csv.parse_long, MACRO_ANNUAL),
-        ("macro/worldbank/pydeflate", "*.csv", worldbank.parse, MACRO_ANNUAL),
+        pytest.param(
+            "macro/worldbank/vintages",
+            "*",
+            worldbank_csv.parse_long,
+            MACRO_ANNUAL,
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "macro/worldbank/pydeflate",
+            "*.csv",
+            worldbank.parse,
+            MACRO_ANNUAL,
+            marks=pytest.mark.nightly,
+        ),
         ("fx/sdmx", "*", sdmx_csv.parse, MACRO_SERIES),
         ("fx/fred_h10", "*", h10.parse, MACRO_SERIES),
         ("cpi/alfred", "*.json", alfred.parse, MACRO_SERIES),

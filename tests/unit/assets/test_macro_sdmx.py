@@ -211,6 +211,7 @@ def test_a_zip_is_its_only_file_and_another_is_refused() -> None:
     assert "not a zip" in reasons(sdmx_csv.parse(at, b"PK\x03\x04damaged"))[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_the_wide_files_of_the_bis_give_every_value_that_they_have() -> None:
     for name in ("WS_LONG_CPI_csv_col", "WS_CREDIT_GAP_csv_col"):

@@ -17,7 +17,6 @@ from assets.parser_versions import (
     parser_name,
     read_lock,
     variant_digits,
-    write_lock,
 )
 from assets.source import Parser, Source
 from assets.tenders.portals import Portal
@@ -45,7 +44,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working copy whose code is as its lock says, to change."""
     copy_packages(tmp_path, monkeypatch)
     monkeypatch.setattr(parser_versions, "LOCK", tmp_path / "assets" / "parsers.lock")
-    write_lock(lock_of(source.parser for source in SOURCES))
+    # The code is as the lock of the repository says: test_no_parser_changed_without_a_new_version.
     return tmp_path
 
 
@@ -72,6 +71,7 @@ def sources_of(*subjects: str) -> set[str]:
     return {source.key for source in SOURCES if source.subject in subjects}
 
 
+@pytest.mark.slow
 def test_changed_code_counts_for_the_parsers_that_use_it_and_no_other(checkout: Path) -> None:
     assert changed() == set()
     append_code(checkout, "assets/macro/h10.py")
@@ -84,16 +84,19 @@ def test_changed_code_counts_for_the_parsers_that_use_it_and_no_other(checkout: 
     assert figures.isdisjoint(changed()) and sources_of("tenders") <= changed()
 
 
+@pytest.mark.slow
 def test_a_table_counts_for_the_parsers_that_read_it(checkout: Path) -> None:
     append_code(checkout, "assets/filings/elements.csv", "cash,us-gaap,Cash,9,,,debit,instant")
     assert {"sec-companyfacts", "xbrl-filings"} <= changed() and "h10" not in changed()
 
 
+@pytest.mark.slow
 def test_how_names_are_compared_counts_for_what_stores_them(checkout: Path) -> None:
     append_code(checkout, "warehouse/names/plain.py")
     assert sources_of("tenders") <= changed() and "h10" not in changed()
 
 
+@pytest.mark.slow
 def test_comments_and_what_only_fetches_or_stores_do_not_count(checkout: Path) -> None:
     append_code(checkout, "assets/macro/h10.py", "# A remark.")
     for path in ("assets/macro/fetch.py", "assets/fetching/client.py", "assets/source.py"):
@@ -103,12 +106,14 @@ def test_comments_and_what_only_fetches_or_stores_do_not_count(checkout: Path) -
     assert changed() == set()
 
 
+@pytest.mark.slow
 def test_an_installed_package_counts_the_number_alone(checkout: Path) -> None:
     append_code(checkout, "assets/macro/h10.py")
     parser_versions.LOCK.unlink()
     assert effective_version(KNOWN["h10"].parser) == str(H10)
 
 
+@pytest.mark.slow
 def test_the_quirks_of_a_portal_count_for_that_portal(checkout: Path) -> None:
     parser = KNOWN["ke-ppip"].parser
     other = replace(parser, variant=_variant(Portal("ke-ppip", "KE", "Another title", "cc-by")))
@@ -154,6 +159,7 @@ def raised(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
+@pytest.mark.slow
 def test_the_lock_is_not_renewed_in_passing(checkout: Path) -> None:
     before = parser_versions.LOCK.read_text()
     assert CliRunner().invoke(main).output == "nothing changed\n"
@@ -168,6 +174,7 @@ def test_the_lock_is_not_renewed_in_passing(checkout: Path) -> None:
     assert changed() == set()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("raised")
 def test_a_raised_version_is_entered(checkout: Path) -> None:
     append_code(checkout, "assets/macro/h10.py")
@@ -176,6 +183,7 @@ def test_a_raised_version_is_entered(checkout: Path) -> None:
     assert ("assets.macro.h10.parse", H10) not in read_lock()
 
 
+@pytest.mark.slow
 def test_a_damaged_lock_is_named(checkout: Path) -> None:
     append_code(checkout, "assets/parsers.lock", "<<<<<<< ours")
     with pytest.raises(SankofaError, match=r"parsers.lock: cannot read the line '<<<<<<< ours'"):

@@ -11,6 +11,7 @@ from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_n
 from assets.entities.joined_ids import same_as_table
 from assets.entities.legal_names import CRUDE_KEY
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
+from tests.helpers.nightly import times
 from tests.helpers.registers import (
     DATABASE,
     ENTITIES,
@@ -209,7 +210,7 @@ PARTIES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=times(8))
 @given(PARTIES, IDENTIFIERS, ENTITIES, st.randoms())
 def test_resolution_does_not_depend_on_order(
     parties: list[dict[str, Any]],

@@ -11,6 +11,7 @@ from assets.ingest.load import has_unread, lost_documents
 from assets.ingest.quarantine import excerpt, retry
 from assets.ingest.retention import RemovedBodies, remove_old_bodies
 from tests.helpers.monthly_portal import MonthlyPortal
+from tests.helpers.nightly import times
 from warehouse.errors import BodyRemoved
 from warehouse.record.documents import Removal
 from warehouse.record.erase import erasures
@@ -193,7 +194,8 @@ def test_retrying_a_quarantined_row_says_that_the_body_was_removed(portal: Month
     assert portal.values() == {"cpi": 1}
 
 
-@settings(max_examples=8)
+@pytest.mark.slow
+@settings(max_examples=times(3))
 @given(
     published=st.lists(
         st.tuples(st.integers(1, 5), st.sampled_from("ab"), st.sampled_from(["x=1", "x=2 y=1"])),

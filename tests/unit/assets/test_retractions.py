@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assets.ingest import load as load_module
 from tests.helpers.monthly_portal import MonthlyPortal
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.tables import MACRO_SERIES
 
@@ -103,7 +103,8 @@ versions = st.lists(st.sets(unread, max_size=3), min_size=1, max_size=4)
 _SAME_MOMENT = [(6, "a", {"profit": value, "tax": tax}) for value, tax in ((2, 1), (1, 1), (1, 2))]
 
 
-@settings(max_examples=times(8))
+@pytest.mark.slow
+@settings(max_examples=times(3))
 @example(batches=[_SAME_MOMENT], versions=[set(), set()])
 @given(batches=st.lists(st.lists(documents, max_size=3), min_size=1, max_size=3), versions=versions)
 def test_after_any_versions_the_record_answers_as_if_only_the_last_had_read_it(

@@ -193,6 +193,7 @@ def _shown(body: bytes) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_eight_real_days_give_the_history_that_each_of_them_shows(tmp_path: Path) -> None:
     bodies = {

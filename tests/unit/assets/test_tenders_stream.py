@@ -93,6 +93,7 @@ def test_releases_before_the_end_of_a_truncated_gzip_are_read() -> None:
     assert rejections(parsed)[-1] == ("", "the body cannot be opened: the gzip ends early")
 
 
+@pytest.mark.slow
 def test_releases_before_the_damage_in_a_gzip_are_read() -> None:
     body = gzip.compress(varied_lines(50_000))
 

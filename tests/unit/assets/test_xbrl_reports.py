@@ -286,6 +286,7 @@ def unpacked(path: Path) -> bytes:
     return gzip.decompress(body) if path.suffix == ".gz" else body
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_every_fact_of_real_reports_is_read_or_has_a_reason(
     capsys: pytest.CaptureFixture[str],

@@ -39,6 +39,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.slow
 def test_a_change_takes_effect_in_what_is_made_from_it(checkout: Path) -> None:
     before = versions()
     # What the guides say is compared as a whole, whichever code declares it.

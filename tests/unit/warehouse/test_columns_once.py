@@ -98,6 +98,7 @@ def copies() -> dict[tuple[str, str | None], list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_list_of_columns_is_repeated() -> None:
     unexpected = [
         place for key, places in copies().items() if key not in CHOICES for place in places

@@ -181,6 +181,7 @@ def test_tables_without_added_columns_are_read_without_comparing_their_files(
     assert "union_by_name" in opened(record, WIDER).relation("fundamentals")
 
 
+@pytest.mark.slow
 def test_writers_that_add_a_column_at_once_all_succeed(record: Record) -> None:
     restated(record)
 

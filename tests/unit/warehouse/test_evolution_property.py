@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.evolution import opened, wider_table
 from tests.helpers.facts import fact
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.compaction import compact
@@ -138,7 +138,7 @@ class World:
 
 
 @pytest.mark.slow
-@settings(max_examples=times(8), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_no_pinned_answer_changes_and_older_rows_read_as_null(
     steps: list[tuple[Any, ...]],

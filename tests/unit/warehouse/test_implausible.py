@@ -9,9 +9,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.nightly import times
 from tests.helpers.record_rows import release_row
 from warehouse.mart.implausible import with_implausible
 from warehouse.methodology.signals import AMOUNT_TIMES, FEWEST_AMOUNTS
@@ -120,6 +121,8 @@ DAYS = st.integers(0, 200).map(lambda days: FIRST + timedelta(days))
 AMOUNTS = st.sampled_from((-5, 0, 7, 10**5, LIMIT, LIMIT + 1, 10**9, 10**12, 10**18))
 
 
+@pytest.mark.slow
+@settings(max_examples=times(5))
 @given(
     added=st.lists(st.tuples(st.integers(1, 2_000), DAYS, AMOUNTS), max_size=12),
     usual=st.lists(DAYS, min_size=4, max_size=4),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.audited import staged
 from tests.helpers.facts import fact, facts
-from tests.helpers.thoroughness import times
+from tests.helpers.nightly import times
 from tests.helpers.unchecked import append_unchecked
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
@@ -66,7 +66,7 @@ def _row(number: int, item: str, publication: int, day: int, value: str | None) 
     )
 
 
-@settings(max_examples=times(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_readings)
 def test_a_record_without_any_set_of_rows_has_the_same_vintages(
     readings: list[tuple[str, int, int, str | None, bool]],

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.nightly import times
 from tests.helpers.record_rows import series_row
-from tests.helpers.thoroughness import times
 from warehouse.mart.rebasing import with_rebasings
 from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
@@ -144,9 +144,10 @@ def histories(draw: st.DrawFn, bases: Sequence[Base]) -> list[Edition]:
     ]
 
 
-few_examples = settings(max_examples=times(15), deadline=None)
+few_examples = settings(max_examples=times(6), deadline=None)
 
 
+@pytest.mark.slow
 @few_examples
 @given(histories([OLD, NEW, NEWEST]), st.randoms(use_true_random=False))
 def test_on_every_day_a_series_has_one_base_and_a_period_one_value_in_any_order_of_arrival(
@@ -174,6 +175,7 @@ def test_what_states_no_base_is_on_the_base_of_the_series_unless_that_is_an_inde
         assert series.values(day) == expected(editions, day)
 
 
+@pytest.mark.slow
 @few_examples
 @given(histories([OLD, NEW, NOT_STATED]), st.integers(0, 20))
 def test_what_is_published_after_a_day_changes_nothing_of_it(

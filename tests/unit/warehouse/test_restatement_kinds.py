@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.facts import fact, facts
+from tests.helpers.nightly import times
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
@@ -97,7 +98,8 @@ STATED = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=15)
+@pytest.mark.slow
+@settings(max_examples=times(4))
 @given(st.lists(STATED, min_size=2, max_size=5))
 def test_what_is_filed_later_never_changes_the_kind_of_an_earlier_vintage(
     stated: list[dict[str, Any]],

@@ -18,8 +18,8 @@ from assets.ingest.land import land_all
 from assets.ingest.load import failed_documents, load_source
 from assets.ingest.sources import SOURCES
 from assets.parsing.limits import DocumentLimits
+from tests.helpers.nightly import times
 from tests.helpers.parallel_source import SOURCE
-from tests.helpers.thoroughness import times
 from warehouse.errors import LandingError
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
@@ -75,7 +75,7 @@ def random_bodies(seed: int) -> list[tuple[str, bytes]]:
     """Make short and long documents of four addresses; one in ten makes the parser raise."""
     chance = random.Random(seed)
     bodies = []
-    for _ in range(times(8)):
+    for _ in range(6):
         lines = chance.choices(LINES, k=chance.choice((1, 2, 5, 30)))
         if chance.random() < 0.1:
             lines.insert(chance.randrange(len(lines)), "bug")
@@ -108,7 +108,7 @@ def test_three_processes_make_the_record_that_one_makes(
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_a_document_that_ends_its_readers_is_quarantined_whole_and_the_others_are_loaded(
     tmp_path: Path, processes: int
 ) -> None:
