@@ -14,12 +14,13 @@ from typing import Any, Self
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
+from assets.declared_files import own_entries
 from assets.ingest.assets import FRESHNESS_POLICY, table_key
 from assets.ingest.metadata import column_metadata
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.source import Source
-from assets.tenders.portal_files import own_portals, portals_of
+from assets.tenders.portal_files import PortalEntry, portals_of
 from assets.tenders.sources import portal_source
 from pipelines.automation import WHEN_INPUTS_CHANGE
 from pipelines.builds import delete_old_versions, refuse_empty
@@ -74,7 +75,7 @@ class Publishing(dg.ConfigurableResource[Any]):
         record = storage.record()
         refuse_empty(record)
         files = [Path(file) for file in self.portal_files]
-        own = own_portals(files, (source.key for source in SOURCES))
+        own = own_entries(files, PortalEntry, (source.key for source in SOURCES))
         return Publication(
             record,
             self.marts,

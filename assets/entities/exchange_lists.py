@@ -154,7 +154,7 @@ def _service_id(entry: ListEntry, issuer: Issuer) -> str:
     if lei := issuer.first("lei"):
         return mint("lei", lei)
     if number := issuer.first("register_number"):
-        return mint("registry", f"{entry.register}:{number}")
+        return mint("registry", f"{entry.register_name}:{number}")
     if cik := issuer.first("cik"):
         return mint("cik", cik)
     if isin := issuer.first("isin"):
@@ -182,7 +182,7 @@ def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
     if row.lei:
         yield _identifier("lei", row.lei)
     if row.register_number:
-        yield _identifier("registry", row.register_number, entry.register)
+        yield _identifier("registry", row.register_number, entry.register_name)
     if row.cik:
         yield _identifier("cik", row.cik)
     if row.isin:

@@ -1,15 +1,16 @@
 """All sources, of all subjects."""
 
-from assets.entities.list_files import TABLES, own_lists
+from assets.declared_files import own_entries
+from assets.entities.list_files import TABLES, ListEntry
 from assets.entities.sources import SOURCES as ENTITIES
 from assets.entities.sources import list_source
 from assets.filings.sources import SOURCES as FILINGS
 from assets.macro.sources import SOURCES as MACRO
 from assets.macro.sources import table_source
 from assets.macro.table_files import TABLES as SERIES_TABLES
-from assets.macro.table_files import own_tables
+from assets.macro.table_files import TableEntry
 from assets.source import Source
-from assets.tenders.portal_files import own_portals
+from assets.tenders.portal_files import PortalEntry
 from assets.tenders.sources import SOURCES as TENDERS
 from assets.tenders.sources import portal_source
 from warehouse.errors import SankofaError
@@ -26,11 +27,13 @@ def sources_of(settings: Settings) -> tuple[Source, ...]:
     series of ``SANKOFA_SERIES_TABLES``, of which some replace a built-in one.
     """
     keys = [source.key for source in SOURCES]
-    portals = [portal_source(entry) for entry in own_portals(settings.portal_files, keys)]
+    portals = list(map(portal_source, own_entries(settings.portal_files, PortalEntry, keys)))
     taken = {*keys, *(portal.key for portal in portals)}
-    lists = own_lists(settings.list_files, taken - TABLES.keys())
+    lists = own_entries(settings.list_files, ListEntry, taken - TABLES.keys(), TABLES)
     taken |= {entry.key for entry in lists}
-    series = own_tables(settings.table_files, taken - SERIES_TABLES.keys())
+    series = own_entries(
+        settings.table_files, TableEntry, taken - SERIES_TABLES.keys(), SERIES_TABLES
+    )
     own = {source.key: source for source in (*map(list_source, lists), *map(table_source, series))}
     built_in = [own.pop(source.key, source) for source in SOURCES]
     return (*built_in, *own.values(), *portals)

@@ -1,4 +1,4 @@
-"""Files of series in tables: TOML with one table per source, checked member by member when read.
+"""Files of series in tables: TOML with one table per source, read by the models here.
 
 Central banks and statistics offices publish tables, not APIs. The built-in ones are in
 ``published_tables.toml``; ``docs/add-a-table.md`` explains every member. A table of an own file
@@ -7,22 +7,23 @@ cleared is entered in a few lines.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Self
 
-from msgspec import Meta
+from pydantic import AfterValidator, Field, model_validator
 
 from assets.declared_files import (
+    Address,
+    BaseUrl,
+    Column,
     DeclarationError,
     DeclaredLicence,
     DeclaredSource,
     DeclaredTable,
     DeclaredText,
-    check_address,
-    check_addresses,
+    RegularExpression,
     declared_tables,
-    own_entries,
     read_entries,
 )
 from assets.macro.iso_codes import area_of
@@ -31,16 +32,20 @@ from assets.parsing.tables import Names, fold
 from warehouse.tables.macro import Frequency, SeriesType
 
 BUILT_IN = Path(__file__).with_name("published_tables.toml")
-PAGE = "docs/add-a-table.md"
 # Stands for the alpha-3 code of a country.
 AREA_IN_KEY = "{area}"
 
-Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
-# The name of a column, or the names that it has in different files.
-Column = DeclaredText | tuple[DeclaredText, ...]
+
+def _country(code: str) -> str:
+    if area_of(code) is None:
+        raise ValueError(f"{code} is no country of ISO 3166")
+    return code
 
 
-class PeriodColumns(DeclaredTable, frozen=True, kw_only=True):
+Country = Annotated[str, AfterValidator(_country)]
+
+
+class PeriodColumns(DeclaredTable):
     """The columns that state the period of a row together, and the forms they are written in.
 
     Without any, the names of the columns are the periods. ``words`` replace words of a form before
@@ -53,7 +58,7 @@ class PeriodColumns(DeclaredTable, frozen=True, kw_only=True):
     words: Mapping[str, str] = {}
 
 
-class TableSeries(DeclaredTable, frozen=True, kw_only=True):
+class TableSeries(DeclaredTable):
     """One series of a source.
 
     In a table with a row for each period it is a ``column``, of the rows whose cells are as
@@ -71,17 +76,32 @@ class TableSeries(DeclaredTable, frozen=True, kw_only=True):
     country: Country | None = None
     column: Column | None = None
     where: Mapping[str, Column] = {}
-    title: DeclaredText | None = None
-    row: DeclaredText | None = None
-    note: DeclaredText | None = None
-    address: DeclaredText | None = None
+    title: RegularExpression | None = None
+    row: RegularExpression | None = None
+    note: RegularExpression | None = None
+    address: RegularExpression | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Raise DeclarationError if members do not fit each other."""
+        if self.row is not None and self.title is None:
+            raise DeclarationError("title", f"{self.key}: a row needs the title above it")
+        named = {
+            name
+            for pattern in (self.title, self.note)
+            for name in re.compile(pattern or "").groupindex
+        }
+        if missing := set(re.findall(r"\{(.*?)\}", self.base or "")) - named:
+            problem = f"{self.key}: neither title nor note names the {missing.pop()!r} of its base"
+            raise DeclarationError("base", problem)
+        return self
 
     def column_names(self) -> Names:
         """Return the folded names of its column."""
         return folded_names(self.column or ())
 
 
-class TableEntry(DeclaredSource, frozen=True, kw_only=True):
+class TableEntry(DeclaredSource):
     """One source of a file.
 
     Its figures are those of a ``country``, of that of each series, or of the one that the column
@@ -89,22 +109,55 @@ class TableEntry(DeclaredSource, frozen=True, kw_only=True):
     a value or its year say what its status is.
     """
 
+    page = "docs/add-a-table.md"
+
     title: DeclaredText
     licence: DeclaredLicence
     country: Country | None = None
     area: Column | None = None
-    base_url: DeclaredText
+    base_url: BaseUrl
     hosts: tuple[DeclaredText, ...] = ()
-    addresses: tuple[DeclaredText, ...] = ()
+    addresses: tuple[Address, ...] = ()
     new_within: int = 45
     encoding: DeclaredText = "cp1252"
-    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] | None = None
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     decimal: DecimalMark = "."
     other_names: Mapping[str, tuple[DeclaredText, ...]] = {}
     marks: Mapping[DeclaredText, DeclaredText] = {}
     period: PeriodColumns | None = None
     series: tuple[TableSeries, ...]
     notes: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Raise DeclarationError if members do not fit each other."""
+        if not self.series:
+            raise DeclarationError("series", f"declare at least one: [[{self.key}.series]]")
+        for series in self.series:
+            self._check_country(series)
+            self._check_place(series)
+        return self
+
+    def _check_country(self, series: TableSeries) -> None:
+        if ((series.country or self.country) is None) == (self.area is None):
+            raise DeclarationError("country", f"{series.key}: needs either a country or area")
+        if (self.area is not None) != (AREA_IN_KEY in series.key):
+            problem = f"{series.key}: a key has {AREA_IN_KEY} if and only if area says which it is"
+            raise DeclarationError("series", problem)
+
+    def _check_place(self, series: TableSeries) -> None:
+        by_name = self.period is not None and not self.period.columns
+        if by_name and (series.column or series.row):
+            problem = f"{series.key}: the columns are periods, so where says which rows it has"
+            raise DeclarationError("series", problem)
+        if not by_name and (series.column is None) == (series.row is None):
+            raise DeclarationError("series", f"{series.key}: needs either column or row")
+        if series.column is not None and self.period is None:
+            raise DeclarationError("period", f"{series.key} is a column: say where its periods are")
+        if series.row is not None and self.area is not None:
+            raise DeclarationError(
+                "area", f"{series.key} is a row below a title: it has no such column"
+            )
 
     def column_names(self, name: str) -> Names:
         """Return the folded names of a column that ``where`` names."""
@@ -113,75 +166,8 @@ class TableEntry(DeclaredSource, frozen=True, kw_only=True):
 
 def folded_names(column: Column) -> Names:
     """Return the names of a column in comparable form."""
-    return tuple(map(fold, (column,) if isinstance(column, str) else column))
+    return tuple(map(fold, column))
 
 
-def read_tables(
-    file: Path, built_in: Mapping[str, Any] | None = None, taken: Iterable[str] = ()
-) -> list[TableEntry]:
-    """Return the sources of a file; refuse a mistake, and a key that another source has."""
-    return read_entries(file, TableEntry, _check, PAGE, built_in, taken)
-
-
-def own_tables(files: Iterable[Path], taken: Iterable[str]) -> list[TableEntry]:
-    """Return the sources of a user's own files; ``taken`` are the keys of all other sources."""
-    return own_entries(files, read_tables, TABLES, taken)
-
-
-def _check(entry: TableEntry) -> None:
-    """Raise DeclarationError if members do not fit each other."""
-    check_address("licence.stated_at", entry.licence.stated_at)
-    check_addresses(entry.base_url, entry.addresses)
-    if not entry.series:
-        raise DeclarationError("series", f"declare at least one: [[{entry.key}.series]]")
-    for series in entry.series:
-        _check_country(entry, series)
-        _check_place(entry, series)
-        _check_patterns(series)
-
-
-def _check_country(entry: TableEntry, series: TableSeries) -> None:
-    country = series.country or entry.country
-    if (country is None) == (entry.area is None):
-        raise DeclarationError("country", f"{series.key}: needs either a country or area")
-    if country is not None and area_of(country) is None:
-        raise DeclarationError("country", f"{country} is no country of ISO 3166")
-    if (entry.area is not None) != (AREA_IN_KEY in series.key):
-        problem = f"{series.key}: a key has {AREA_IN_KEY} if and only if area says which it is"
-        raise DeclarationError("series", problem)
-
-
-def _check_place(entry: TableEntry, series: TableSeries) -> None:
-    by_name = entry.period is not None and not entry.period.columns
-    if by_name and (series.column or series.row):
-        problem = f"{series.key}: the columns are periods, so where says which rows it has"
-        raise DeclarationError("series", problem)
-    if not by_name and (series.column is None) == (series.row is None):
-        raise DeclarationError("series", f"{series.key}: needs either column or row")
-    if series.column is not None and entry.period is None:
-        raise DeclarationError("period", f"{series.key} is a column: say where its periods are")
-    if series.row is not None and series.title is None:
-        raise DeclarationError("series", f"{series.key}: a row needs the title above it")
-    if series.row is not None and entry.area is not None:
-        raise DeclarationError(
-            "area", f"{series.key} is a row below a title: it has no such column"
-        )
-
-
-def _check_patterns(series: TableSeries) -> None:
-    named: set[str] = set()
-    for member in ("title", "row", "note", "address"):
-        try:
-            pattern = re.compile(getattr(series, member) or "")
-        except re.error as error:
-            problem = f"{series.key}: {member} is no regular expression: {error}"
-            raise DeclarationError("series", problem) from None
-        named |= set(pattern.groupindex) if member in ("title", "note") else set()
-    missing = set(re.findall(r"\{(.*?)\}", series.base or "")) - named
-    if missing:
-        problem = f"{series.key}: neither title nor note names the {missing.pop()!r} of its base"
-        raise DeclarationError("series", problem)
-
-
-TABLES = declared_tables(BUILT_IN, PAGE)
-ENTRIES = tuple(read_tables(BUILT_IN))
+TABLES = declared_tables(BUILT_IN, TableEntry.page)
+ENTRIES = tuple(read_entries(BUILT_IN, TableEntry))

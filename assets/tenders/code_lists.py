@@ -6,10 +6,11 @@ text is served there only if it is a code of the list or a declared word of the 
 
 import re
 from functools import cache
-from typing import Annotated, get_args
+from typing import Annotated, Self, get_args
 
-import msgspec
+from pydantic import Field, model_validator
 
+from assets.declared_files import DeclarationError, DeclaredTable
 from warehouse.tables.tenders import Role
 
 _PARTS = re.compile(r"[\s_-]+")
@@ -35,12 +36,10 @@ CODES: dict[str, tuple[str, ...]] = {
     "scheme": (),
 }
 
-_Declared = frozenset[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]]
+_Declared = frozenset[Annotated[str, Field(min_length=1, max_length=200)]]
 
 
-class Words(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class Words(DeclaredTable):
     """What a portal writes besides the codes of each list, and is served as declared."""
 
     tender_status: _Declared = frozenset()
@@ -51,6 +50,18 @@ class Words(
     tag: _Declared = frozenset()
     role: _Declared = frozenset()
     scheme: _Declared = frozenset()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, codes in CODES.items():
+            known = {folded(code): code for code in codes}
+            for word in sorted(getattr(self, name)):
+                if same := known.get(folded(word)):
+                    raise DeclarationError(
+                        name, f"{word!r} is read as {same!r} already; leave it out"
+                    )
+                known[folded(word)] = word
+        return self
 
 
 def folded(text: str) -> str:

@@ -19,13 +19,6 @@ from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
 # Raise it whenever the same document of any portal gives other rows or rejections than before.
 PARSER_VERSION = 6
-# The versions that read the documents of release 0.1: with the quirks that it knew.
-_UNVERSIONED = {
-    "za-etenders": "1/f52b8e7c",
-    "ke-ppip": "1/ad6e9f90",
-    "co-secop": "1/36532f73",
-    "ng-budget": "1/8368a64b",
-}
 
 
 def portal_source(entry: PortalEntry) -> Source:
@@ -68,7 +61,6 @@ def _parser(portal: Portal) -> Parser:
         *bind_key(DEVELOPMENT_WITHHELD_KEY.encode()),
         bind_key=bind_key,
         variant=_variant(portal),
-        unversioned=_UNVERSIONED.get(portal.key, "1"),
     )
 
 
@@ -79,6 +71,8 @@ def _variant(portal: Portal) -> str:
     """
     plain = asdict(Portal(portal.key, "", portal.title, None))
     members = {name: value for name, value in asdict(portal).items() if value != plain[name]}
+    if "words" in members:
+        members["words"] = portal.words.model_dump(exclude_defaults=True)
     return msgspec.json.encode(members, order="deterministic").decode()
 
 

@@ -139,8 +139,8 @@ def test_a_mistake_in_an_own_file_is_one_sentence_in_the_terminal(
     status, _, err = run_command(tmp_path / "home", "ingest", SANKOFA_PORTALS=str(entry))
     assert status == 1
     assert err.strip() == (
-        f"sankofa: {entry}: na-epc: request.shape: invalid value 'list'; one of links, index, "
-        "files. See docs/add-a-portal.md"
+        f"sankofa: {entry}: na-epc: request.shape: invalid value 'list'; one of 'links', "
+        "'index', 'files'. See docs/add-a-portal.md"
     )
 
 

@@ -1,12 +1,12 @@
 """What the ``request`` of a portal's entry may contain, for each of the three shapes."""
 
 import re
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-import msgspec
-from msgspec import Meta
+from pydantic import Field, model_validator
 
-from assets.declared_files import DeclarationError
+from assets.declared_files import DeclarationError, DeclaredTable, RegularExpression
 from assets.declared_files import DeclaredText as Text
 from assets.tenders.requests.patterns import (
     PatternError,
@@ -16,30 +16,29 @@ from assets.tenders.requests.patterns import (
 )
 from assets.tenders.requests.periods import PeriodKind, period_examples
 
-Status = Annotated[int, Meta(ge=300, le=599)]
+Status = Annotated[int, Field(ge=300, le=599)]
 # What a document is: plain JSON (a package, a list, JSON Lines), or compressed.
 DocumentFormat = Literal["json", "gzip", "zip", "any"]
 
 
-class Request(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="shape"
-):
+class Request(DeclaredTable):
     """What all shapes share; ``docs/add-a-portal.md`` explains every member."""
 
     address: Text
     whole: Text | None = None
     period: PeriodKind | None = None
-    year_starts: Annotated[int, Meta(ge=1, le=12)] | None = None
+    year_starts: Annotated[int, Field(ge=1, le=12)] | None = None
     year_offset: int = 0
-    recent: Annotated[int, Meta(ge=0)] | None = None
-    each: dict[str, Annotated[list[Text], Meta(min_length=1)]] = {}
-    first_page: Annotated[int, Meta(ge=0)] = 1
-    page_size: Annotated[int, Meta(ge=1)] | None = None
+    recent: Annotated[int, Field(ge=0)] | None = None
+    each: Mapping[str, Annotated[list[Text], Field(min_length=1)]] = {}
+    first_page: Annotated[int, Field(ge=0)] = 1
+    page_size: Annotated[int, Field(ge=1)] | None = None
     ends_on: frozenset[Status] = frozenset()
     repeats_on: frozenset[Status] = frozenset()
-    delay: Annotated[float, Meta(gt=0, le=3600)] | None = None
+    delay: Annotated[float, Field(gt=0, le=3600)] | None = None
 
-    def check(self) -> None:
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         """Raise DeclarationError if members do not fit each other."""
         if both := self.ends_on & self.repeats_on:
             raise DeclarationError("repeats_on", f"{min(both)} is in ends_on as well")
@@ -60,6 +59,7 @@ class Request(
             raise DeclarationError("page_size", "{offset} needs the number of items on a page")
         if unused := set(self.each) - set(self.placeholders()):
             raise DeclarationError("each", f"no pattern uses {{{min(unused)}}}")
+        return self
 
     def patterns(self) -> dict[str, str]:
         """Return the texts with placeholders, by member."""
@@ -78,37 +78,44 @@ class Request(
         return examples | {"page": 1, "offset": 0, "publication": "1"}
 
 
-class Links(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="links"):
+class Links(Request):
     """Pages of packages, each of which links to the next."""
 
+    shape: Literal["links"]
     next: Text = "links.next"
     next_needs: Text | None = None
 
 
-class Index(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="index"):
+class Index(Request):
     """Lists that name documents, each of which is then fetched."""
 
+    shape: Literal["index"]
     items: Text | None = None
     name: Text | None = None
-    pattern: Text | None = None
+    pattern: RegularExpression | None = None
     body: dict[str, Any] | None = None
     next: Text | None = None
     pages: Text | None = None
     cursor: str | None = None
     document: Text | None = None
-    replace: dict[str, str] = {}
-    dated: Text | None = None
+    replace: Mapping[str, str] = {}
+    dated: RegularExpression | None = None
     format: DocumentFormat = "json"
 
-    def check(self) -> None:
+    @model_validator(mode="after")
+    def _check_index(self) -> Self:
         """Raise DeclarationError if members do not fit each other."""
-        super().check()
         if (self.pattern is None) == (self.items is None and self.name is None):
             raise DeclarationError(
                 "pattern", "say what names a document: items and name for JSON, pattern for text"
             )
-        for member, expression in (("pattern", self.pattern), ("dated", self.dated)):
-            self._check_expression(member, expression)
+        if self.pattern is not None and re.compile(self.pattern).groups != 1:
+            raise DeclarationError("pattern", "needs one group in brackets: the name of a document")
+        groups = set(re.compile(self.dated or "(?P<year>)").groupindex)
+        if not {"year"} <= groups <= {"year", "month", "day"}:
+            raise DeclarationError(
+                "dated", "needs the groups (?P<year>…), and month and day if any"
+            )
         if self.document is not None and "name" not in placeholders(self.document):
             raise DeclarationError("document", "the address of a document needs {name}")
         used = {name for name in ("page", "offset", "cursor") if name in self.placeholders()}
@@ -118,6 +125,7 @@ class Index(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
             raise DeclarationError(
                 "cursor", "{cursor} needs cursor, its first value, and next, the member with it"
             )
+        return self
 
     def patterns(self) -> dict[str, str]:
         """Return the texts with placeholders, by member."""
@@ -133,35 +141,20 @@ class Index(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
         examples = super().examples(member) | {"cursor": "1"}
         return examples | {"name": "1"} if member == "document" else examples
 
-    @staticmethod
-    def _check_expression(member: str, expression: str | None) -> None:
-        if expression is None:
-            return
-        try:
-            compiled = re.compile(expression)
-        except re.error as error:
-            raise DeclarationError(member, f"not a regular expression: {error}") from None
-        if member == "pattern" and compiled.groups != 1:
-            raise DeclarationError(member, "needs one group in brackets: the name of a document")
-        if member == "dated" and not {"year"} <= set(compiled.groupindex) <= {
-            "year",
-            "month",
-            "day",
-        }:
-            raise DeclarationError(member, "needs the groups (?P<year>…), and month and day if any")
 
-
-class Files(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="files"):
+class Files(Request):
     """Files whose addresses follow from a period or a number."""
 
+    shape: Literal["files"]
     format: DocumentFormat = "json"
     follow_refresh: bool = False
 
-    def check(self) -> None:
+    @model_validator(mode="after")
+    def _check_files(self) -> Self:
         """Raise DeclarationError if members do not fit each other."""
-        super().check()
         if {"page", "offset"} & self.placeholders() and not self.ends_on:
             raise DeclarationError("ends_on", "{page} needs the status after the last page")
+        return self
 
 
-AnyRequest = Links | Index | Files
+AnyRequest = Annotated[Links | Index | Files, Field(discriminator="shape")]

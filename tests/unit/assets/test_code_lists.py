@@ -70,7 +70,7 @@ def reasons(result: Parsed) -> list[str]:
 
 
 def test_every_list_is_used_and_may_be_extended() -> None:
-    assert set(MEMBERS) == set(CODES) == set(Words.__struct_fields__)
+    assert set(MEMBERS) == set(CODES) == set(Words.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.declared_files import DeclaredFileError
+from assets.declared_files import DeclaredFileError, own_entries, read_entries
 from assets.entities.identifiers import mint
-from assets.entities.list_files import BUILT_IN, ENTRIES, own_lists, read_lists
+from assets.entities.list_files import BUILT_IN, ENTRIES, ListEntry
 from assets.entities.markets import comparable_listing, market_country, operating_mic
 from assets.entities.sources import LIST_PARSER_VERSION, list_source
 from assets.ingest.load import load_source
@@ -46,7 +46,7 @@ columns.ticker = "Code"
 def parse_list(declaration: str, body: str | bytes, folder: Path) -> Parsed:
     file = folder / "lists.toml"
     file.write_text(declaration, "utf-8")
-    (entry,) = read_lists(file)
+    (entry,) = read_entries(file, ListEntry)
     return list_source(entry).parser.parse(
         document(), body.encode() if isinstance(body, str) else body
     )
@@ -253,7 +253,7 @@ def test_a_register_of_companies_is_evidence_unless_the_name_speaks_for_a_person
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ("licence = 3", "licence: expected `object`, got `int`"),
+        ("licence = 3", "licence: must be an object, not 3"),
         ('columns.tickr = "Code"', "columns.tickr: there is no such member here; did you mean"),
         ('columns.register_number = "no"', "register: say which register the numbers are of"),
         ("ticker_without = '('", "ticker_without: not a regular expression"),
@@ -297,7 +297,7 @@ def test_an_own_list_takes_no_key_of_another_source(tmp_path: Path) -> None:
     file.write_text(LEAST.replace("xx-list", "gleif"))
 
     with pytest.raises(DeclaredFileError, match="there is already a source of this key"):
-        own_lists([file], {"gleif"})
+        own_entries([file], ListEntry, {"gleif"})
 
 
 def test_every_list_that_is_not_open_is_refused_by_default() -> None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.declared_files import DeclaredFileError
+from assets.declared_files import DeclaredFileError, own_entries
 from assets.ingest.sources import source_of
 from assets.macro import published_tables
-from assets.macro.table_files import ENTRIES, TableEntry, own_tables
+from assets.macro.table_files import ENTRIES, TableEntry
 from assets.parsing.parsed import Parsed
 from assets.source import refuse_restricted
 from tests.helpers.parsed_rows import has_columns
@@ -126,7 +126,7 @@ where = { Currency = ["US Dollar", "دولار أمريكى"] }
 def declared(text: str, folder: Path) -> TableEntry:
     file = folder / "tables.toml"
     file.write_text(text, "utf-8")
-    (entry,) = own_tables([file], ())
+    (entry,) = own_entries([file], TableEntry, ())
     return entry
 
 
@@ -348,7 +348,7 @@ def test_a_series_has_its_own_country_and_columns_have_names_in_two_languages(
         (ACROSS, ("area = [", 'country = "NA"\narea = ['), "either a country or area"),
         (ACROSS, ("where =", 'column = "Rate"\nwhere ='), "the columns are periods"),
         (MONTHS, ("<base>", "<other>"), "names the 'base' of its base"),
-        (MONTHS, ("note = '(", "note = '(("), "no regular expression"),
+        (MONTHS, ("note = '(", "note = '(("), "series[0].note: not a regular expression"),
         (NAMED, ('country = "EG"\n', ""), "either a country or area"),
     ],
 )
