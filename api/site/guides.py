@@ -8,7 +8,7 @@ import falcon
 from api.site.render import Pages
 from warehouse.contract.problems import Problem
 
-# The service is installed from its repository, never as a wheel: the guides lie beside the code.
+# Next to the other packages, in a checkout as in a wheel.
 _DOCS = Path(__file__).parents[2] / "docs"
 _INDEX = "index"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
