@@ -5,39 +5,9 @@ Bank write otherwise. A name that is in neither, such as that of a group, is no 
 """
 
 from assets.macro.iso_codes import Area, area_of, area_of_name
+from warehouse.csv_files import csv_rows
 
-_OTHER_NAMES = {
-    "Bahamas": "BS",
-    "Cape Verde": "CV",
-    "China (People's Republic of)": "CN",
-    "Congo, Democratic Republic of the": "CD",
-    "Congo, Republic of": "CG",
-    "Czech Republic": "CZ",
-    "Democratic Republic of the Congo": "CD",
-    "FYR Macedonia": "MK",
-    "Gambia": "GM",
-    "Hong Kong SAR": "HK",
-    "Hong Kong, China": "HK",
-    "Islamic Republic of Iran": "IR",
-    "Korea": "KR",
-    "Kosovo": "XK",
-    "Kosovo, Republic of": "XK",
-    "Lao P.D.R.": "LA",
-    "Macao SAR": "MO",
-    "Micronesia": "FM",
-    "Republic of Congo": "CG",
-    "Russia": "RU",
-    "St. Kitts and Nevis": "KN",
-    "St. Lucia": "LC",
-    "St. Vincent and the Grenadines": "VC",
-    "Swaziland": "SZ",
-    "São Tomé and Príncipe": "ST",
-    "Taiwan Province of China": "TW",
-    "The Bahamas": "BS",
-    "The Gambia": "GM",
-    "Turkey": "TR",
-    "West Bank and Gaza": "PS",
-}
+_OTHER_NAMES = {row["name"]: row["country"] for row in csv_rows(__name__, "country_names")}
 
 
 def area_named(name: str) -> Area | None:

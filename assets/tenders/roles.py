@@ -4,37 +4,11 @@ from functools import lru_cache
 from typing import Any
 
 from assets.tenders.code_lists import folded, known_codes
+from warehouse.csv_files import csv_rows
 from warehouse.names.plain import plain_name
 
 # Spanish and Portuguese words that portals use in place of the codes, without accents.
-_WORDS = {
-    "comprador": "buyer",
-    "entidad compradora": "buyer",
-    "organismo comprador": "buyer",
-    "entidad que realiza la contratacion": "procuringEntity",
-    "entidad contratante": "procuringEntity",
-    "entidad convocante": "procuringEntity",
-    "unidad contratante": "procuringEntity",
-    "convocante": "procuringEntity",
-    "entidade contratante": "procuringEntity",
-    "proveedor": "supplier",
-    "proveedor o contratista": "supplier",
-    "contratista": "supplier",
-    "adjudicatario": "supplier",
-    "fornecedor": "supplier",
-    "adjudicatario o proveedor": "supplier",
-    "participante": "tenderer",
-    "licitante": "tenderer",
-    "oferente": "tenderer",
-    "ofertante": "tenderer",
-    "postor": "tenderer",
-    "proponente": "tenderer",
-    "concorrente": "tenderer",
-    "pagador": "payer",
-    "beneficiario de pago": "payee",
-    "financiador": "funder",
-    "entidad financiadora": "funder",
-}
+_WORDS = {row["words"]: row["role"] for row in csv_rows(__name__, "role_words")}
 
 
 def role_codes(value: Any, words: frozenset[str]) -> tuple[tuple[str, ...], int]:
