@@ -1,7 +1,8 @@
 """ISO codes as sources write them: countries (ISO 3166) and currencies (ISO 4217).
 
-The codes in use come from ``pycountry``. The tables add the few codes of sources that are not
-ISO's, and the currencies that were withdrawn.
+Codes and names in use come from ``pycountry``. The tables add the few codes of sources that are not
+ISO's, names that the IMF, the OECD and the World Bank write otherwise (``country_names.csv``), and
+the currencies that were withdrawn (``ended_currencies.csv``).
 """
 
 from datetime import date
@@ -29,6 +30,8 @@ _OTHER_CODES = {
     "ZAR": "COD",
 }
 
+_OTHER_NAMES = {row["name"]: row["country"] for row in csv_rows(__name__, "country_names")}
+
 # Kosovo has no ISO code; sources write these two, from the range left to users.
 _KOSOVO = ("XK", "XKX")
 
@@ -50,6 +53,13 @@ def area_of(code: str) -> Area | None:
     elif len(code) == 3:
         country = _COUNTRIES.get(alpha_3=code)
     return (country.alpha_2, country.alpha_3) if country is not None else None
+
+
+def area_named(name: str) -> Area | None:
+    """Return the country of a name; None for a group of countries or an unknown name."""
+    plain = " ".join(name.replace("\u2019", "'").split())
+    other = _OTHER_NAMES.get(plain)
+    return area_of(other) if other else area_of_name(plain)
 
 
 @cache

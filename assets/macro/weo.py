@@ -20,8 +20,7 @@ from datetime import UTC, date, datetime
 from io import StringIO
 from typing import Any
 
-from assets.macro.country_names import area_named
-from assets.macro.iso_codes import Area, area_of
+from assets.macro.iso_codes import Area, area_named, area_of
 from assets.macro.periods import span_from
 from assets.macro.written_numbers import DecimalMark, decimal_mark_of, written_number
 from assets.parsing.parsed import Parsed, provenance
