@@ -12,15 +12,14 @@ Fetching is left out, and so is storing: neither changes what a document says.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assets.parsing.pieces import InPieces
 from assets.source import Parser
-from warehouse import code_version
-from warehouse.code_version import code_hash, imported_modules
+from warehouse.code_version import code_hash
 from warehouse.errors import SankofaError
 
 LOCK = Path(__file__).with_name("parsers.lock")
@@ -57,17 +56,7 @@ def parser_code(parser: Parser) -> str:
     """Return the hash of the code of a parser."""
     functions = [parser.parse] if parser.stream is None else [parser.parse, parser.stream]
     modules = {_function(function).__module__ for function in functions}
-    tables = _tables(imported_modules(modules, _WITHIN, _WITHOUT))
-    return code_hash(*modules, files=tables, within=_WITHIN, without=_WITHOUT)
-
-
-def _tables(modules: Iterable[str]) -> Iterator[Path]:
-    """Yield the tables that modules read: the CSV files beside them that they name."""
-    for module in modules:
-        path = code_version.ROOT.joinpath(*module.split(".")).with_suffix(".py")
-        if path.is_file():
-            text = path.read_text("utf-8")
-            yield from (table for table in path.parent.glob("*.csv") if f'"{table.name}"' in text)
+    return code_hash(*modules, within=_WITHIN, without=_WITHOUT)
 
 
 def read_lock() -> Locked:

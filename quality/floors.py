@@ -101,7 +101,6 @@ _TABLES = {
 _SQL = sql_file(
     __name__,
     "floors",
-    # By hand, of one table.
     fragments={
         "months_before": str(MONTHS_BEFORE),
         "fewest_months": str(FEWEST_MONTHS),

@@ -20,7 +20,6 @@ from warehouse.sql_files import sql_file
 _SQL = sql_file(
     __name__,
     "losses",
-    # By hand, of one table of a kept snapshot, which has no ledger.
 )
 
 

@@ -14,12 +14,13 @@ from quality.rules import (
     not_negative,
     not_null,
     of_record,
+    one_answer_per_day,
     one_of,
     present,
     satisfies,
     unique,
+    vintages_without_gaps,
 )
-from quality.table_rules import one_answer_per_day, vintages_without_gaps
 from warehouse.mart.award_facts import VINTAGES
 from warehouse.mart.tables import MART_TABLES
 from warehouse.mart.tender_facts import TENDER_VINTAGES_TABLE

@@ -22,13 +22,15 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
-from warehouse.names import eastern_words
 from warehouse.names.legal_forms import legal_form, long_form
 from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
 from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
 from warehouse.names.word_lists import (
+    EASTERN_SOLE_TRADER_PHRASES,
     FIRST_TITLES,
     LOOSE_TITLES,
+    NO_PATRONYMICS,
+    PATRONYMIC_ENDINGS,
     REPRESENTATIVE_PHRASES,
     SOLE_TRADER_PHRASES,
     TITLES,
@@ -234,7 +236,7 @@ def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
 
 
 _SOLE_TRADER = _any_of(SOLE_TRADER_PHRASES)
-_EASTERN_SOLE_TRADER = _any_of(eastern_words.SOLE_TRADER_PHRASES)
+_EASTERN_SOLE_TRADER = _any_of(EASTERN_SOLE_TRADER_PHRASES)
 _REPRESENTATIVE = _any_of(REPRESENTATIVE_PHRASES)
 # Also glued to the form before it, with OCR errors, and "ta" between two names.
 _TRADING_AS = re.compile(
@@ -287,8 +289,7 @@ def _veto(text: str, visible: str, country: str | None) -> str | None:
 def _has_patronymic(words: Sequence[Word]) -> bool:
     """Return whether a word is a patronymic, not an adjective as in "Верховна Рада"."""
     return any(
-        word.upper.endswith(eastern_words.PATRONYMIC_ENDINGS)
-        and word.upper not in eastern_words.NO_PATRONYMICS
+        word.upper.endswith(PATRONYMIC_ENDINGS) and word.upper not in NO_PATRONYMICS
         for word in words
     )
 

@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warehouse.record.rules import RowRule
+from warehouse.sql_files import sql_file
 
 # Placeholders of a query: the rows of the table, and the text that identifies one of them.
 ROWS, ROW_REFERENCE = "{{ rows }}", "{{ row_reference }}"
 _UNEXPECTED_ROWS = "UnexpectedRowsExpectation"
+
+# Of rules that look at several rows, or at what a check in Python found.
+_SQL = sql_file(__name__, "rules")
+_PLACES = {"rows": ROWS, "row_reference": ROW_REFERENCE}
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,24 @@ def finds_nothing(
 ) -> Rule:
     """Expect a query to find no row; ``condition`` says in words what it looks for."""
     return Rule(words, column, condition, query, reads=reads)
+
+
+def vintages_without_gaps(words: str, key: Iterable[str]) -> Rule:
+    """Expect the vintages of each key to be numbered from 1."""
+    query = _SQL.statement("vintages_with_gaps", key=", ".join(key), **_PLACES)
+    return finds_nothing(words, "vintage", "quality/sql/rules.sql: vintages_with_gaps", query)
+
+
+def one_answer_per_day(words: str) -> Rule:
+    """Expect no two answers of a metric for one issuer and day."""
+    query = _SQL.statement("overlapping_answers", rows=ROWS)
+    return finds_nothing(words, "answers_from", "quality/sql/rules.sql: overlapping_answers", query)
+
+
+def not_found(words: str, column: str, found: str, reads: tuple[str, ...]) -> Rule:
+    """Expect that a check listed no row of the table in the table ``found``."""
+    query = _SQL.statement("rows_found", found=found, **_PLACES)
+    return finds_nothing(words, column, "the organisation check", query, reads)
 
 
 def of_record(rule: RowRule) -> Rule:

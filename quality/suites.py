@@ -6,8 +6,16 @@ quarantined and left out before: a row that fails here was overlooked, which is 
 
 from quality.mart_suites import MART_SUITES
 from quality.personal_data_audit import PERSONAL_DATA_RULES
-from quality.rules import Suite, not_null, of_record, present, satisfies, unique
-from quality.table_rules import not_found, vintages_without_gaps
+from quality.rules import (
+    Suite,
+    not_found,
+    not_null,
+    of_record,
+    present,
+    satisfies,
+    unique,
+    vintages_without_gaps,
+)
 from warehouse.record.rules import rules_of
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, RecordTable
 

@@ -1,7 +1,8 @@
 """Versions of code made from its content: other code, another version.
 
 The version of a piece of code is a hash over the syntax trees of its modules and of those they
-import from this repository, and over the SQL files that they read (``sql_file(__name__, "…")``).
+import from this repository, and over the SQL files and tables that they read (``sql_file(__name__,
+"…")``, ``csv_rows(__name__, "…")``).
 Comments, docstrings and formatting do not count. Which code a version covers is decided where it
 is used: see ``assets/parser_versions.py`` and ``pipelines``.
 
@@ -31,16 +32,19 @@ PACKAGES = ("warehouse", "quality", "assets")
 
 # These fields are empty, follow from the others, or differ between versions of Python.
 _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment"})
+# Functions that read a file of the repository, and where it is.
+_READERS = {"sql_file": "sql/{}.sql", "csv_rows": "{}.csv"}
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Module(msgspec.Struct, frozen=True):
-    """The hash of the code of a module, what it imports, and the SQL files that it reads."""
+    """The hash of the code of a module, what it imports, and the files that it reads."""
 
     source: str
     code: str
     imports: tuple[tuple[str, tuple[str, ...]], ...]
-    sql_files: tuple[str, ...]
+    # Paths from the folder of the module.
+    files: tuple[str, ...]
 
 
 def release() -> str:
@@ -64,13 +68,14 @@ def code_hash(
     for module in imported_modules(modules, tuple(within), tuple(without), root):
         path = _path(root, module)
         digest.update(f"{module} {_module(path).code}\n".encode())
-        for sql_name in _module(path).sql_files:
-            code = code_of(path.parent.joinpath("sql", f"{sql_name}.sql").read_text("utf-8"))
-            digest.update(f"{sql_name}.sql {hashlib.sha256(code.encode()).hexdigest()}\n".encode())
+        for name in _module(path).files:
+            text = path.parent.joinpath(name).read_text("utf-8")
+            code = code_of(text) if name.endswith(".sql") else text
+            digest.update(f"{name} {hashlib.sha256(code.encode()).hexdigest()}\n".encode())
     for path in sorted(_all_files(files)):
-        name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+        place = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{name.as_posix()} {content}\n".encode())
+        digest.update(f"{place.as_posix()} {content}\n".encode())
     return digest.hexdigest()
 
 
@@ -136,8 +141,8 @@ def _read(path: Path, _: int, __: int) -> _Module:
             return module
     tree = ast.parse(body)
     code = hashlib.sha256("".join(_tokens(tree)).encode()).hexdigest()
-    sql_files = tuple(sorted(set(_sql_files(path, tree))))
-    module = _Module(source, code, tuple(_imports(tree)), sql_files)
+    files = tuple(sorted(set(_files(path, tree))))
+    module = _Module(source, code, tuple(_imports(tree)), files)
     # As with bytecode: where it cannot be kept, it is read again.
     if not sys.dont_write_bytecode:
         with suppress(OSError):
@@ -153,17 +158,18 @@ def _own_source() -> bytes:
     return Path(__file__).read_bytes()
 
 
-def _sql_files(path: Path, tree: ast.Module) -> Iterator[str]:
-    """Yield the names of the SQL files that a module reads, as its calls write them out."""
+def _files(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield the SQL files and tables that a module reads, as its calls write them out."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or _called(node) != "sql_file":
+        reader = _called(node) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or reader not in _READERS:
             continue
         match node.args:
             case [ast.Name("__name__"), ast.Constant(str(name)), *_]:
-                yield name
+                yield _READERS[reader].format(name)
             case _:
                 raise ValueError(
-                    f'{path}, line {node.lineno}: write sql_file(__name__, "name", …), with the '
+                    f'{path}, line {node.lineno}: write {reader}(__name__, "name", …), with the '
                     "name as text; else the file would not count in the version of the code"
                 )
 

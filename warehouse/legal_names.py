@@ -7,36 +7,10 @@ a leading "The". Two names are the same or they are not; nothing here measures l
 import re
 import unicodedata
 
-# The short form, and how it is spelled out; both normalised.
-FORMS = {
-    "ag": ("aktiengesellschaft",),
-    "bv": ("besloten vennootschap",),
-    "cc": ("close corporation",),
-    "co": ("company",),
-    "corp": ("corporation",),
-    "gie": ("groupement dinteret economique",),
-    "gmbh": ("gesellschaft mit beschrankter haftung",),
-    "inc": ("incorporated",),
-    "jsc": ("joint stock company",),
-    "llc": ("limited liability company", "limited liability co"),
-    "llp": ("limited liability partnership",),
-    "ltd": ("limited",),
-    "ltda": ("limitada", "lda"),
-    "ltee": ("limitee",),
-    "npc": ("non profit company", "nonprofit company"),
-    "nv": ("naamloze vennootschap",),
-    "plc": ("public limited company", "public limited co"),
-    "pty": ("proprietary",),
-    "pvt": ("private",),
-    "sa": ("societe anonyme", "sociedad anonima", "sociedade anonima"),
-    "sae": ("societe anonyme egyptienne",),
-    "sarl": ("societe a responsabilite limitee",),
-    "sas": ("societe par actions simplifiee", "sociedad por acciones simplificada"),
-    "soc": ("state owned company",),
-    "srl": ("sociedad de responsabilidad limitada", "societa a responsabilita limitata"),
-    "suarl": ("societe unipersonnelle a responsabilite limitee",),
-}
-SHORT_FORMS = {spelled: short for short, forms in FORMS.items() for spelled in forms}
+from warehouse.csv_files import csv_rows
+
+# How a form is spelled out, and its short form; both normalised.
+SHORT_FORMS = {row["spelled_out"]: row["short"] for row in csv_rows(__name__, "legal_names")}
 # Longest first, so that a form is not cut by a shorter one within it.
 _SPELLED_OUT = re.compile(
     r"(?<!\S)(?:" + "|".join(sorted(SHORT_FORMS, key=lambda form: (-len(form), form))) + r")(?!\S)"

@@ -19,7 +19,7 @@ from warehouse.read.build_info import page_data
 from warehouse.tiers import Tier
 
 _MCP_TEXT = Path(__file__).parent / "templates" / "mcp.md"
-# The service is installed from its repository, never as a wheel: the guides lie beside the code.
+# Next to the other packages, in a checkout as in a wheel.
 _DOCS = Path(__file__).parents[2] / "docs"
 _INDEX = "index"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)

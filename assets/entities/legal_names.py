@@ -1,6 +1,6 @@
 """Names by which organisations are compared, in SQL; see ``warehouse.legal_names``."""
 
-from warehouse.legal_names import FORMS, SHORT_FORMS
+from warehouse.legal_names import SHORT_FORMS
 
 # The countries in which the name of an organisation is compared: where it is incorporated and where
 # it is. A jurisdiction may be a subdivision, as in ``US-DE``, of the country of its first letters.
@@ -50,7 +50,9 @@ SELECT service_id, source, is_current, place, subdivision, {_OF_FILER} AS name F
 
 # A name without forms and initials, in SQL. Names with the same normalised form have the same crude
 # key, but for initials that are written apart; it selects the few that are worth normalising.
-_FORM_WORDS = sorted({word for form in (*FORMS, *SHORT_FORMS, "the") for word in form.split()})
+_FORM_WORDS = sorted(
+    {word for form in (*SHORT_FORMS, *SHORT_FORMS.values(), "the") for word in form.split()}
+)
 CRUDE_KEY = (
     "hash(regexp_replace(regexp_replace(regexp_replace(regexp_replace(replace(replace("
     "lower(strip_accents(name)), 'ß', 'ss'), '&', ' and '), '[''’‘ʼ`´]', '', 'g'), "

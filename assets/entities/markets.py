@@ -7,12 +7,12 @@ segments (the boards of an exchange) have MICs of their own.
 ``figi_exchanges.csv`` has the exchange codes of OpenFIGI that mean one market.
 """
 
-import csv
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from datetime import date
-from importlib.resources import files
 from pathlib import Path
+
+from warehouse.csv_files import csv_rows
 
 MICS = Path(__file__).with_name("mics.csv")
 
@@ -46,14 +46,9 @@ class Market:
         return bool(self.expired) and self.expired <= str(day)
 
 
-def _read(name: str) -> list[dict[str, str]]:
-    with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
-
-
 def vintages() -> tuple[Market, ...]:
     """Return every vintage of every market, by MIC, in order of the lists."""
-    return tuple(Market(**row) for row in _read("mics.csv"))
+    return tuple(Market(**row) for row in csv_rows(__name__, "mics"))
 
 
 _VINTAGES: dict[str, list[Market]] = defaultdict(list)
@@ -61,7 +56,9 @@ for _vintage in vintages():
     _VINTAGES[_vintage.mic].append(_vintage)
 # As the newest list has them.
 _MARKETS = {mic: (known[-1].operating_mic, known[-1].country) for mic, known in _VINTAGES.items()}
-_EXCHANGE_CODES = {row["exch_code"]: row["operating_mic"] for row in _read("figi_exchanges.csv")}
+_EXCHANGE_CODES = {
+    row["exch_code"]: row["operating_mic"] for row in csv_rows(__name__, "figi_exchanges")
+}
 
 
 def market_on(mic: str, day: date) -> Market | None:

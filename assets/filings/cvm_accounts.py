@@ -7,15 +7,14 @@ negative amounts; ``sign`` turns them into what the line means. Accounts that ea
 itself are not here: they cannot be told apart.
 """
 
-import csv
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 
+from warehouse.csv_files import csv_rows
 from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 
 TAXONOMY = "cvm"
@@ -43,16 +42,15 @@ def fold(text: str) -> str:
 
 def _accounts() -> Iterator[Account]:
     lines = {item.name: item for item in LINE_ITEMS}
-    with files(__package__).joinpath("cvm_accounts.csv").open(encoding="utf-8") as rows:
-        for row in csv.DictReader(rows):
-            yield Account(
-                lines[row["line_item"]],
-                f"{row['code']} {row['description']}",
-                re.compile(re.escape(row["code"]).replace(r"\*", "[0-9]{2}")),
-                fold(row["description"]),
-                int(row["rank"]),
-                int(row["sign"]),
-            )
+    for row in csv_rows(__name__, "cvm_accounts"):
+        yield Account(
+            lines[row["line_item"]],
+            f"{row['code']} {row['description']}",
+            re.compile(re.escape(row["code"]).replace(r"\*", "[0-9]{2}")),
+            fold(row["description"]),
+            int(row["rank"]),
+            int(row["sign"]),
+        )
 
 
 ACCOUNTS = tuple(_accounts())

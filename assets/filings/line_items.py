@@ -8,11 +8,10 @@ such as the profit of the owners in a filing that shows minorities; ``shows`` sa
 are that evidence.
 """
 
-import csv
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal, cast
 
+from warehouse.csv_files import csv_rows
 from warehouse.methodology.line_items import LINE_ITEMS, Kind, LineItem
 
 IFRS, US_GAAP = "ifrs-full", "us-gaap"
@@ -43,15 +42,10 @@ class TaxonomyElement:
     places: tuple[Place, ...]
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
-
-
 def _elements() -> dict[Element, TaxonomyElement]:
     lines = {item.name: item for item in LINE_ITEMS}
     elements: dict[Element, TaxonomyElement] = {}
-    for row in _rows("elements.csv"):
+    for row in csv_rows(__name__, "elements"):
         name = row["taxonomy"], row["element"]
         known, item = elements.get(name), lines[row["line_item"]]
         place = Place(item, int(row["rank"] or 0), frozenset(row["unless"].split()))

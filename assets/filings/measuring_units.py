@@ -7,13 +7,12 @@ such a currency while it keeps them in another, and then restates nothing: its f
 earlier figures unchanged.
 """
 
-import csv
 from collections import Counter, defaultdict
 from datetime import date
 from decimal import Decimal
-from importlib.resources import files
 
 from assets.filings.figures import Reading
+from warehouse.csv_files import csv_rows
 from warehouse.record.tables import FUNDAMENTALS
 
 # So many figures that repeat those of an earlier filing tell whether comparatives are restated.
@@ -25,10 +24,9 @@ _END = 3
 def _read() -> dict[str, list[tuple[date, date]]]:
     """Return by currency the ends of the reporting periods to which IAS 29 applies."""
     periods: dict[str, list[tuple[date, date]]] = defaultdict(list)
-    with files(__package__).joinpath("hyperinflation.csv").open(encoding="utf-8") as lines:
-        for line in csv.DictReader(lines):
-            first, last = line["first_period_end"], line["last_period_end"] or str(date.max)
-            periods[line["currency"]].append((date.fromisoformat(first), date.fromisoformat(last)))
+    for line in csv_rows(__name__, "hyperinflation"):
+        first, last = line["first_period_end"], line["last_period_end"] or str(date.max)
+        periods[line["currency"]].append((date.fromisoformat(first), date.fromisoformat(last)))
     return dict(periods)
 
 

@@ -6,17 +6,12 @@ state, territory or province. A code that names no present country has none.
 ``markets.csv`` has the African and emerging markets, each with the reason why it is one.
 """
 
-import csv
-from importlib.resources import files
-
-
-def _read(name: str) -> list[dict[str, str]]:
-    with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
-
+from warehouse.csv_files import csv_rows
 
 # EDGAR's code -> ISO 3166-1 alpha-2 or, for a state or province, 3166-2; empty if it has none.
-ISO_OF_PLACE: dict[str, str] = {row["code"]: row["iso"] for row in _read("edgar_places.csv")}
+ISO_OF_PLACE: dict[str, str] = {
+    row["code"]: row["iso"] for row in csv_rows(__name__, "edgar_places")
+}
 MARKET_MEANINGS = {
     "africa": "in Africa, region 002 of the United Nations' M49",
     "imf": "else an emerging market or developing economy in the IMF's World Economic Outlook of "
@@ -25,7 +20,7 @@ MARKET_MEANINGS = {
     "china": "a special administrative region, counted with China",
 }
 # ISO 3166-1 alpha-2 -> why the country is an African or emerging market.
-MARKETS: dict[str, str] = {row["iso"]: row["because"] for row in _read("markets.csv")}
+MARKETS: dict[str, str] = {row["iso"]: row["because"] for row in csv_rows(__name__, "markets")}
 
 
 def jurisdiction_of(code: object) -> str | None:

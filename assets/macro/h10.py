@@ -26,6 +26,7 @@ from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, read_text
+from warehouse.csv_files import csv_rows
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.tables import FIRST_READ
@@ -34,41 +35,7 @@ from warehouse.tables import FIRST_READ
 # dollar.
 DOLLARS_FOR_ONE = frozenset({"AUD", "EUR", "GBP", "NZD", "IEP"})
 
-CURRENCIES = {
-    "Australia": "AUD",
-    "Austria": "ATS",
-    "Belgium": "BEF",
-    "Brazil": "BRL",
-    "Canada": "CAD",
-    "China": "CNY",
-    "Denmark": "DKK",
-    "Euro": "EUR",
-    "Finland": "FIM",
-    "France": "FRF",
-    "Germany": "DEM",
-    "Greece": "GRD",
-    "Hong Kong": "HKD",
-    "India": "INR",
-    "Ireland": "IEP",
-    "Italy": "ITL",
-    "Japan": "JPY",
-    "Malaysia": "MYR",
-    "Mexico": "MXN",
-    "Netherlands": "NLG",
-    "New Zealand": "NZD",
-    "Norway": "NOK",
-    "Portugal": "PTE",
-    "Singapore": "SGD",
-    "South Africa": "ZAR",
-    "South Korea": "KRW",
-    "Spain": "ESP",
-    "Sri Lanka": "LKR",
-    "Sweden": "SEK",
-    "Switzerland": "CHF",
-    "Taiwan": "TWD",
-    "Thailand": "THB",
-    "United Kingdom": "GBP",
-}
+CURRENCIES = {row["country"]: row["currency"] for row in csv_rows(__name__, "h10_currencies")}
 
 _FIRST_CELL_OF_DOWNLOAD = "Series Description"
 _PER = re.compile(r"Currency:_Per_([A-Z]{3})")

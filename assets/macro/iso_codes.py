@@ -1,7 +1,8 @@
 """ISO codes as sources write them: countries (ISO 3166) and currencies (ISO 4217).
 
-The codes in use come from ``pycountry``. The tables add the few codes of sources that are not
-ISO's, and the currencies that were withdrawn.
+Codes and names in use come from ``pycountry``. The tables add the few codes of sources that are not
+ISO's, names that the IMF, the OECD and the World Bank write otherwise (``country_names.csv``), and
+the currencies that were withdrawn (``ended_currencies.csv``).
 """
 
 from datetime import date
@@ -9,6 +10,8 @@ from functools import cache
 from typing import Any
 
 import pycountry
+
+from warehouse.csv_files import csv_rows
 
 # ``pycountry`` types its lookups loosely.
 _COUNTRIES: Any = pycountry.countries
@@ -26,6 +29,8 @@ _OTHER_CODES = {
     "WBG": "PSE",
     "ZAR": "COD",
 }
+
+_OTHER_NAMES = {row["name"]: row["country"] for row in csv_rows(__name__, "country_names")}
 
 # Kosovo has no ISO code; sources write these two, from the range left to users.
 _KOSOVO = ("XK", "XKX")
@@ -48,6 +53,13 @@ def area_of(code: str) -> Area | None:
     elif len(code) == 3:
         country = _COUNTRIES.get(alpha_3=code)
     return (country.alpha_2, country.alpha_3) if country is not None else None
+
+
+def area_named(name: str) -> Area | None:
+    """Return the country of a name; None for a group of countries or an unknown name."""
+    plain = " ".join(name.replace("\u2019", "'").split())
+    other = _OTHER_NAMES.get(plain)
+    return area_of(other) if other else area_of_name(plain)
 
 
 @cache
@@ -82,54 +94,8 @@ def area_of_currency(code: str) -> Area | None:
 # off the list, the earlier day counts: ZWL was replaced by the ZiG on 5 April 2024 and left
 # the list on 31 August, and what was quoted as ZWL in between was the ZiG.
 ENDED: dict[str, date] = {
-    code: date.fromisoformat(day)
-    for code, day in (
-        ("AOR", "1999-11-30"),
-        ("ATS", "2002-02-28"),
-        ("AZM", "2005-12-31"),
-        ("BEF", "2002-02-28"),
-        ("BGL", "1999-07-04"),
-        ("BGN", "2025-12-31"),
-        ("BYR", "2016-12-31"),
-        ("CUC", "2020-12-31"),
-        ("CYP", "2007-12-31"),
-        ("DEM", "2001-12-31"),
-        ("EEK", "2010-12-31"),
-        ("ESP", "2002-02-28"),
-        ("FIM", "2002-02-28"),
-        ("FRF", "2002-02-17"),
-        ("GHC", "2007-12-31"),
-        ("GRD", "2002-02-28"),
-        ("HRK", "2022-12-31"),
-        ("IEP", "2002-02-09"),
-        ("ITL", "2002-02-28"),
-        ("LTL", "2014-12-31"),
-        ("LUF", "2002-02-28"),
-        ("LVL", "2013-12-31"),
-        ("MGF", "2004-12-31"),
-        ("MRO", "2018-06-30"),
-        ("MTL", "2007-12-31"),
-        ("MZM", "2006-12-31"),
-        ("NLG", "2002-01-28"),
-        ("PTE", "2002-02-28"),
-        ("ROL", "2005-06-30"),
-        ("SDD", "2007-06-30"),
-        ("SIT", "2006-12-31"),
-        ("SKK", "2008-12-31"),
-        ("SLL", "2024-03-31"),
-        ("STD", "2018-06-30"),
-        ("TMM", "2008-12-31"),
-        ("TRL", "2005-12-31"),
-        ("VEB", "2007-12-31"),
-        ("VEF", "2018-08-19"),
-        ("ZAL", "1995-03-12"),
-        ("ZMK", "2012-12-31"),
-        ("ZWD", "2006-08-21"),
-        ("ZWL", "2024-04-05"),
-        ("ZWN", "2008-07-31"),
-        ("ZWR", "2009-02-02"),
-        ("ANG", "2025-06-30"),
-    )
+    row["currency"]: date.fromisoformat(row["last_day"])
+    for row in csv_rows(__name__, "ended_currencies")
 }
 
 

@@ -20,15 +20,15 @@ from datetime import UTC, date, datetime
 from io import StringIO
 from typing import Any
 
-from assets.macro.country_names import area_named
-from assets.macro.iso_codes import Area, area_of
+from assets.macro.iso_codes import Area, area_named, area_of
 from assets.macro.periods import span_from
-from assets.macro.weo_subjects import series_type_of, subject_of
 from assets.macro.written_numbers import DecimalMark, decimal_mark_of, written_number
 from assets.parsing.parsed import Parsed, provenance
+from warehouse.csv_files import csv_rows
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.tables import FIRST_READ, PUBLISHED
+from warehouse.tables.macro import SeriesType
 from warehouse.tables.sighting import DayEvidence
 
 _REQUIRED = ("Country", "Subject Descriptor", "Units", "Scale")
@@ -39,6 +39,9 @@ _NO_VALUE = frozenset({"", "n/a", "--"})
 # The scale of what is counted one by one, which some files state and others leave out.
 _NO_SCALE = frozenset({"", "units"})
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+# The subjects of the database: descriptor, pattern of the units, code. Selections from its website
+# may leave out the codes; the lines of a pair that is not here are rejected.
+_SUBJECTS = [tuple(row.values()) for row in csv_rows(__name__, "weo_subjects")]
 
 Cells = list[str]
 
@@ -171,7 +174,7 @@ def _read_lines(
 
 def _line(location: str, cells: dict[str, str]) -> _Line:
     area = _area(cells)
-    code = cells.get("WEO Subject Code") or subject_of(cells["Subject Descriptor"], cells["Units"])
+    code = cells.get("WEO Subject Code") or _subject_of(cells["Subject Descriptor"], cells["Units"])
     if not code or not _CODE.fullmatch(code):
         described = f"{cells['Subject Descriptor']}, {cells['Units']}"
         raise ValueError(f"{described!r:.120} is no subject that we know, and the file has no code")
@@ -183,7 +186,7 @@ def _line(location: str, cells: dict[str, str]) -> _Line:
         "country": area[0],
         "country_iso3": area[1],
         "series": f"WEO.{area[1]}.{code}.A",
-        "series_type": series_type_of(code),
+        "series_type": _series_type_of(code),
         "unit": cells["Units"] if scale.casefold() in _NO_SCALE else f"{cells['Units']}, {scale}",
         "base_period": None,
     }
@@ -236,3 +239,18 @@ def _status(year: int, last_actual: int | None, edition: _Edition) -> str | None
 
 def _is_absent(text: str) -> bool:
     return text.casefold() in _NO_VALUE
+
+
+def _subject_of(descriptor: str, units: str) -> str | None:
+    """Return the code of a subject; None for a pair that the database does not have."""
+    for name, pattern, code in _SUBJECTS:
+        if name.casefold() == descriptor.casefold() and re.fullmatch(pattern, units, re.IGNORECASE):
+            return code
+    return None
+
+
+def _series_type_of(code: str) -> SeriesType:
+    """Return the family of a subject: output, consumer prices, or anything else."""
+    if code.startswith(("NGDP", "PPPGDP", "PPPPC", "PPPSH")):
+        return "gdp"
+    return "cpi" if code.startswith("PCPI") else "macro"

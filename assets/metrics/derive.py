@@ -34,7 +34,6 @@ _YEARLY_INPUTS = sql_file(
         "longest_year": LONGEST_YEAR,
         "stray_year": STRAY_YEAR,
     },
-    # By hand, all issuers at once: ids are of digits and capital letters.
 )
 _PUBLICATIONS = sql_file(__name__, "publications")
 _CHOICES = sql_file(__name__, "choices", fragments={"input_columns": INPUT_COLUMNS})

@@ -24,7 +24,6 @@ TABLE = "silent_revisions"
 _SQL = sql_file(
     __name__,
     "silent_revisions",
-    # By hand, of series.
 )
 # The ledger of all loads tells when a document was read again without any change.
 EXTRACTS = {"readings": _SQL["readings"]}

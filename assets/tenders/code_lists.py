@@ -5,15 +5,19 @@ text is served there only if it is a code of the list or a declared word of the 
 """
 
 import re
-from functools import cache
-from typing import Annotated, Self, get_args
+from functools import cache, lru_cache
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import Field, model_validator
 
 from assets.declared_files import DeclarationError, DeclaredTable
+from warehouse.csv_files import csv_rows
+from warehouse.names.plain import plain_name
 from warehouse.tables.tenders import Role
 
 _PARTS = re.compile(r"[\s_-]+")
+# Spanish and Portuguese words that portals use for roles, without accents.
+_ROLE_WORDS = {row["words"]: row["role"] for row in csv_rows(__name__, "role_words")}
 
 # The lists of OCDS 1.1. The names are those of the members of ``Words``.
 CODES: dict[str, tuple[str, ...]] = {
@@ -79,3 +83,29 @@ def unlisted_reason(member: str, count: int) -> str:
     """Return why values of a member are left out; never the values, which may be names."""
     values, they = ("value is", "it is") if count == 1 else ("values are", "they are")
     return f"{member}: {count:,} {values} no code of OCDS or of the portal; {they} left out"
+
+
+def role_codes(value: Any, words: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    """Return the roles of a party, and how many values are neither a role nor a portal's word."""
+    values = tuple(value) if isinstance(value, list) else (value,)
+    try:
+        return _cached_roles(values, words)
+    except TypeError:
+        # An array or an object among them, which is no role and cannot be looked up.
+        return _roles(values, words)
+
+
+def _roles(values: tuple[Any, ...], words: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    known = known_codes("role", words)
+    stated = [value for value in values if value and (not isinstance(value, str) or value.strip())]
+    roles = [
+        known.get(folded(value)) or _ROLE_WORDS.get(plain_name(value))
+        for value in stated
+        if isinstance(value, str)
+    ]
+    codes = [role for role in roles if role]
+    return tuple(dict.fromkeys(codes)), len(stated) - len(codes)
+
+
+# Portals write a handful of roles, millions of times.
+_cached_roles = lru_cache(maxsize=1 << 10)(_roles)

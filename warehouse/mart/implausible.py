@@ -32,7 +32,6 @@ _SQL = sql_file(
         "money_below": str(MONEY_BELOW),
         "most_tenderers": str(MOST_TENDERERS),
     },
-    # By hand, over the vintages of a kept snapshot.
 )
 
 

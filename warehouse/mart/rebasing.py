@@ -103,5 +103,4 @@ _SQL = sql_file(
     "rebasing",
     fragments={"not_stated": _NOT_STATED},
     parameters={"suffix": _SUFFIX},
-    # By hand, over the vintages of a kept snapshot.
 )

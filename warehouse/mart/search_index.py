@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse.mart.exchange_names import EXCHANGE_NAMES
+from warehouse.csv_files import csv_rows
 from warehouse.mart.tables import Columns
 from warehouse.mart.words import identifier_key, name_key, name_terms, padded, terms
 
@@ -26,6 +26,10 @@ VOCABULARY_SCHEMA = pa.schema(
 )
 TRIGRAMS_SCHEMA = pa.schema([("row_number", pa.int64()), ("text", pa.string())])
 _BATCH = 20_000
+# Names of stock exchanges by their MIC: that of ISO 10383, and the short ones in use.
+EXCHANGE_NAMES = {
+    row["mic"]: tuple(row["names"].split("|")) for row in csv_rows(__name__, "exchange_names")
+}
 # Characters of a description that are indexed: its beginning says what is bought.
 _DESCRIPTION_LENGTH = 400
 

@@ -75,7 +75,6 @@ _SQL = sql_file(
     __name__,
     "snapshot",
     fragments={"provenance": PROVENANCE_ID},
-    # By hand, over the vintages and statements of a kept snapshot.
 )
 
 

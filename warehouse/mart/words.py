@@ -8,7 +8,7 @@ import unicodedata
 from functools import lru_cache
 from string import punctuation, whitespace
 
-from warehouse.legal_names import FORMS, normalise_name
+from warehouse.legal_names import SHORT_FORMS, normalise_name
 
 # First letters of the Unicode categories a word is made of: letters, numbers, marks.
 _WORD_CATEGORIES = ("L", "N", "M")
@@ -37,7 +37,7 @@ _TERM = re.compile("[a-z0-9\x80-\U0010ffff]+")
 # PostgreSQL limits the length of a word, of all words of a row, and of an indexed text.
 _LONGEST_TERM, _MOST_TERMS, _LONGEST_KEY = 64, 2_000, 256
 # Short forms of companies: they tell organisations apart less than any other word.
-FORM_WORDS = frozenset(FORMS)
+FORM_WORDS = frozenset(SHORT_FORMS.values())
 
 
 def terms(text: str) -> list[str]:

@@ -1,9 +1,9 @@
 """The lines of statements that figures are served under, as data: ``line_items.csv``."""
 
-import csv
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal, cast
+
+from warehouse.csv_files import csv_rows
 
 Kind = Literal["instant", "duration"]
 Measure = Literal["money", "money per share", "shares"]
@@ -24,15 +24,8 @@ class LineItem:
         return "instant" if self.statement == "balance" else "duration"
 
 
-def _lines() -> tuple[LineItem, ...]:
-    with files(__package__).joinpath("line_items.csv").open(encoding="utf-8") as lines:
-        return tuple(
-            LineItem(
-                row["line_item"], row["statement"], cast(Measure, row["measure"]), row["meaning"]
-            )
-            for row in csv.DictReader(lines)
-        )
-
-
-LINE_ITEMS = _lines()
+LINE_ITEMS = tuple(
+    LineItem(row["line_item"], row["statement"], cast(Measure, row["measure"]), row["meaning"])
+    for row in csv_rows(__name__, "line_items")
+)
 STATEMENTS = tuple(dict.fromkeys(item.statement for item in LINE_ITEMS))

@@ -6,38 +6,10 @@ does it lead from "inflation" to series of consumer prices, which are found by p
 
 from collections.abc import Mapping, Sequence
 
+from warehouse.csv_files import csv_rows
+
 OTHER_NAMES: Mapping[str, str] = {
-    "assets": "total_assets",
-    "capital_expenditure": "capex",
-    "cash_from_operations": "cfo",
-    "cogs": "cost_of_sales",
-    "cost_of_revenue": "cost_of_sales",
-    "dividends": "dividends_paid",
-    "earnings": "profit",
-    "ebit": "operating_profit",
-    "ebit_margin": "operating_margin",
-    "eps": "eps_basic",
-    "equity": "total_equity",
-    "interest_expense": "finance_costs",
-    "inventory": "inventories",
-    "liabilities": "total_liabilities",
-    "net_earnings": "profit",
-    "net_income": "profit",
-    "net_profit": "profit",
-    "net_profit_margin": "net_margin",
-    "operating_cash_flow": "cfo",
-    "operating_income": "operating_profit",
-    "operating_income_margin": "operating_margin",
-    "pretax_profit": "profit_before_tax",
-    "profit_margin": "net_margin",
-    "roa": "return_on_assets",
-    "roce": "return_on_capital_employed",
-    "roe": "return_on_equity",
-    "sales": "revenue",
-    "sales_growth": "revenue_growth",
-    "shareholders_equity": "equity_attributable",
-    "tax": "income_tax_expense",
-    "turnover": "revenue",
+    row["word"]: row["name"] for row in csv_rows(__name__, "other_names")
 }
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from warehouse.names import eastern_words
 from warehouse.names.legal_forms import LEADING_FORMS, LONG_FORMS, SHORT_FORMS
 from warehouse.names.public_bodies import (
     BODY_BEFORE_OF,
@@ -85,9 +84,9 @@ def _phrase_words(*lists: Iterable[Sequence[str]]) -> frozenset[str]:
 
 _TITLES = _words(TITLES, FIRST_TITLES, LOOSE_TITLES)
 _PARTICLES = _words(PARTICLES, CONJUNCTIONS, ("the", "of", "i", "і", "й", "та", "и", "з"))
-_FORMS = _phrase_words(
-    LONG_FORMS, LEADING_FORMS, (short.form for short in SHORT_FORMS), eastern_words.LEADING_FORMS
-) | _words(("co", "company", "cia", "cie", "ta", "dba", "фоп", "чп", "ип", "пп", "тов"))
+_FORMS = _phrase_words(LONG_FORMS, LEADING_FORMS, (short.form for short in SHORT_FORMS)) | _words(
+    ("co", "company", "cia", "cie", "ta", "dba", "фоп", "чп", "ип", "пп", "тов")
+)
 # Words of forms that name things as well, and are then no form.
 _ORDINARY = word_set(
     "a e o por com en mit by"

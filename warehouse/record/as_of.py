@@ -31,7 +31,6 @@ _COMPARED = (
 _SQL = sql_file(
     __name__,
     "as_of",
-    # By hand, over the vintages of a kept snapshot instead of the stored rows of a record.
 )
 
 
