@@ -387,10 +387,9 @@ def _measurements(rows: Sequence[dict[str, Any]], data_version: str) -> list[dic
     current.sort(key=lambda row: (row["sku"], failures_first.index(row["status"]), _measured(row)))
     return [
         {
-            **{name: row[name] for name in ("sku", "dimension", "metric", "scope", "status")},
+            **row,
             "value": _amount(row["value"], row["unit"]) or "UNMEASURED",
             "floor": _floor(row),
-            "checked": row["n_checked"],
             "history": histories[_measured(row)][-_MAX_HISTORY:],
         }
         for row in current

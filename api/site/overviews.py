@@ -104,7 +104,7 @@ class BoardRow(msgspec.Struct, frozen=True):
     status: QualityStatus
     value: str
     floor: str
-    checked: int | None
+    n_checked: int | None
     history: tuple[tuple[str, QualityStatus], ...]
 
     @property

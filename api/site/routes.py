@@ -1,7 +1,9 @@
-"""The addresses of the pages that the service renders."""
+"""The addresses of pages, and what is no page: scripts, redirects, what search engines ask for."""
 
 import mimetypes
 from collections.abc import Callable, Iterable, Mapping
+from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 import falcon
 
@@ -12,6 +14,7 @@ from api.site.browse import (
     IssuersPage,
     ScreenPage,
     SearchPage,
+    issuers_of,
 )
 from api.site.changes import (
     AtomFeed,
@@ -21,10 +24,9 @@ from api.site.changes import (
     VersionsPage,
 )
 from api.site.company import CompanyPage, LinePage
-from api.site.crawlers import Favicon, RobotsTxt, Sitemap
 from api.site.datasets import CardPage, CataloguePage, SignalsPage
-from api.site.environment import STATIC
-from api.site.macro import IndicatorPage, SeriesListPage, SeriesPage
+from api.site.environment import STATIC, linked_pages
+from api.site.macro import IndicatorPage, SeriesListPage, SeriesPage, entries_of
 from api.site.overviews import DataDocs, FirstPage, PanelSeries, QualityPage, RevisionsPage
 from api.site.page_cache import CachedPage, PageCache, RenderLimit
 from api.site.reference import ReferencePage
@@ -42,10 +44,14 @@ from api.site.texts import (
     UsagePage,
 )
 from warehouse.contract.problems import PRICING, Problem
+from warehouse.methodology.pages import REFS
+from warehouse.methodology.signals import PANELS
 from warehouse.tiers import Tier
 
 # Long enough that a visitor loads them once, short enough that a new version is seen soon.
 _CACHE_SECONDS = 600
+# What sitemaps.org allows in one file; pages beyond it are found by links.
+_MOST_URLS = 50_000
 
 
 def site_pages(
@@ -110,11 +116,11 @@ def kept_routes(pages: Mapping[str, object], sample: Sample, per_minute: int) ->
 
 def small_routes(sample: Sample) -> dict[str, object]:
     """Return what is only read or leads elsewhere, and is not rendered."""
-    with_slash, without_slash = WithSlash(), WithoutSlash()
+    files, with_slash, without_slash = StaticFiles(), WithSlash(), WithoutSlash()
     return {
-        "/site/{name}": StaticFiles(),
+        "/site/{name}": files,
         "/robots.txt": RobotsTxt(),
-        "/favicon.ico": Favicon(),
+        "/favicon.ico": files,
         "/data/signals/{panel}/{file}": PanelSeries(sample),
         "/quality/data-docs/{path:path}": DataDocs(sample),
         **dict.fromkeys(("/datasets", "/datasets/{name}"), with_slash),
@@ -125,6 +131,61 @@ def small_routes(sample: Sample) -> dict[str, object]:
     }
 
 
+class RobotsTxt:
+    """Every page may be read; answers of the API and files are none."""
+
+    open = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the rules."""
+        resp.text = (
+            "User-agent: *\nDisallow: /v1/\nDisallow: /*?\nCrawl-delay: 1\n"
+            f"Sitemap: {req.context.base_url}/sitemap.xml\n"
+        )
+        resp.content_type = "text/plain; charset=utf-8"
+
+    on_head = on_get
+
+
+class Sitemap:
+    """The addresses of pages: of everything but single tenders, which are too many."""
+
+    open = True
+
+    def __init__(self, sample: Sample, guides: Guides, has_files: bool) -> None:
+        self._sample, self._guides, self._has_files = sample, guides, has_files
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the sitemap."""
+        base = req.context.base_url
+        paths = list(dict.fromkeys(self._paths()))[:_MOST_URLS]
+        urls = "".join(f"<url><loc>{escape(f'{base}/{path}')}</loc></url>\n" for path in paths)
+        resp.text = (
+            '<?xml version="1.0" encoding="utf-8"?>\n'
+            f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
+        )
+        resp.content_type = "application/xml; charset=utf-8"
+
+    on_head = on_get
+
+    def _paths(self) -> Iterable[str]:
+        sample = self._sample
+        yield ""
+        yield from (path for path, _ in linked_pages(has_files=self._has_files))
+        yield from ("buyers", "suppliers", "indicators")
+        yield from (f"guides/{name}" for name in self._guides.texts())
+        yield from (f"signals/{panel.key}/" for panel in PANELS)
+        yield from (f"methodology/{ref}" for ref in REFS)
+        for row in entries_of(sample, "dataset"):
+            if row["country"]:
+                yield f"countries/{row['country']}"
+        for section, folder in (("series", "series"), ("indicator", "indicators")):
+            for row in entries_of(sample, section):
+                yield f"{folder}/{quote(row['name'])}"
+        for issuer in issuers_of(sample.mart.build()):
+            yield f"issuers/{quote(issuer.service_id)}"
+
+
 class StaticFiles:
     """What rendered pages load: stylesheet, scripts, icon."""
 
@@ -133,8 +194,8 @@ class StaticFiles:
     def __init__(self) -> None:
         self._files = {path.name: path.read_bytes() for path in STATIC.iterdir()}
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response, name: str) -> None:
-        """Send a file."""
+    def on_get(self, req: falcon.Request, resp: falcon.Response, name: str = "icon.svg") -> None:
+        """Send a file; without a name the icon, for those who ask without having read a page."""
         if name not in self._files:
             raise Problem("not_found", f"There is no file {name[:64]!r}.")
         kind = "text/javascript" if name.endswith(".js") else mimetypes.guess_type(name)[0]

@@ -21,12 +21,12 @@ from warehouse.read.mart import Mart
 
 PAGE = "/issuers/DCA1/lines/revenue"
 LIMIT = 5
+ISSUERS = [[f"DCB{number}", f"C{number:03}", "KE", 1, 0] for number in range(130)]
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    issuers = [[f"DCB{number}", f"C{number:03}", "KE", 1, 0] for number in range(130)]
-    return make_world(tmp_path_factory, "page_limits", issuers=issuers)
+    return make_world(tmp_path_factory, "page_limits", issuers=ISSUERS)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_page_is_rendered_again_for_another_build_host_or_query(
     visitor.simulate_get(PAGE, query_string="period_type=FY")
     before = visitor.simulate_get(PAGE).text
     assert len(rendered) == 3
-    version = world.publish(release_row(7_000))
+    version = world.publish(release_row(7_000), issuers=ISSUERS)
     page = visitor.simulate_get(PAGE).text
     assert len(rendered) == 4 and version in page and version not in before
 

@@ -34,7 +34,7 @@ CHOICES = {
     ("assets/ingest/metadata.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/metrics/values.py", "service_id"): "columns of a metric that its outcome has",
-    ("assets/pages/quality_board.py", "sku"): "a measurement as the page shows it, in words",
+    ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
 }
 
 
