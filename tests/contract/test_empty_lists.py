@@ -222,7 +222,7 @@ def requests(draw: st.DrawFn, endpoint: Endpoint) -> str:
 def test_a_list_has_rows_or_a_reason_and_never_both(name: str, service: ListService) -> None:
     seen = set[bool]()
 
-    @settings(max_examples=times(60), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=times(30), suppress_health_check=list(HealthCheck))
     # Few random requests of some lists find rows: one that does is always among them.
     @example(ASKED[name][0])
     @given(requests(LISTS[name]))

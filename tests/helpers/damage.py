@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.installation import (
     BriefPublication,
     load_sample,
@@ -11,6 +13,7 @@ from tests.helpers.installation import (
     settings_of,
     write_sample,
 )
+from tests.helpers.made_once import made_once
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.sqlite_builds import SqliteBuilds
 from warehouse.record.integrity import note_files
@@ -20,14 +23,18 @@ SOURCES = ("sec-companyfacts", "sec-submissions", "worldbank", "gleif")
 Find = Callable[[Path], Path]
 
 
-def make_home(home: Path) -> str:
-    """Load and publish some sources of the sample world; return a key."""
-    write_sample(home)
-    load_sample(home, *SOURCES)
-    settings = settings_of(home)
-    note_files(open_record(settings))
-    publication(settings, BriefPublication).run()
-    return create_key(KeyStore(settings.keys), "professional")
+def small_home(factory: pytest.TempPathFactory) -> Path:
+    """Return a home with some published sources of the sample world: shared, so copy it."""
+
+    def make(home: Path) -> None:
+        write_sample(home)
+        load_sample(home, *SOURCES)
+        settings = settings_of(home)
+        note_files(open_record(settings))
+        publication(settings, BriefPublication).run()
+        create_key(KeyStore(settings.keys), "professional")
+
+    return made_once(factory, "small-sample", make)
 
 
 def flip(path: Path, place: float = 0.5) -> None:

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
+from pipelines.commands.main import sankofa as command
 from pipelines.publication import Publication, refuse_failed
 from pipelines.stages import NODES
 from quality.audit import audit
@@ -141,10 +143,23 @@ def sankofa(home: Path, *arguments: str, **environment: str) -> "subprocess.Pope
 
 
 def run_command(home: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
-    """Run the command in a home; return exit status, stdout and stderr."""
-    with sankofa(home, *arguments, **environment) as command:
-        out, err = command.communicate(timeout=600)
-    return command.returncode, out, err
+    """Run the command in this process; return exit status, stdout and stderr."""
+    with pytest.MonkeyPatch.context() as changed:
+        for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
+            changed.delenv(name)
+        changed.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
+        changed.setenv("SANKOFA_HOME", str(home))
+        for name, value in environment.items():
+            changed.setenv(name, value)
+        result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def run_process(home: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Run the command in a process of its own; return exit status, stdout and stderr."""
+    with sankofa(home, *arguments, **environment) as process:
+        out, err = process.communicate(timeout=600)
+    return process.returncode, out, err
 
 
 def files_below(folder: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.facts import fact
 from tests.helpers.metric_answers import Answer, Answers, derived
+from tests.helpers.nightly import times
 from tests.models.metric_model import Expected, Issuer, figures_of
 
 Row = dict[str, Any]
@@ -116,7 +117,7 @@ def agree(actual: Answer | None, expected: Expected | None) -> bool:
     return (actual[0], actual[2]) == (expected[0], expected[2])
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(issuers=st.lists(st.tuples(filings, st.sampled_from(DAYS[:10])), min_size=1, max_size=6))
 def test_intervals_answer_as_the_rules_do_and_later_data_only_removes(
     issuers: list[tuple[list[Row], date]],
@@ -124,7 +125,7 @@ def test_intervals_answer_as_the_rules_do_and_later_data_only_removes(
     check([rows for rows, _ in issuers], [cut for _, cut in issuers])
 
 
-@settings(max_examples=2, phases=[Phase.generate])
+@settings(max_examples=times(1), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_hundred_issuers_at_once_are_not_mixed_up(seed: int) -> None:
     chance = Random(seed)

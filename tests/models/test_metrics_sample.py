@@ -28,6 +28,7 @@ def tables(record: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return staged(record, tmp_path_factory.mktemp("stage"))
 
 
+@pytest.mark.nightly
 def test_computing_issuers_in_small_batches_gives_the_same_rows(
     record: Record, tables: dict[str, pa.Table], tmp_path: Path
 ) -> None:

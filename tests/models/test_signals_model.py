@@ -214,7 +214,7 @@ _WORLDS = st.lists(
 )
 # A world takes a second, so shrinking a failing one would exceed the time limit of a test.
 _FEW = settings(
-    max_examples=times(6),
+    max_examples=times(3),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -12,13 +12,13 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
-from tests.helpers.damage import KINDS, copy_home, current, flip, make_home, mart_file
+from tests.helpers.damage import KINDS, copy_home, current, flip, mart_file, small_home
 from tests.helpers.installation import settings_of
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World
 from tests.helpers.waiting import wait_until
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore, find_key
+from warehouse.keys.store import KeyStore, create_key, find_key
 from warehouse.read.mart import Mart
 from warehouse.usage.store import Usage
 
@@ -48,20 +48,14 @@ class Service:
         return bool(answer.status_code == 503 and answer.json["code"] == "datastore_unavailable")
 
 
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    home = tmp_path_factory.mktemp("damaged") / "home"
-    return home, make_home(home)
+@pytest.fixture
+def home(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
+    return copy_home(small_home(tmp_path_factory), tmp_path / "home")
 
 
 @pytest.fixture
-def home(published: tuple[Path, str], tmp_path: Path) -> Path:
-    return copy_home(published[0], tmp_path / "home")
-
-
-@pytest.fixture
-def key(published: tuple[Path, str]) -> str:
-    return published[1]
+def key(home: Path) -> str:
+    return create_key(KeyStore(settings_of(home).keys), "professional")
 
 
 @contextmanager
@@ -122,8 +116,12 @@ def flipped_at(place: float) -> Callable[[Path], None]:
 @pytest.mark.parametrize("kind", SERVED)
 @pytest.mark.parametrize(
     "damage",
-    [flipped_at(0.1), flipped_at(0.5), flipped_at(0.999), lambda path: path.unlink()],
-    ids=["flipped at its beginning", "in its middle", "at its end", "deleted"],
+    [
+        pytest.param(flipped_at(0.1), id="flipped at its beginning", marks=pytest.mark.nightly),
+        pytest.param(flipped_at(0.5), id="in its middle"),
+        pytest.param(flipped_at(0.999), id="at its end", marks=pytest.mark.nightly),
+        pytest.param(lambda path: path.unlink(), id="deleted"),
+    ],
 )
 def test_a_damaged_file_is_503_from_the_start_and_charged_to_nobody(
     home: Path, key: str, kind: str, damage: Callable[[Path], None]

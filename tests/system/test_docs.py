@@ -32,8 +32,11 @@ from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
-# Publishes again and again, for minutes.
-_LONG = ("docs/operating.md",)
+# These ingest and publish again and again.
+_LONG = tuple(
+    f"docs/{name}.md"
+    for name in ("operating", "add-a-source", "add-a-table", "add-an-exchange-list")
+)
 PAGES_TO_RUN = [
     pytest.param(name, marks=[pytest.mark.nightly] if name in _LONG else [])
     for name in NAMES

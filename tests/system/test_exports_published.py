@@ -390,15 +390,3 @@ def test_after_a_killed_export_latest_stays_and_the_next_run_succeeds(
     switch_latest(folder, THIRD)
     assert PublishedExports(folder).versions() == [FIRST, THIRD]
     assert verify_export(folder, THIRD) == []
-
-
-def test_published_exports_are_read_without_importing_an_engine() -> None:
-    engines = ("duckdb", "pandas", "pyarrow", "deltalake", "dagster")
-    script = (
-        "import sys, warehouse.exports.published; "
-        f"print([name for name in {engines!r} if name in sys.modules])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"

@@ -80,6 +80,7 @@ def independent_figures(path: Path) -> Figures:
     return figures
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("download", DOWNLOADS)
 def test_every_line_is_the_figure_it_states_or_is_rejected_with_a_reason(download: str) -> None:
     for path in files_of(download):
@@ -107,6 +108,7 @@ def test_every_line_is_the_figure_it_states_or_is_rejected_with_a_reason(downloa
         assert read or not expected
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("year", ["2022", "2023"])
 @pytest.mark.parametrize("newest_first", [False, True])
 def test_two_downloads_give_the_same_vintages_in_either_order(
@@ -189,6 +191,7 @@ def test_minervas_eight_versions_are_filings_with_the_days_of_their_receipt() ->
     assert len(versions) == 8 and versions[2] == versions[3] == "2011-05-02"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("newest_first", [False, True])
 def test_a_version_is_known_since_the_first_index_that_shows_it(
     record: Record, newest_first: bool

@@ -101,6 +101,7 @@ def with_start(line: Line, filings: Filings, row: Row, is_prior: bool) -> list[L
     return [line, *((*line[:3], start, line[4]) for start in spans)]
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_some_filing_states_all_inputs_of_every_metric(
     issuers: tuple[dict[str, Filings], dict[str, Any]],
@@ -130,6 +131,7 @@ def test_some_filing_states_all_inputs_of_every_metric(
     assert len(rows) > 1_000 and of_two < len(rows) / 20
 
 
+@pytest.mark.nightly
 @pytest.mark.shared
 def test_no_issuer_is_shown_with_an_older_year_than_its_filings_have(
     issuers: tuple[dict[str, Filings], dict[str, Any]],

@@ -103,6 +103,7 @@ def vintages(
     return {figure: sorted(each) for figure, each in found.items()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("key", FILES)
 def test_every_file_gives_its_figures_and_says_what_it_could_not_read(key: str) -> None:
     pattern, least = FILES[key]

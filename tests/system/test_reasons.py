@@ -129,7 +129,7 @@ def test_what_becomes_public_later_changes_no_reason_but_that_something_did(
 ) -> None:
     before, after = two
     random, compared, later = Random(seed_of_this_run()), 0, 0
-    for _ in range(times(120)):
+    for _ in range(times(40)):
         url = drawn(name, random)
         then, now = (answered(name, url, mart) for mart in (before, after))
         if then == now:

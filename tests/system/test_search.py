@@ -12,8 +12,8 @@ import pytest
 from tests.helpers.installation import (
     BriefPublication,
     copy_of,
-    loaded_home,
     publication,
+    sample_home,
     settings_of,
 )
 from tests.helpers.postgres_server import new_database, postgres
@@ -45,7 +45,7 @@ def server() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_of(loaded_home(tmp_path_factory), "searched", tmp_path_factory)
+    return copy_of(sample_home(tmp_path_factory), "searched", tmp_path_factory)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])

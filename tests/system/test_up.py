@@ -20,7 +20,7 @@ from pipelines.commands.serving import _dagster, up
 from pipelines.doctor.findings import CheckContext
 from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import Address, holder, is_free, refuse_taken
-from tests.helpers.installation import copy_of, run_command, sample_home, sankofa, settings_of
+from tests.helpers.installation import copy_of, run_process, sample_home, sankofa, settings_of
 from tests.helpers.processes import children_of, command_line
 from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
@@ -259,7 +259,7 @@ def test_a_server_names_the_port_in_use_and_the_option_for_another(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, _, err = run_command(tmp_path, command, "--port", str(port))
+        status, _, err = run_process(tmp_path, command, "--port", str(port))
     assert status == 1 and "Errno" not in err
     assert f"is in use by process {os.getpid()}" in err
     assert "another port with --port; nothing was started" in err

@@ -9,27 +9,22 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines.commands.main import sankofa
-from tests.helpers.damage import KINDS, MADE_AGAIN, copy_home, current, flip, make_home
+from tests.helpers.damage import KINDS, MADE_AGAIN, copy_home, current, flip, small_home
 from tests.helpers.installation import run_command, settings_of
 from warehouse.read.mart import Mart
 from warehouse.record.integrity import damaged_files, note_files
 from warehouse.record.store import open_record
 
 
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("verified") / "home"
-    make_home(home)
-    return home
-
-
 @pytest.fixture
-def home(published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
         if name != "SANKOFA_TURNS":
             monkeypatch.delenv(name)
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
-    return copy_home(published, tmp_path / "home")
+    return copy_home(small_home(tmp_path_factory), tmp_path / "home")
 
 
 def verified(*options: str) -> tuple[int, Any]:

@@ -1,4 +1,4 @@
-"""Concurrent writers, compactions and indexes: no row twice, none lost."""
+"""Writers at once, killed, and with compactions and indexes: no row twice, none lost."""
 
 import subprocess
 import sys
@@ -10,6 +10,8 @@ import pytest
 
 from tests.helpers.evolution import opened, wider_table
 from tests.helpers.facts import fact, facts
+from tests.helpers.killed_loads import BATCHES, ROWS, load_all
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from warehouse.errors import SankofaError
 from warehouse.record import ledger
@@ -176,3 +178,92 @@ def test_processes_that_add_a_column_at_once_lose_nothing(tmp_path: Path) -> Non
     assert counts(newer) == [19, 19, 19, 19, 19]
     operations = [commit["operation"] for commit in newer.table("fundamentals").history()]
     assert operations.count("ADD COLUMN") == 1
+
+
+# Writers of the same rows
+
+
+WRITERS = 3
+
+
+def test_concurrent_writers_append_each_row_once(tmp_path: Path) -> None:
+    script = "import sys; from tests.helpers.killed_loads import load_all; load_all(sys.argv[1])"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(WRITERS)
+    ]
+    for writer in writers:
+        _, stderr = writer.communicate()
+        assert writer.returncode == 0, stderr
+
+    record = Record(str(tmp_path))
+    rows = record.query(
+        f"SELECT count(*), count(DISTINCT (sighting, content)), count(DISTINCT load_seq) "
+        f"FROM {record.relation('fundamentals')}"
+    )
+    assert [column[0].as_py() for column in rows.columns] == [
+        BATCHES * ROWS,
+        BATCHES * ROWS,
+        BATCHES,
+    ]
+    ledger = record.query(
+        f"SELECT sum(appended), sum(held), sum(quarantined), count(*), "
+        f"bool_and(read = appended + held + quarantined) FROM {record.relation('loads')}"
+    )
+    assert [column[0].as_py() for column in ledger.columns] == [
+        BATCHES * ROWS,
+        (WRITERS - 1) * BATCHES * ROWS,
+        WRITERS * BATCHES,
+        WRITERS * BATCHES,
+        True,
+    ]
+
+
+# A load killed at any point and run again
+
+
+def rows(record: Record) -> list[dict[str, object]]:
+    statement = vintages_query(
+        FUNDAMENTALS,
+        record.relation("fundamentals"),
+        vintages="all",
+        columns=["line_item", "value_reported", "available_at", "publication", "source_ref"],
+    )
+    return sorted(record.query(statement).to_pylist(), key=str)
+
+
+def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> None:
+    killed, whole = Record(str(tmp_path / "killed")), Record(str(tmp_path / "whole"))
+    longer = "0" if is_nightly() else "0.25"
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.killed_loads", killed.root, longer],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    load_all(whole.root)
+
+    assert int(process.stdout) >= 5, "the load was never killed midway"
+    assert rows(killed) == rows(whole)
+    assert len(rows(killed)) == BATCHES * ROWS
+
+    ledger = killed.query(
+        f"SELECT sum(appended), bool_and(read = appended + held + quarantined), "
+        f"count(DISTINCT load_seq) FILTER (appended > 0), count(*) FILTER (appended > 0) "
+        f"FROM {killed.relation('loads')}"
+    )
+    assert [column[0].as_py() for column in ledger.columns] == [
+        BATCHES * ROWS,
+        True,
+        BATCHES,
+        BATCHES,
+    ]
+    quarantined = killed.query(f"SELECT quarantine_id FROM {killed.relation('quarantine')}")
+    ids = quarantined["quarantine_id"].to_pylist()
+    assert len(ids) == len(set(ids)) == BATCHES

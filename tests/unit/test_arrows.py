@@ -50,7 +50,7 @@ def test_imports_go_along_the_arrows(package: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["api.serve", "mcp_server.app"])
 def test_a_surface_never_loads_what_only_the_pipeline_needs(module: str) -> None:
-    heavy = ("dagster", "great_expectations", "pandas", "duckdb", "deltalake")
+    heavy = ("dagster", "great_expectations", "pandas", "pyarrow", "duckdb", "deltalake")
     script = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
     completed = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -1,11 +1,17 @@
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from quality import personal_data_audit
 from quality.contact_prefilter import may_have_contact, texts_with_contact
 from quality.free_text import remove_contacts
+from tests.helpers.audited import staged
+from tests.helpers.record_rows import load, release_row
+from warehouse.record.store import Record
+from warehouse.record.tables import TENDER_RELEASES
 
 # What must not be left of each text: the address, the number or the name in it.
 CONTACTS = [
@@ -233,3 +239,54 @@ def test_a_contact_far_into_a_text_is_cut_and_what_stands_before_it_stays(
 
     assert not re.search(gone, cleaned.removeprefix(before))
     assert cleaned.startswith(before.rstrip(" .,"))
+
+
+# The audit searches the columns that are declared as free text
+
+
+def releases_with_contact(record: Record, stage: Path) -> list[str]:
+    with staged(record, stage) as snapshot:
+        personal_data_audit.find_contacts(snapshot)
+        rows = snapshot.read(
+            "SELECT ocid FROM tender_releases SEMI JOIN releases_with_contact USING (row_id)"
+        )
+    return list(rows["ocid"].to_pylist())
+
+
+def test_a_contact_in_a_column_of_free_text_is_found(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(
+        record,
+        TENDER_RELEASES,
+        release_row(1, category="works"),
+        release_row(2, category="works, ask thandi@example.org"),
+        release_row(3, category="works, ask thandi@example.org", release=None),
+    )
+    # What no declaration calls free text holds codes, and is not searched.
+    assert releases_with_contact(record, tmp_path / "codes") == []
+    monkeypatch.setattr(personal_data_audit, "_FREE_TEXTS", ("category",))
+    assert releases_with_contact(record, tmp_path / "texts") == ["ocds-0002", "ocds-0003"]
+
+
+# Many texts at once
+
+
+SUSPECT = st.sampled_from(
+    (
+        *("contact", "Contato", "CONTACT", "liaison", "attention", "attn", "consultas"),
+        *("responsable", "enquiries", "Queries", "(at)", "[AT]", "a@b.example", "mr", "Mrs."),
+        *("MS", "miss", "ms_", "mſ", "012", "345", "6789", "+27(0)11", "0722-123-456"),
+        *("٣٤٥٦٧٨٩", "road", "works", "2026", "1/2/3", "ATTN:", "\x1c", "\x1f", "\x0b"),
+        *("(", ")", ".", "-", "/", "Buyer:", "Dr", "Señor", "tel", "arroba", "dot"),
+    )
+)
+SUSPECT_TEXT = st.lists(SUSPECT | st.text(st.characters(codec="utf-8"), max_size=4)).map("".join)
+SUSPECT_TEXTS = st.lists(SUSPECT_TEXT | st.lists(SUSPECT).map(" ".join))
+
+
+@given(SUSPECT_TEXTS)
+def test_many_texts_are_suspect_exactly_where_each_of_them_is(texts: list[str]) -> None:
+    assert texts_with_contact(texts) == [
+        at for at, text in enumerate(texts) if may_have_contact(text)
+    ]

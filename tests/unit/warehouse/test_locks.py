@@ -1,16 +1,24 @@
-"""File locks: whoever waits knows for whom, and a process that is gone keeps nothing."""
+"""Locks and leases: whoever waits knows for whom, and a process that is gone keeps nothing."""
 
 import logging
 import os
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.helpers.waiting import wait_until
+from warehouse import lease as leases
 from warehouse import locks
+from warehouse.errors import LeaseLost
+from warehouse.file_store import FileStore
+from warehouse.lease import Lease, hold_lease, holder_of
 from warehouse.locks import alive_file, is_locked, lock_owner, named_lock
 
 # Takes a lock of each kind in the folder that is its argument, and waits to be killed.
@@ -68,3 +76,84 @@ def test_a_file_of_a_living_process_goes_when_its_work_is_done(tmp_path: Path) -
             pass
         assert is_locked(alive)
     assert not alive.exists() and not is_locked(alive)
+
+
+# Leases
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore.of(str(tmp_path))
+
+
+def test_it_is_held_by_one_at_a_time(store: FileStore) -> None:
+    held: list[int] = []
+
+    def work(number: int) -> None:
+        with hold_lease(store, "work", poll=0.01) as lease:
+            held.append(number)
+            assert len(held) == 1
+            time.sleep(0.02)
+            lease.check()
+            held.remove(number)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(8)))
+    assert holder_of(store, "work") is None
+    # Each taking and release replaces the object before it.
+    assert len(store.listing(".leases", "work")) == 1
+
+
+def test_it_is_renewed_while_it_is_held(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Renewed often within a long duration: a machine that halts for seconds does not lose it.
+    monkeypatch.setattr(leases, "_RENEWALS", 600)
+    with hold_lease(store, "work") as lease:
+        first = lease._deadline
+        wait_until(lambda: lease._deadline > first, 20, every=0.1, failure=lambda: "not renewed")
+        lease.check()
+        assert holder_of(store, "work") is not None
+
+
+def test_one_that_is_renewed_no_more_is_taken_over_and_lost(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(Lease, "_renew", lambda _: None)
+        dead = Lease(store, "work", "dead", 0.3)
+        assert dead.take(1)
+    began = time.monotonic()
+    with hold_lease(store, "work", poll=0.01) as lease:
+        assert time.monotonic() - began >= 0.3
+        lease.check()
+        with pytest.raises(LeaseLost, match="could not be renewed in time"):
+            dead.check()
+        # It wakes up, and learns that it is no longer the holder.
+        assert not dead._advance(2)
+        dead.release()
+        lease.check()
+        assert len(store.listing(".leases", "work")) == 1
+
+
+@pytest.mark.parametrize("ahead", [-3600, 3600])
+def test_a_wrong_clock_of_the_holder_does_not_end_it_early(store: FileStore, ahead: float) -> None:
+    """Only one that is long over by its own clock is taken over at once."""
+    until = datetime.now(UTC) + timedelta(seconds=ahead)
+    seconds = 600 if ahead < 0 else 0.4
+    state = leases._State("other:1:x", seconds, until)
+    store.put(msgspec.json.encode(state), ".leases", "work", f"{7:020}.json")
+    began = time.monotonic()
+    with hold_lease(store, "work", poll=0.01):
+        waited = time.monotonic() - began
+    assert waited < seconds if ahead < 0 else waited >= seconds
+
+
+def test_a_number_that_was_used_before_takes_nothing(store: FileStore) -> None:
+    """Somebody saw that it was free, slept, and writes the number that was next then."""
+    sleeper = Lease(store, "work", "sleeper", 60)
+    for _ in range(3):
+        with hold_lease(store, "work"):
+            pass
+    with hold_lease(store, "work") as lease:
+        assert not sleeper.take(1)
+        lease.check()
+        assert len(store.listing(".leases", "work")) == 1
