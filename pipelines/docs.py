@@ -363,9 +363,7 @@ def _requests(source: Source) -> tuple[str, ...]:
 
 
 def _setting(setting: Setting) -> tuple[str, ...]:
-    literal = setting.default if isinstance(setting.default, str) else ""
-    default = setting.default_meaning or (f"`{literal}`" if literal else "")
-    return f"`{setting.name}`", setting.meaning, default
+    return f"`{setting.name}`", setting.meaning, setting.default
 
 
 def _panel(panel: signals.Panel) -> str:

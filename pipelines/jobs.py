@@ -8,7 +8,7 @@ import logging
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
@@ -187,7 +187,7 @@ class Runner:
 
 def _definitions(settings: Settings, name: str) -> dg.Definitions:
     # A command runs its steps itself, whoever executes those of Dagster's own runs.
-    settings = replace(settings, executor="")
+    settings = settings.model_copy(update={"executor": ""})
     # What publishing needs takes longer to import than a small source to ingest.
     if name == PUBLISH:
         from pipelines.definitions import definitions
