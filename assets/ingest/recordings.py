@@ -1,4 +1,4 @@
-"""Recordings: files, folders, archives, WARC and HAR, read as if they had been fetched.
+"""Recordings: files, folders, archives and WARC, read as if they had been fetched.
 
 A web archive says itself where and when its responses were read. A plain file says neither: its
 address at the publisher and the day it was read there are given with it. Nothing is guessed, and
@@ -17,7 +17,6 @@ from assets.fetching.containers import gunzipped, member_url, zip_documents
 from assets.fetching.url_secrets import without_secrets
 from assets.ingest.chosen_exchanges import REDIRECT, ChosenExchanges
 from assets.ingest.exchanges import Exchange
-from assets.ingest.har import har_exchanges
 from assets.ingest.recorded_files import (
     headers_beside,
     is_document,
@@ -124,8 +123,6 @@ class Recordings:
         name = recorded.name.lower()
         if start.startswith(_WARC) or name.endswith((".warc", ".warc.gz")):
             yield from self._web_archive(recorded, warc_exchanges)
-        elif name.endswith(".har"):
-            yield from self._web_archive(recorded, har_exchanges)
         elif start.startswith(_ZIP) and "zip" not in self.source.archives:
             yield from self._unzipped(recorded, depth)
         elif start.startswith(_GZIP) and "gzip" not in self.source.archives:
