@@ -16,7 +16,7 @@ from assets.declared_files import LicenseEvidence
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
 from assets.filings.fetch import FACTS, FEW, INDEXES, LISTS
-from assets.filings.places import MARKET_MEANINGS, MARKETS
+from assets.filings.issuers import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.doc_diffs import renewed

@@ -1,6 +1,6 @@
 """The page on the lines of statements, and the elements of the taxonomies that state them."""
 
-from assets.filings.cvm_accounts import ACCOUNTS, TAXONOMY
+from assets.filings.cvm_lines import ACCOUNTS, TAXONOMY
 from assets.filings.line_items import BY_ELEMENT
 from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 

@@ -15,8 +15,6 @@ from urllib.parse import quote, urlsplit
 
 from assets.fetching.containers import gunzipped, member_url, zip_documents
 from assets.fetching.url_secrets import without_secrets
-from assets.ingest.chosen_exchanges import REDIRECT, ChosenExchanges
-from assets.ingest.exchanges import Exchange
 from assets.ingest.recorded_files import (
     headers_beside,
     is_document,
@@ -25,7 +23,7 @@ from assets.ingest.recorded_files import (
     read_headers,
     start_of_reading,
 )
-from assets.ingest.warc import warc_exchanges
+from assets.ingest.web_archives import REDIRECT, ChosenExchanges, Exchange, warc_exchanges
 from assets.source import Source
 from warehouse.errors import SankofaError
 from warehouse.public_urls import why_not_public

@@ -9,8 +9,7 @@ series. ``sdmx_csv`` reads the file and dates its values.
 import re
 from typing import Any
 
-from assets.macro.country_names import area_named
-from assets.macro.iso_codes import Area, area_of
+from assets.macro.iso_codes import Area, area_named, area_of
 from assets.parsing.strict import printable_text
 from warehouse.tables.macro import SeriesType
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from assets.macro.country_names import area_named
-from assets.macro.iso_codes import Area, area_of
+from assets.macro.iso_codes import Area, area_named, area_of
 from assets.macro.periods import Span, span_from
 from assets.macro.table_files import AREA_IN_KEY, PeriodColumns, TableEntry, TableSeries
 from assets.macro.written_numbers import written_number

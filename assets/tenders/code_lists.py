@@ -5,12 +5,13 @@ text is served there only if it is a code of the list or a declared word of the 
 """
 
 import re
-from functools import cache
-from typing import Annotated, Self, get_args
+from functools import cache, lru_cache
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import Field, model_validator
 
 from assets.declared_files import DeclarationError, DeclaredTable
+from warehouse.names.plain import plain_name
 from warehouse.tables.tenders import Role
 
 _PARTS = re.compile(r"[\s_-]+")
@@ -79,3 +80,63 @@ def unlisted_reason(member: str, count: int) -> str:
     """Return why values of a member are left out; never the values, which may be names."""
     values, they = ("value is", "it is") if count == 1 else ("values are", "they are")
     return f"{member}: {count:,} {values} no code of OCDS or of the portal; {they} left out"
+
+
+# The roles of parties as OCDS codes, however a portal writes them.
+
+
+# Spanish and Portuguese words that portals use in place of the codes, without accents.
+_WORDS = {
+    "comprador": "buyer",
+    "entidad compradora": "buyer",
+    "organismo comprador": "buyer",
+    "entidad que realiza la contratacion": "procuringEntity",
+    "entidad contratante": "procuringEntity",
+    "entidad convocante": "procuringEntity",
+    "unidad contratante": "procuringEntity",
+    "convocante": "procuringEntity",
+    "entidade contratante": "procuringEntity",
+    "proveedor": "supplier",
+    "proveedor o contratista": "supplier",
+    "contratista": "supplier",
+    "adjudicatario": "supplier",
+    "fornecedor": "supplier",
+    "adjudicatario o proveedor": "supplier",
+    "participante": "tenderer",
+    "licitante": "tenderer",
+    "oferente": "tenderer",
+    "ofertante": "tenderer",
+    "postor": "tenderer",
+    "proponente": "tenderer",
+    "concorrente": "tenderer",
+    "pagador": "payer",
+    "beneficiario de pago": "payee",
+    "financiador": "funder",
+    "entidad financiadora": "funder",
+}
+
+
+def role_codes(value: Any, words: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    """Return the roles of a party, and how many values are neither a role nor a portal's word."""
+    values = tuple(value) if isinstance(value, list) else (value,)
+    try:
+        return _cached_codes(values, words)
+    except TypeError:
+        # An array or an object among them, which is no role and cannot be looked up.
+        return _codes(values, words)
+
+
+def _codes(values: tuple[Any, ...], words: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    known = known_codes("role", words)
+    stated = [value for value in values if value and (not isinstance(value, str) or value.strip())]
+    roles = [
+        known.get(folded(value)) or _WORDS.get(plain_name(value))
+        for value in stated
+        if isinstance(value, str)
+    ]
+    codes = [role for role in roles if role]
+    return tuple(dict.fromkeys(codes)), len(stated) - len(codes)
+
+
+# Portals write a handful of roles, millions of times.
+_cached_codes = lru_cache(maxsize=1 << 10)(_codes)

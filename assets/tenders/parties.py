@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pycountry
 
+from assets.tenders.code_lists import role_codes
 from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portals import Portal
-from assets.tenders.roles import role_codes
 from assets.tenders.values import ident, text
 from quality.persons import Evidence, judge_name, party_names, personal_name_rule
 from quality.registers import is_organisation_number, is_personal_number
