@@ -36,8 +36,7 @@ class Parser:
     Raise ``version`` whenever the same document gives other rows or rejections than before: its
     documents are then read again. ``variant`` says what else decides about rows where sources
     share a parser, such as the quirks of a portal; a change counts like a new version. ``stream``
-    reads a large body in parts, so that memory stays flat. ``unversioned`` is the version that
-    read the documents of release 0.1, which recorded none.
+    reads a large body in parts, so that memory stays flat.
     """
 
     version: int
@@ -45,7 +44,6 @@ class Parser:
     stream: Stream | None = None
     bind_key: BindKey | None = None
     variant: str = ""
-    unversioned: str = "1"
     secret: bytes = DEVELOPMENT_WITHHELD_KEY.encode()
 
     def with_withheld_key(self, key: str) -> "Parser":

@@ -16,10 +16,10 @@ import msgspec
 from assets.declared_files import LicenseEvidence
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
-from assets.filings.cvm_accounts import ACCOUNTS, TAXONOMY
+from assets.filings.cvm_lines import ACCOUNTS, TAXONOMY
 from assets.filings.fetch import FACTS, FEW, INDEXES, LISTS
+from assets.filings.issuers import MARKET_MEANINGS, MARKETS
 from assets.filings.line_items import BY_ELEMENT
-from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.sources import declared, state_of
@@ -352,9 +352,7 @@ def _requests(source: Source) -> tuple[str, ...]:
 
 
 def _setting(setting: Setting) -> tuple[str, ...]:
-    literal = setting.default if isinstance(setting.default, str) else ""
-    default = setting.default_meaning or (f"`{literal}`" if literal else "")
-    return f"`{setting.name}`", setting.meaning, default
+    return f"`{setting.name}`", setting.meaning, setting.default
 
 
 def _panel(panel: signals.Panel) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from warehouse.file_store import is_object_store
 from warehouse.settings import Settings
 
 _OTHERS = 0o077
@@ -18,7 +17,7 @@ _OTHERS = 0o077
 def private_paths(settings: Settings) -> Iterator[Path]:
     """Yield the folders and files of an installation that are private to its user."""
     for url in (settings.landing, settings.record):
-        if not is_object_store(url):
+        if "://" not in url:
             yield Path(url)
     yield from (settings.work, settings.caches, settings.dagster, settings.logs)
     yield Path(settings.metrics)

@@ -45,7 +45,7 @@ def gleif(task: FetchTask) -> Iterator[FetchedResponse]:
 
     Deltas reach back a month; for an earlier day the whole copy is fetched.
     """
-    path = f"api/v2/golden-copies/publishes/lei2/latest.{task.settings.gleif_form}"
+    path = "api/v2/golden-copies/publishes/lei2/latest.json"
     delta = _delta(task.window.from_, datetime.now(UTC).date())
     url = task.url(path, {"delta": delta} if delta else {})
     return task.download(url, "zip")

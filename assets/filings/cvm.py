@@ -19,8 +19,8 @@ from typing import IO, Any
 
 from assets.entities.identifiers import CNPJ_REGISTER, mint
 from assets.filings.cross_checks import mark_contradictions
-from assets.filings.cvm_accounts import TAXONOMY
 from assets.filings.cvm_lines import (
+    TAXONOMY,
     Company,
     ListedDocument,
     StatedAccount,

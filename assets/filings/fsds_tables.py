@@ -16,9 +16,9 @@ from typing import Any
 
 from assets.entities.identifiers import cik_of
 from assets.filings.filers import accession_number
+from assets.filings.issuers import MARKETS
 from assets.filings.line_items import IFRS, US_GAAP, Element
 from assets.filings.periods import Span
-from assets.filings.places import MARKETS
 from assets.parsing.csv_lines import LineTooLong, bounded_lines, has_undecoded_bytes
 from assets.parsing.strict import calendar_day
 

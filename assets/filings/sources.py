@@ -1,16 +1,6 @@
 """The sources of company filings."""
 
-from assets.filings import (
-    companyfacts,
-    cvm,
-    fetch,
-    fetch_cvm,
-    fetch_fsds,
-    fetch_xbrl,
-    fsds,
-    submissions,
-    xbrl_reports,
-)
+from assets.filings import companyfacts, cvm, fetch, fetch_files, fsds, submissions, xbrl_reports
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 
@@ -77,7 +67,7 @@ SOURCES = (
         # A set appears some weeks after its quarter.
         new_within=150,
         base_url="https://www.sec.gov",
-        fetch=fetch_fsds.data_sets,
+        fetch=fetch_files.data_sets,
         requests=("/files/dera/data/financial-statement-data-sets/{quarter}.zip",),
         rates=_SEC_RATE,
         license_url="https://www.sec.gov/about/privacy-information",
@@ -93,7 +83,7 @@ SOURCES = (
         (FUNDAMENTALS,),
         new_within=100,
         base_url="https://filings.xbrl.org",
-        fetch=fetch_xbrl.xbrl_filings,
+        fetch=fetch_files.xbrl_filings,
         requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),
         lookups=("/api/filings?filter[country]={country}&page[number]={page}",),
         rates={"filings.xbrl.org": 1.0},
@@ -118,7 +108,7 @@ SOURCES = (
         Parser(3, cvm.parse, cvm.stream),
         (FUNDAMENTALS, ENTITIES, IDENTIFIERS, FILINGS),
         base_url="https://dados.cvm.gov.br",
-        fetch=fetch_cvm.statements,
+        fetch=fetch_files.statements,
         requests=("/dados/CIA_ABERTA/DOC/{form}/DADOS/{file}.zip",),
         rates={"cvm.gov.br": 1.0},
         license_url="https://dados.cvm.gov.br/dataset/cia_aberta-doc-dfp",

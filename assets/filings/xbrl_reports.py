@@ -4,16 +4,35 @@ The forms are told apart by their content, bare or in a zip, and become the same
 """
 
 import io
+import re
 from collections.abc import Iterator
 
-from assets.filings import inline_xbrl, xbrl_json, xbrl_xml
+from assets.filings import inline_xbrl, xbrl_xml
 from assets.filings.oim import Report, add_figures
 from assets.parsing.parsed import Parsed
+from assets.parsing.strict import json_object, json_pointer, read_json
 from assets.parsing.unpacking import gunzip, read_member
 from assets.parsing.xml_tree import read_tree
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
+
+# xBRL-JSON: the Open Information Model as filings.xbrl.org publishes reports.
+
+
+_OIM = re.compile(r"https?://(www\.)?xbrl\.org/.*xbrl-json.*")
+
+
+def read_xbrl_json(body: bytes) -> Report:
+    """Return the report in a body, located as JSON pointers; ValueError if it is none."""
+    content = json_object(read_json(body))
+    info = content.get("documentInfo")
+    if not isinstance(info, dict) or not _OIM.fullmatch(str(info.get("documentType"))):
+        raise ValueError("the document is not an xBRL-JSON report")
+    facts = json_object(content.get("facts"))
+    located = {json_pointer("facts", name): fact for name, fact in facts.items()}
+    return Report(json_object(info.get("namespaces")), located)
+
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 # Of a report package: what else is in it are its taxonomy, pictures and styles.
@@ -43,7 +62,7 @@ def parse(document: Document, body: bytes) -> Parsed:
 def read_report(body: bytes) -> Report | None:
     """Return the report in a body; None if it is XML of another kind. ValueError if damaged."""
     if not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return xbrl_json.read_report(body)
+        return read_xbrl_json(body)
     root = read_tree(body)
     if root.name == xbrl_xml.ROOT:
         return xbrl_xml.read_instance(root)

@@ -4,9 +4,11 @@ Landing is partitioned the way a source can be queried, so that a past span can 
 Loading is not: it reads whatever is landed and unread, once for all tables of a source.
 """
 
+import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,21 +16,79 @@ import dagster as dg
 
 from assets.fetching.fetchers import Window
 from assets.filings.fetch import BATCHES
-from assets.ingest.counted import counted_fetch, counted_load
 from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
-from assets.ingest.metadata import column_metadata, load_metadata
+from assets.ingest.metadata import column_metadata, load_metadata, total_counts
 from assets.ingest.progress import reporter
 from assets.ingest.resources import IngestResource
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.locks import named_lock
+from warehouse.metrics.counts import counting
+from warehouse.metrics.declared import (
+    DOCUMENTS_FAILED,
+    FETCHED_AT,
+    FETCHES,
+    INGEST_ROWS,
+    INGEST_SECONDS,
+    INGESTED_AT,
+    INGESTS,
+)
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.tables import RecordTable
 from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
+from warehouse.tables import LoadEntry
+
+# Metrics of fetching and loading a source; see ``warehouse/metrics/declared.py``.
+
+
+@dataclass
+class LoadedRows:
+    """What a load has done so far."""
+
+    entries: list[LoadEntry] = field(default_factory=list)
+    documents_failed: int = 0
+
+    def note(self, entries: Sequence[LoadEntry], documents_failed: int) -> None:
+        """Note the outcome of a load."""
+        self.entries, self.documents_failed = list(entries), documents_failed
+
+
+@contextmanager
+def counted_fetch(folder: str, source: str) -> Iterator[None]:
+    """Count a fetch of a source, and note when it succeeded."""
+    with counting(folder, "ingest") as counts:
+        try:
+            yield
+        except BaseException:
+            counts.add(FETCHES, source, "failed")
+            raise
+        counts.add(FETCHES, source, "ok")
+        counts.set(FETCHED_AT, source, value=time.time())
+
+
+@contextmanager
+def counted_load(folder: str, source: str) -> Iterator[LoadedRows]:
+    """Count a load of a source: its rows, its duration, the documents it left unread."""
+    loaded, started = LoadedRows(), time.monotonic()
+    with counting(folder, "ingest") as counts:
+        try:
+            yield loaded
+        except BaseException:
+            counts.add(INGESTS, source, "failed")
+            raise
+        finally:
+            counts.add(INGEST_SECONDS, source, value=time.monotonic() - started)
+        for outcome, rows in total_counts(loaded.entries).items():
+            counts.add(INGEST_ROWS, source, outcome, value=rows)
+        counts.set(DOCUMENTS_FAILED, source, value=loaded.documents_failed)
+        counts.add(INGESTS, source, "failed" if loaded.documents_failed else "ok")
+        if not loaded.documents_failed:
+            counts.set(INGESTED_AT, source, value=time.time())
+
 
 _FIRST_DAY = "2015-01-01"
 # Issuers are hashed into a fixed set of batches: a new issuer makes no batch stale, a backfill of

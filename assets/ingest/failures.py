@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,11 +11,8 @@ from assets.source import Source
 from warehouse.code_version import ROOT, release
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Document
-from warehouse.record.ledger import PARSER_FAILED
-from warehouse.record.quarantine import add_retries, quarantined_rows
-from warehouse.record.store import Record
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
-from warehouse.tables import FailureEntry, LoadEntry, RetryEntry
+from warehouse.tables import FailureEntry, LoadEntry
 
 _LONGEST_MESSAGE = 300
 _MOST_NAMED = 5
@@ -84,22 +81,6 @@ def log_failure(source: Source, failure: FailureEntry, raised: Raised) -> None:
     """Log a failure with its traceback, unless that may end with personal data."""
     trace = "" if may_name_people(source) or not raised.trace else f"\n{raised.trace}"
     _log.error("%s: the parser failed: %s%s", failure.url, in_words(failure), trace)
-
-
-def settle_old_failures(record: Record, source: Source, entries: Iterable[LoadEntry]) -> None:
-    """Note what was read of the documents whose failure release 0.1 put into the quarantine."""
-    read = {key.partition("-")[0] for entry in entries for key in entry.documents}
-    retries = [
-        RetryEntry(
-            quarantine_id=row.quarantine_id,
-            became="read",
-            code_version=release(),
-            retried_at=datetime.now(UTC),
-        )
-        for row in quarantined_rows(record, source.key, PARSER_FAILED)
-        if row.document in read and row.became != "read"
-    ]
-    add_retries(record, retries)
 
 
 def in_words(failure: FailureEntry) -> str:

@@ -21,7 +21,6 @@ from assets.ingest.failures import (
     describe_failures,
     failure_of,
     log_failure,
-    settle_old_failures,
 )
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
 from assets.ingest.unpacked import unpacks_to_more
@@ -100,8 +99,6 @@ def load_source(
                 done += len(job.documents)
                 if progress is not None:
                     progress(done, len(pending))
-    if entries:
-        settle_old_failures(record, source, entries)
     if loading.failed:
         failures = list(loading.failed.values())
         raise ParserFailed(describe_failures(source.key, failures), entries, failures)

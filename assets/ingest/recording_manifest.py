@@ -4,7 +4,7 @@ It is a CSV or TSV file with a header line, or a JSON array of objects. Columns:
 
 * ``path``: the file, relative to the manifest;
 * ``url``: its address at the publisher, and ``observed_at``: the day or moment it was read there;
-  both are empty for a WARC or HAR file, which states them itself;
+  both are empty for a WARC file, which states them itself;
 * ``source``: the key of its source, unless the command names one (optional);
 * ``headers``: a JSON object of response headers that its parser needs (optional);
 * ``sha256``: the checksum of the file, or its first 12 characters or more (optional).
@@ -102,7 +102,7 @@ def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
             "from the root on"
         )
     if bool(url) != bool(moment):
-        raise SankofaError(f"{path} needs both url and observed_at; a WARC or HAR file neither")
+        raise SankofaError(f"{path} needs both url and observed_at; a WARC file neither")
     if digest and len(digest) < _SHORTEST_DIGEST:
         raise SankofaError(f"{path}: give at least {_SHORTEST_DIGEST} characters of its SHA-256")
     origin = None

@@ -1,4 +1,4 @@
-"""Recordings: files, folders, archives, WARC and HAR, read as if they had been fetched.
+"""Recordings: files, folders, archives and WARC, read as if they had been fetched.
 
 A web archive says itself where and when its responses were read. A plain file says neither: its
 address at the publisher and the day it was read there are given with it. Nothing is guessed, and
@@ -15,9 +15,6 @@ from urllib.parse import quote, urlsplit
 
 from assets.fetching.containers import gunzipped, member_url, zip_documents
 from assets.fetching.url_secrets import without_secrets
-from assets.ingest.chosen_exchanges import REDIRECT, ChosenExchanges
-from assets.ingest.exchanges import Exchange
-from assets.ingest.har import har_exchanges
 from assets.ingest.recorded_files import (
     headers_beside,
     is_document,
@@ -26,7 +23,7 @@ from assets.ingest.recorded_files import (
     read_headers,
     start_of_reading,
 )
-from assets.ingest.warc import warc_exchanges
+from assets.ingest.web_archives import REDIRECT, ChosenExchanges, Exchange, warc_exchanges
 from assets.source import Source
 from warehouse.errors import SankofaError
 from warehouse.public_urls import why_not_public
@@ -124,8 +121,6 @@ class Recordings:
         name = recorded.name.lower()
         if start.startswith(_WARC) or name.endswith((".warc", ".warc.gz")):
             yield from self._web_archive(recorded, warc_exchanges)
-        elif name.endswith(".har"):
-            yield from self._web_archive(recorded, har_exchanges)
         elif start.startswith(_ZIP) and "zip" not in self.source.archives:
             yield from self._unzipped(recorded, depth)
         elif start.startswith(_GZIP) and "gzip" not in self.source.archives:

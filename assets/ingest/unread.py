@@ -67,7 +67,7 @@ class ReadState:
 def read_state(record: Record, source: Source) -> ReadState:
     """Return what the record says of the documents of a source."""
     # The last table is appended last: a document that is in its ledger is in those of all.
-    read = readings(record, source.key, source.tables[-1], source.parser.unversioned)
+    read = readings(record, source.key, source.tables[-1])
     version = effective_version(source.parser)
     failures = {
         key: failure

@@ -1,14 +1,224 @@
-"""Fetch macroeconomic figures: World Bank, ECB and H.10. ALFRED has a module of its own."""
+"""Fetch macroeconomic figures: World Bank, ECB, H.10, and FRED as ALFRED archives it."""
 
+import json
+import logging
 from collections.abc import Iterator
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError, SourceResponse
 from assets.fetching.fetchers import FetchTask
+from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from assets.macro.worldbank import missing_pages
+from warehouse.errors import LicenceError
 from warehouse.record.landing import FetchedResponse
+
+# Fetch series of FRED with every value they ever had, as ALFRED archives them.
+
+
+BASE_URL = "https://api.stlouisfed.org"
+
+# Series of the US government, which are in the public domain.
+SERIES = ("GDP", "CPIAUCSL", "CPILFESL")
+
+# The page sizes of FRED.
+_PAGE_SIZES = {"observations": 100_000, "vintage_dates": 10_000}
+# FRED's own bounds of the real-time period: between them lies every vintage.
+_FIRST_DAY, _LAST_DAY = date(1776, 7, 4), date.max
+_DESCRIPTION_MEMBERS = (
+    "realtime_start",
+    "realtime_end",
+    "title",
+    "frequency",
+    "frequency_short",
+    "units",
+)
+
+_Query = dict[str, str | int]
+_Span = tuple[date, date]
+
+_log = logging.getLogger(__name__)
+
+
+def alfred(task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
+    key = task.settings.fred_key
+    # A mirror needs no key.
+    if not key and not task.client.is_mirrored:
+        raise FetchError(
+            "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
+            "free of charge, and set SANKOFA_FRED_KEY"
+        )
+    names = task.settings.fred_series or SERIES
+    return fetchers.fetch_all(task.source, names, partial(_series, task, key))
+
+
+def _series(task: FetchTask, key: str, name: str) -> Iterator[FetchedResponse]:
+    secret = {"api_key": key} if key else {}
+    query: _Query = {"series_id": name, **secret, "file_type": "json"}
+    # Without a span FRED answers with today's values only.
+    span = (task.window.from_ or _FIRST_DAY, task.window.to or _LAST_DAY)
+    url = task.url("fred/series", _within(query, span))
+    descriptions = _descriptions(task.client.get(url, "json"))
+    try:
+        _refuse_copyright(descriptions)
+    except LicenceError as error:
+        _log.warning("alfred, %s: left out, %s", name, error)
+        return
+    pages = _answers_for_span(task, query, span)
+    yield from (task.landable(page, _headers(descriptions)) for page in pages)
+
+
+def series_of(url: str) -> str | None:
+    """Return the series that an address is about."""
+    return next(iter(parse_qs(urlsplit(url).query).get("series_id", [])), None)
+
+
+def described_headers(body: bytes) -> dict[str, str]:
+    """Return headers from a description of a series; none from any other answer.
+
+    Raises LicenceError if the series may not be redistributed.
+    """
+    try:
+        versions = fetchers.json_member(json.loads(body), "seriess")
+    except (ValueError, RecursionError):
+        return {}
+    if not _are_descriptions(versions):
+        return {}
+    descriptions = _texts(versions)
+    _refuse_copyright(descriptions)
+    return _headers(descriptions)
+
+
+def _refuse_copyright(descriptions: list[dict[str, str]]) -> None:
+    # Such series belong to a third party, and may not be redistributed.
+    if any("copyright" in version.get("notes", "").lower() for version in descriptions):
+        raise LicenceError("its notes claim a copyright")
+
+
+def _descriptions(answer: SourceResponse) -> list[dict[str, str]]:
+    """Return the descriptions of a series, with the interval in which each was valid."""
+    versions = fetchers.json_member(fetchers.response_json(answer), "seriess")
+    if not _are_descriptions(versions):
+        raise FetchError(f"{answer.url}: the source describes no such series; check its id")
+    return _texts(versions)
+
+
+def _are_descriptions(versions: Any) -> bool:
+    is_list = isinstance(versions, list) and bool(versions)
+    return is_list and all(isinstance(version, dict) for version in versions)
+
+
+def _texts(versions: list[dict[str, Any]]) -> list[dict[str, str]]:
+    return [
+        {name: value for name, value in version.items() if isinstance(value, str)}
+        for version in versions
+    ]
+
+
+def _headers(descriptions: list[dict[str, str]]) -> dict[str, str]:
+    """Return headers with what the observations do not say about their series."""
+    latest = max(descriptions, key=lambda version: version.get("realtime_start", ""))
+    short = latest.get("frequency_short", "")
+    headers = {
+        "frequency": FREQUENCIES.get(short, latest.get("frequency", "").lower()),
+        "units": latest.get("units", ""),
+        "seasonal-adjustment": latest.get("seasonal_adjustment", ""),
+        "title": latest.get("title", ""),
+        "last-updated": latest.get("last_updated", ""),
+        VERSIONS_HEADER: json.dumps(
+            [
+                {name: version[name] for name in _DESCRIPTION_MEMBERS if name in version}
+                for version in descriptions
+            ]
+        ),
+    }
+    return {name: value for name, value in headers.items() if value}
+
+
+def _answers_for_span(task: FetchTask, query: _Query, span: _Span) -> list[SourceResponse]:
+    """Fetch what was published in a span, in parts if FRED refuses it as too long."""
+    try:
+        return _pages_of(task, query, span)
+    except FetchError as error:
+        if not _has_too_many_vintages(error):
+            raise
+    dates = _vintage_dates(task, query, span)
+    return _halves(task, query, span, dates)
+
+
+def _halves(task: FetchTask, query: _Query, span: _Span, dates: list[date]) -> list[SourceResponse]:
+    """Fetch each half of the vintages of a span, and halve again what is still too long.
+
+    A value that was current on both sides of a cut comes twice, the second time from the day of
+    the cut: a repetition, which makes no vintage.
+    """
+    pages: list[SourceResponse] = []
+    middle = dates[len(dates) // 2]
+    halves = (
+        ((span[0], middle - timedelta(days=1)), dates[: len(dates) // 2]),
+        ((middle, span[1]), dates[len(dates) // 2 :]),
+    )
+    for half, half_dates in halves:
+        try:
+            pages += _pages_of(task, query, half)
+        except FetchError as error:
+            if not _has_too_many_vintages(error) or len(half_dates) < 2:
+                raise
+            pages += _halves(task, query, half, half_dates)
+    return pages
+
+
+def _has_too_many_vintages(error: FetchError) -> bool:
+    # FRED limits the vintages of one answer and says so only in the text of a 400.
+    return error.status == 400 and "vintage" in str(error).lower()
+
+
+def _vintage_dates(task: FetchTask, query: _Query, span: _Span) -> list[date]:
+    """Return the days in a span on which the series changed."""
+    answers = _pages(
+        task, task.url("fred/series/vintagedates", _within(query, span)), "vintage_dates"
+    )
+    try:
+        dates = [date.fromisoformat(day) for _, days in answers for day in days]
+    except (TypeError, ValueError):
+        dates = []
+    if len(dates) < 2:
+        raise FetchError(f"{query['series_id']} has too many vintages, but names none; report it")
+    return sorted(dates)
+
+
+def _pages_of(task: FetchTask, query: _Query, span: _Span) -> list[SourceResponse]:
+    url = task.url("fred/series/observations", _within(query, span))
+    return [answer for answer, _ in _pages(task, url, "observations")]
+
+
+def _within(query: _Query, span: _Span) -> _Query:
+    first, last = span
+    return query | {"realtime_start": str(first), "realtime_end": str(last)}
+
+
+def _pages(task: FetchTask, url: str, name: str) -> Iterator[tuple[SourceResponse, list[Any]]]:
+    """Fetch pages until as many ``name`` arrived as the source counts."""
+    offset, count = 0, 1
+    while offset < count:
+        answer = task.client.get(f"{url}&limit={_PAGE_SIZES[name]}&offset={offset}", "json")
+        page = fetchers.response_json(answer)
+        rows, count = fetchers.json_member(page, name), fetchers.json_member(page, "count")
+        if not isinstance(rows, list) or not isinstance(count, int):
+            raise FetchError(f"{answer.url}: the answer holds no {name}; report it")
+        if not rows and offset < count:
+            raise FetchError(
+                f"{answer.url}: {offset} of {count} {name} arrived, so nothing is taken; try again",
+                retryable=True,
+            )
+        yield answer, rows
+        # At least 1, so that an empty last page ends the loop.
+        offset += max(len(rows), 1)
+
 
 INDICATORS = (
     "NY.GDP.MKTP.CD",
@@ -30,8 +240,6 @@ RATES = tuple(
 )
 
 _PAGE_SIZE = 20_000
-
-_Query = dict[str, str | int]
 
 
 def worldbank(task: FetchTask) -> Iterator[FetchedResponse]:

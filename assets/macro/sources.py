@@ -4,16 +4,7 @@ from functools import partial
 
 from assets.declared_files import variant_of
 from assets.fetching.fetchers import fetch_addresses
-from assets.macro import (
-    alfred,
-    fetch,
-    fetch_alfred,
-    h10,
-    published_tables,
-    sdmx_csv,
-    weo,
-    worldbank,
-)
+from assets.macro import alfred, fetch, h10, published_tables, sdmx_csv, weo, worldbank
 from assets.macro.table_files import ENTRIES, TableEntry
 from assets.source import Descriptions, Parser, Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
@@ -142,8 +133,8 @@ SOURCES = (
         "United States government series, public domain",
         Parser(3, alfred.parse),
         (MACRO_SERIES,),
-        base_url=fetch_alfred.BASE_URL,
-        fetch=fetch_alfred.alfred,
+        base_url=fetch.BASE_URL,
+        fetch=fetch.alfred,
         requests=(
             "/fred/series?series_id={series}",
             "/fred/series/observations?series_id={series}&realtime_start={day}&realtime_end={day}",
@@ -153,7 +144,7 @@ SOURCES = (
             "/fred/series?series_id={series}",
             "/fred/series/vintagedates?series_id={series}",
         ),
-        descriptions=Descriptions(fetch_alfred.series_of, fetch_alfred.described_headers),
+        descriptions=Descriptions(fetch.series_of, fetch.described_headers),
         rates={"stlouisfed.org": 2.0},
         license_url="https://fred.stlouisfed.org/legal/",
         # Of its series some are monthly.

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import IO, Any
 
-from assets.macro import worldbank_bulk, worldbank_csv
-from assets.macro.worldbank_values import country, observation, unit_in
+from assets.macro import worldbank_csv
+from assets.macro.worldbank_csv import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -56,7 +56,7 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
     start = body.read(_HEAD)
     text = start.decode("utf-8-sig", "replace")
     if start.startswith(worldbank_csv.ZIP) or worldbank_csv.is_wide(text):
-        yield from worldbank_bulk.wide_parts(document, start, body)
+        yield from worldbank_csv.wide_parts(document, start, body)
     else:
         yield parse(document, start + body.read())
 

@@ -10,22 +10,78 @@ CSV itself and states its update above the header, or an export of DataBank, whi
 the last line.
 """
 
+import codecs
 import csv
 import io
 import re
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import date
+from decimal import Decimal
 from io import StringIO
-from typing import Any
+from shutil import copyfileobj
+from typing import IO, Any, cast
 
-from assets.macro.worldbank_values import country, observation, unit_in
+from assets.macro.iso_codes import Area, area_of, is_former_country
+from assets.macro.periods import period_of
+from assets.parsing.csv_lines import LineTooLong, bounded_lines
+from assets.parsing.limits import count_unpacked
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, printable_text, read_text
 from assets.parsing.unpacking import read_member
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
+
+# Country, year and unit of World Bank indicators, shared by all formats they come in.
+
+
+_FOUR_DIGITS = re.compile(r"[0-9]{4}")
+_IN_BRACKETS = re.compile(r"\(([^()]+)\)")
+_BASE = re.compile(r"\b([0-9]{4})\s*=\s*100\b")
+
+
+def unit_in(name: object) -> tuple[str | None, str | None]:
+    """Return the unit, and the base of an index, from the brackets in an indicator's name.
+
+    ``GDP (current US$)`` is in current US$; ``Consumer price index (2010 = 100)`` has a base.
+    """
+    parts = _IN_BRACKETS.findall(name) if isinstance(name, str) else []
+    unit = "; ".join(part.strip() for part in parts if part.isprintable()) or None
+    base = _BASE.search(unit) if unit else None
+    return unit, f"{base[1]}=100" if base else None
+
+
+def observation(area: Area, year: str, value: Decimal) -> dict[str, Any]:
+    """Return the columns of one value of one country and year."""
+    if not _FOUR_DIGITS.fullmatch(year):
+        raise ValueError(f"{year!r:.20} is not a year")
+    (first, last), _ = period_of(year)
+    return {
+        "country": area[0],
+        "country_iso3": area[1],
+        "period_start": first,
+        "period_end": last,
+        "value": value,
+    }
+
+
+def country(*codes: object) -> Area:
+    """Return the country of the first non-empty code; raise for an aggregate."""
+    code = next((str(code) for code in codes if code), "")
+    if not code:
+        raise ValueError("no country given")
+    area = area_of(code)
+    # Not an aggregate: the quarantine says which of the two was left out.
+    if area is None and is_former_country(code):
+        raise ValueError(f"a country that is no more: {code!r:.20}")
+    if area is None:
+        raise ValueError(f"aggregate, not a country: {code!r:.20}")
+    return area
+
 
 ZIP = b"PK\x03\x04"
 _CODES, _NAMES = ("Indicator Code", "Series Code"), ("Indicator Name", "Series Name")
@@ -245,3 +301,123 @@ def _values(line: dict[str, Any]) -> Iterator[tuple[str, str]]:
         match = _YEAR_COLUMN.fullmatch(name)
         if match and cell not in _UNKNOWN:
             yield match[1], cell
+
+
+# A wide file of the World Bank of any length, read line by line, so that memory stays flat.
+#
+# The bulk download of all indicators is a zip that unpacks to hundreds of megabytes.
+
+
+# Rows of a part.
+_ROWS = 20_000
+_CHUNK = 1 << 20
+# Bytes at the end of a file within which its notes stand.
+_TAIL = 1 << 16
+# The header stands within so many lines.
+_HEAD_LINES = 40
+
+Open = Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+def wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[Parsed]:
+    """Parse a wide file part by part: a zip, or the CSV itself.
+
+    ``start`` is what was already read of it.
+    """
+    with tempfile.TemporaryFile() as spooled:
+        spooled.write(start)
+        copyfileobj(body, spooled, _CHUNK)
+        try:
+            with _opener(spooled) as opened:
+                yield from _parts(document, opened)
+        except (ValueError, csv.Error) as error:
+            yield _rejected(document, "", str(error))
+        except UNREADABLE as error:
+            reason = f"the zip is damaged: {error or type(error).__name__}"
+            yield _rejected(document, "", reason)
+
+
+@contextmanager
+def _opener(spooled: IO[bytes]) -> Iterator[Open]:
+    """Return what opens the file of values from its beginning, any number of times."""
+    spooled.seek(0)
+    if spooled.read(len(ZIP)) != ZIP:
+
+        @contextmanager
+        def plain() -> Iterator[IO[bytes]]:
+            spooled.seek(0)
+            yield spooled
+
+        yield plain
+        return
+    spooled.seek(0)
+    with open_zip(spooled) as archive:
+        member = data_member(archive)
+
+        @contextmanager
+        def zipped() -> Iterator[IO[bytes]]:
+            with archive.open(member) as content:
+                yield content
+
+        yield zipped
+
+
+def _parts(document: Document, opened: Open) -> Iterator[Parsed]:
+    above, header, _ = split_at_header(_first_lines(opened))
+    updated = update_day(above, _last_lines(opened)).isoformat()
+    parsed, is_below = Parsed(), False
+    with opened() as body, closing(_csv_lines(body)) as lines:
+        while True:
+            try:
+                number, cells = next(lines)
+            except StopIteration:
+                break
+            except (csv.Error, LineTooLong) as error:
+                parsed.reject(MACRO_ANNUAL, document, "", f"not CSV from some line on: {error}")
+                break
+            # Lines of one cell are the notes below the data.
+            if is_below and len(cells) > 1:
+                line_rows(parsed, document, f"line {number}", header, cells, updated)
+            is_below = is_below or cells == header
+            if len(parsed.rows.get(MACRO_ANNUAL.name, ())) >= _ROWS:
+                yield parsed
+                parsed = Parsed()
+    yield parsed
+
+
+def _csv_lines(body: IO[bytes]) -> Generator[tuple[int, list[str]], None, None]:
+    text = io.TextIOWrapper(cast(io.BufferedReader, body), "utf-8-sig", newline="")
+    try:
+        rows = csv.reader(bounded_lines(text), strict=True)
+        for row in rows:
+            if any(row):
+                yield rows.line_num, [cell.strip() for cell in row]
+    finally:
+        text.detach()
+
+
+def _first_lines(opened: Open) -> Lines:
+    with opened() as body, closing(_csv_lines(body)) as lines:
+        return [line for line, _ in zip(lines, range(_HEAD_LINES), strict=False)]
+
+
+def _last_lines(opened: Open) -> Lines:
+    """Return the last lines; ValueError if the file is not UTF-8."""
+    decoder, tail, size = codecs.getincrementaldecoder("utf-8")(), b"", 0
+    with opened() as body:
+        while chunk := body.read(_CHUNK):
+            count_unpacked(len(chunk))
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError:
+                raise ValueError(f"the document is not UTF-8 after byte {size}") from None
+            size += len(chunk)
+            tail = (tail + chunk)[-_TAIL:]
+    ending = tail.decode("utf-8", "replace").splitlines()[1:]
+    return [(0, cells) for cells in deque(csv.reader(ending), 8) if any(cells)]
+
+
+def _rejected(document: Document, location: str, reason: str) -> Parsed:
+    parsed = Parsed()
+    parsed.reject(MACRO_ANNUAL, document, location, reason)
+    return parsed

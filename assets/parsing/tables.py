@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from assets.parsing import html_tables, json_tables, xml_tables
+from assets.parsing import table_formats
 from assets.parsing.csv_lines import located_cells
 from assets.parsing.limits import count_unpacked
 from assets.parsing.unpacking import read_member
@@ -248,16 +248,16 @@ def _json_rows(text: str, wanted: Wanted) -> LocatedRows:
     except (msgspec.DecodeError, RecursionError) as error:
         yield "", f"not JSON: {error}"
         return
-    for location, table in json_tables.tables(root):
+    for location, table in table_formats.json_tables(root):
         yield from _located_table(location, table, wanted)
 
 
 def _markup_rows(body: bytes, text: str, wanted: Wanted) -> LocatedRows:
     read: Callable[[], Iterable[tuple[str, list[list[str]]]]]
-    if html_tables.is_html(text):
-        read = lambda: html_tables.tables(text)  # noqa: E731
+    if table_formats.is_html(text):
+        read = lambda: table_formats.html_tables(text)  # noqa: E731
     else:
-        read = lambda: xml_tables.tables(body)  # noqa: E731
+        read = lambda: table_formats.xml_tables(body)  # noqa: E731
     try:
         for location, table in read():
             yield from _located_table(location, table, wanted)

@@ -5,21 +5,29 @@ the members are taken out one by one. Cutting is cheap beside reading: nothing h
 release.
 """
 
+import gc
 import pickle
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import IO, Any, Literal
 
+from assets.parsing.parsed import Parsed
+from assets.parsing.pieces import InPieces
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from assets.tenders.chunks import CHUNK, Chunks, chunks
 from assets.tenders.json_lines import Lines, cut_lines, first_value_is_complete, values
 from assets.tenders.json_values import JsonValue, Unreadable
 from assets.tenders.packages import members
+from assets.tenders.parse import ReleaseReader
+from assets.tenders.portals import Portal
 from assets.tenders.releases import ZIP, LocatedRelease, releases_in_json, releases_in_value
+from warehouse.record.landing import Document
 
 # Bytes of JSON in a piece: enough to be worth a commit, few enough to stay small in memory.
 SIZE = 8 << 20
@@ -155,3 +163,40 @@ def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
 
 def _packed(items: list[Any]) -> Part:
     return Part("values", pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
+
+
+# Parse a long body of releases piece by piece, so that memory stays flat.
+#
+# A piece can be read by itself, in another process: ``pieces`` cuts them. Where a body breaks off,
+# what came before is kept.
+
+
+def in_pieces(portal: Portal, key: bytes, *, size: int = SIZE, head: int = HEAD) -> InPieces:
+    """Return the parser of long bodies of a portal.
+
+    ``key`` is the secret under which withheld parties are hashed. A piece has some ``size`` bytes;
+    ``head`` bytes decide how a body is cut.
+    """
+    return InPieces(partial(cut, size=size, head=head), partial(read_piece, portal=portal, key=key))
+
+
+def read_piece(document: Document, piece: list[Part], portal: Portal, key: bytes) -> Parsed:
+    """Parse every release of a piece; one that cannot be stored is rejected with the reason."""
+    with gc_paused():
+        reader = ReleaseReader(document, portal, key)
+        for part in piece:
+            for item in releases_in_part(part):
+                reader.read(item)
+        return reader.parsed()
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Pause garbage collection: parsing makes no cycles, and the search takes 10 % of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -17,8 +17,8 @@ from assets.ingest.land import land_all
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
+from assets.tenders.pieces import in_pieces
 from assets.tenders.portal_files import PORTALS
-from assets.tenders.stream import in_pieces
 from tests.bench.measure import Measured, measured
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.store import Record

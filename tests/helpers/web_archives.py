@@ -1,12 +1,9 @@
-"""Web archives written with warcio, and HAR files, for tests of recordings."""
+"""Web archives written with warcio, for tests of recordings."""
 
-import base64
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -67,29 +64,6 @@ def warc(*responses: Recorded, gzip: bool = True, revisits: Sequence[Recorded] =
         )
         writer.write_record(record)
     return sink.getvalue()
-
-
-def har(*responses: Recorded) -> bytes:
-    """Write a HAR file as a browser does: text as text, anything else as base64."""
-    return json.dumps(
-        {"log": {"version": "1.2", "entries": [_entry(r) for r in responses]}}
-    ).encode()
-
-
-def _entry(response: Recorded) -> dict[str, Any]:
-    try:
-        content = {"text": response.body.decode("ascii")}
-    except UnicodeDecodeError:
-        content = {"text": base64.b64encode(response.body).decode(), "encoding": "base64"}
-    request: dict[str, Any] = {"method": response.method, "url": response.url, "headers": []}
-    if response.request_body:
-        request["postData"] = {"text": response.request_body.decode()}
-    headers = [{"name": name, "value": value} for name, value in response.headers.items()]
-    return {
-        "startedDateTime": _date(response.moment),
-        "request": request,
-        "response": {"status": response.status, "headers": headers, "content": content},
-    }
 
 
 def _date(moment: datetime) -> str:

@@ -7,7 +7,6 @@ found by every identifier that it has.
 import json
 import os
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -129,7 +128,7 @@ def test_the_greeting_has_a_key_and_three_commands(settings: Settings) -> None:
 
 def test_a_home_is_ready_once_something_is_published(settings: Settings, tmp_path: Path) -> None:
     assert is_ready(settings)
-    assert not is_ready(replace(settings, marts=str(tmp_path)))
+    assert not is_ready(settings.model_copy(update={"marts": str(tmp_path)}))
 
 
 def test_a_source_that_fails_leaves_the_others_running_and_is_named(

@@ -16,7 +16,7 @@ import pytest
 from assets.entities.fetch import ISINS
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import FetchTask, Window, fetch_all
-from assets.filings.fetch_fsds import FOLDER, quarters_until
+from assets.filings.fetch_files import FOLDER, quarters_until
 from assets.ingest.land import land_all, stored_headers
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
@@ -633,10 +633,10 @@ def test_the_link_to_the_golden_copy_is_followed(server: Replay, client: Client)
 def test_since_a_day_only_the_difference_of_the_golden_copy_is_asked_for(
     server: Replay, client: Client, days: int, delta: str | None
 ) -> None:
-    server.on("/api/v2/golden-copies/publishes/lei2/latest.csv", Reply(zipped(a="")))
+    server.on("/api/v2/golden-copies/publishes/lei2/latest.json", Reply(zipped(a="")))
     since = datetime.now(UTC).date() - timedelta(days=days)
 
-    list(fetch("gleif", client, server.base, Window(since), configured(GLEIF_FORM="csv")))
+    list(fetch("gleif", client, server.base, Window(since), configured()))
 
     assert server.requests[0].query.get("delta") == delta
 

@@ -300,7 +300,7 @@ def test_what_a_killed_command_left_is_ended_by_the_next(
     for run in (dead, marked, done):
         (folder / run.run_id).touch()
     keeper = f"{sys.executable} -c \"import sys; open('{told}', 'a').write(sys.stdin.read())\""
-    settings = replace(settings, alert_command=keeper)
+    settings = settings.model_copy(update={"alert_command": keeper})
 
     with alive_file(folder / alive.run_id):
         with pytest.raises(KeyboardInterrupt), open_runner(settings):

@@ -14,7 +14,7 @@ from pipelines.commands.main import sankofa
 from pipelines.ingest import Outcome
 from pipelines.jobs import Run
 from tests.helpers.replay_server import Replay, Reply
-from tests.helpers.web_archives import Recorded, har, warc
+from tests.helpers.web_archives import Recorded, warc
 from warehouse.record.landing import Document, Landing
 from warehouse.record.store import Record
 
@@ -66,13 +66,12 @@ def test_a_recording_and_a_live_fetch_give_the_same_documents_and_rows(
     assert document.url == URL
 
     recorded = Recorded(URL, H10, headers={"ETag": '"1"'}, moment=document.observed_at)
-    for name, content in (("a.warc.gz", warc(recorded)), ("a.har", har(recorded))):
-        (tmp_path / name).write_bytes(content)
-        result = in_home(name[2:], "ingest", "h10", tmp_path / name)
-        assert "1 documents, 1 new; 2 read, 2 appended" in result.output
-        assert documents(tmp_path / name[2:])[0].key == document.key
-        assert documents(tmp_path / name[2:])[0].headers == {"etag": '"1"'}
-        assert rows(tmp_path / name[2:]) == rows(tmp_path / "live")
+    (tmp_path / "a.warc.gz").write_bytes(warc(recorded))
+    result = in_home("warc", "ingest", "h10", tmp_path / "a.warc.gz")
+    assert "1 documents, 1 new; 2 read, 2 appended" in result.output
+    assert documents(tmp_path / "warc")[0].key == document.key
+    assert documents(tmp_path / "warc")[0].headers == {"etag": '"1"'}
+    assert rows(tmp_path / "warc") == rows(tmp_path / "live")
 
     (tmp_path / "rates.csv").write_bytes(H10)
     moment = ("--observed-at", document.observed_at.isoformat())
@@ -181,8 +180,8 @@ def test_documents_on_which_the_parser_failed_are_in_the_outcome_of_recordings(
 ) -> None:
     outcome = Outcome("h10", failed="the parser failed", failures=({"url": URL},))
     monkeypatch.setattr("pipelines.recordings.load", lambda *_: [outcome])
-    (tmp_path / "a.har").write_bytes(har(Recorded(URL, H10)))
-    result = in_home("home", "ingest", "h10", tmp_path / "a.har", "--json")
+    (tmp_path / "a.warc").write_bytes(warc(Recorded(URL, H10)))
+    result = in_home("home", "ingest", "h10", tmp_path / "a.warc", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)[0]["failures"] == [{"url": URL}]
 
@@ -227,8 +226,8 @@ def test_a_recording_of_which_nothing_can_be_read_does_not_take_the_sample_world
     sample = tmp_path / "home" / "sample" / "h10" / "2024-03-01" / "monthly.csv"
     sample.parent.mkdir(parents=True)
     sample.write_bytes(H10)
-    (tmp_path / "bad.har").write_text("no HAR")
-    assert in_home("home", "ingest", "h10", tmp_path / "bad.har").exit_code == 1
+    (tmp_path / "bad.warc").write_text("no WARC")
+    assert in_home("home", "ingest", "h10", tmp_path / "bad.warc").exit_code == 1
     assert Landing(str(tmp_path / "home" / "landing")).world() is None
     with Replay() as server:
         server.on("/monthly.csv", Reply(b"", status=304))

@@ -25,8 +25,6 @@ from warehouse.tables import LoadEntry
 
 # The metadata key of a commit that holds its ledger entry.
 ENTRY_KEY = "sankofa.load"
-# How release 0.1 began the reason under which it quarantined a document whose parser failed.
-PARSER_FAILED = "the parser failed ("
 
 
 def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
@@ -67,27 +65,17 @@ class Reading:
     read_at: datetime
 
 
-def readings(
-    record: Record, source: str, table: RecordTable, unversioned: str = "1"
-) -> dict[str, Reading]:
-    """Return the documents of a source that were loaded into a table, by key.
-
-    Loads of release 0.1 say nothing of a parser: they count as made by ``unversioned``. A document
-    whose parser failed was entered by them as read, with its failure in the quarantine. It was
-    not read, and counts as such.
-    """
+def readings(record: Record, source: str, table: RecordTable) -> dict[str, Reading]:
+    """Return the documents of a source that were loaded into a table, by key."""
     loads = record.query(
         f"SELECT documents, parser_version, loaded_at FROM ({_unaffected_loads(record)}) "
         f"WHERE source = {sql_text(source)} AND table_name = {sql_text(table.name)} "
         "ORDER BY load_seq, loaded_at"
     ).to_pylist()
-    failed = _failed_in_first_release(record, source)
     found: dict[str, Reading] = {}
     for number, load in enumerate(loads):
-        version, read_at = load["parser_version"] or unversioned, load["loaded_at"]
+        version, read_at = load["parser_version"], load["loaded_at"]
         for document in load["documents"]:
-            if load["parser_version"] is None and document.partition("-")[0] in failed:
-                continue
             before = found.get(document)
             same = before is not None and before.parser_version == version
             first = before.first if before is not None and same else number
@@ -128,15 +116,6 @@ def _unaffected_loads(record: Record) -> str:
             PARTITION BY loads.load_id, loads.table_name, loads.loaded_at
             ORDER BY first_observed NULLS LAST) = 1
     """
-
-
-def _failed_in_first_release(record: Record, source: str) -> set[str]:
-    """Return the SHA-256 of each body at which a parser of release 0.1 failed."""
-    rows = record.query(
-        f"SELECT DISTINCT document FROM {record.relation('quarantine')} "
-        f"WHERE source = {sql_text(source)} AND starts_with(reason, {sql_text(PARSER_FAILED)})"
-    )
-    return set(rows["document"].to_pylist())
 
 
 def _entries_between(delta: DeltaTable, entered: int, newest: int) -> list[LoadEntry]:

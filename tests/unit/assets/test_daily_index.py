@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.filings.daily_index import Filed, filings_of
-from assets.filings.filed_since import index_days, index_path
+from assets.filings.filed_since import Filed, filings_of, index_days, index_path
 from tests.helpers.daily_indexes import company_index, form_index, master_index
 from tests.helpers.paths import REAL
 

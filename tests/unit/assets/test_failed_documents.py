@@ -16,15 +16,13 @@ from assets.ingest.failures import ParserFailed, Raised, failure_of
 from assets.ingest.load import failed_documents, has_unread, load_source
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
-from assets.parsing.parsed import Parsed, to_table
+from assets.parsing.parsed import Parsed
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erase_rows
 from warehouse.record.failures import add_failures, last_failures
 from warehouse.record.landing import Document
-from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.settings import read_settings
@@ -292,36 +290,6 @@ def test_an_attempt_that_appended_nothing_leaves_what_was_read(portal: MonthlyPo
     portal.version, portal.bugs = 1, set()
     assert portal.load() == {"read": 1, "appended": 1}
     assert portal.parsed == ["profit=2"]
-
-
-def loaded_by_first_release(portal: MonthlyPortal, *failed: str) -> None:
-    """Load as release 0.1 did: without a parser's version, failures quarantined as read."""
-    for document in portal.landing.documents("test"):
-        parsed = portal.corrected(portal.parse(document, portal.landing.read(document)))
-        if document.url.endswith(failed):
-            parsed = Parsed()
-            reason = "the parser failed (RuntimeError: a bug); report it"
-            parsed.reject(MACRO_SERIES, document, "", reason)
-        rows, rejected = to_table(MACRO_SERIES, [parsed])
-        append(portal.record, MACRO_SERIES, rows, Load("test", (document.key,)), rejected=rejected)
-
-
-def test_an_upgrade_from_the_first_release_reads_nothing_again(portal: MonthlyPortal) -> None:
-    for month in (1, 2, 3):
-        portal.publish(month, f"revenue={month}".encode())
-    loaded_by_first_release(portal, "none")
-    assert portal.load() == {} and portal.parsed == []
-
-
-def test_what_failed_in_the_first_release_is_read_at_last(portal: MonthlyPortal) -> None:
-    portal.publish(1, b"revenue=1", path="a")
-    portal.publish(1, b"profit=2", path="b")
-    loaded_by_first_release(portal, "/b")
-    assert portal.values() == {"revenue": 1}
-    assert portal.load() == {"read": 1, "appended": 1}
-    assert portal.load() == {}
-    assert portal.values() == {"revenue": 1, "profit": 2}
-    assert [row.became for row in quarantined_rows(portal.record)] == ["read"]
 
 
 @pytest.mark.parametrize(("key", "kept"), [("h10", True), ("ke-ppip", False), ("gleif", False)])

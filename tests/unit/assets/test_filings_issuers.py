@@ -9,14 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.filings.issuers import REPORTS, ChosenIssuers, follows_rule, may_follow
-from assets.filings.places import (
+from assets.filings.issuers import (
     ISO_OF_PLACE,
     MARKET_MEANINGS,
     MARKET_PLACES,
     MARKETS,
+    REPORTS,
+    ChosenIssuers,
     country_of,
+    follows_rule,
     jurisdiction_of,
+    may_follow,
 )
 from tests.helpers.sec_zips import filer
 from warehouse.settings import SettingError, read_settings

@@ -9,7 +9,7 @@ import pytest
 
 from assets.filings import cvm, submissions
 from assets.filings.filers import service_id_of
-from assets.filings.listed_filings import OWNERS_REPORTS
+from assets.filings.submissions import OWNERS_REPORTS
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.filings import document, filer, locations, reasons
 from tests.helpers.parsed_rows import has_columns

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from assets.parser_versions import (
 )
 from assets.source import Parser, Source
 from assets.tenders.portals import Portal
-from assets.tenders.sources import _UNVERSIONED, _variant
+from assets.tenders.sources import _variant
 from pipelines.parser_versions import main
 from tests.helpers.checkout_copy import copy_packages
 from tests.helpers.paths import ROOT
@@ -121,28 +120,6 @@ def test_the_quirks_of_a_portal_count_for_that_portal(checkout: Path) -> None:
     assert effective_version(other).partition("/")[0] == str(parser.version)
     titles = {_variant(Portal("x", "KE", title, "cc-by")) for title in ("One title", "Another")}
     assert len(titles) == 1
-
-
-def test_the_portals_of_the_first_release_were_read_with_the_quirks_it_knew() -> None:
-    unknown = frozenset({date(1, 1, 1)})
-    portals = (
-        Portal(
-            "za-etenders",
-            "ZA",
-            "",
-            "public-domain",
-            zero_is_unknown=True,
-            zone_label_is_wrong=True,
-            sentinel_dates=unknown,
-            complete_addresses=True,
-            release_url="https://ocds-api.etenders.gov.za/api/OCDSReleases/release/{ocid}",
-        ),
-        Portal("ke-ppip", "KE", "", "open-attribution", supplier_means_bidder=True),
-        Portal("co-secop", "CO", "", "public-domain", placeholder_ids=frozenset({"1"})),
-    )
-    versions = {portal.key: f"1/{variant_digits(_variant(portal))}" for portal in portals}
-    # Nigeria had a quirk that there is no more.
-    assert versions == {key: text for key, text in _UNVERSIONED.items() if key != "ng-budget"}
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from assets.ingest.recording_manifest import read_manifest
 from assets.ingest.recordings import Origin, Recordings, observed_at
 from assets.macro.sources import SOURCES as MACRO
 from assets.source import Source, fictional
-from tests.helpers.web_archives import Recorded, har, warc
+from tests.helpers.web_archives import Recorded, warc
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
 
@@ -220,7 +220,6 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
     written(folder / "empty.json", "")
     written(folder / "cut.json.gz", gzip.compress(b"{}" * 500)[:-9])
     written(folder / "cut.zip", zipped(a="1" * 500)[:60])
-    written(folder / "bad.har", "{")
     written(folder / "bad.warc", "no WARC")
     written(folder / "odd.json", "{}")
     written(folder / "odd.json.headers.json", "[1]")
@@ -230,7 +229,7 @@ def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
     assert "the file is empty" in words["empty.json"]
     assert "the gzip is damaged" in words["cut.json.gz"]
     assert "the zip is damaged" in words["cut.zip"]
-    assert "read it without --origin" in words["bad.har"]
+    assert "read it without --origin" in words["bad.warc"]
     assert "write one JSON object" in words["odd.json"]
     assert "No such file" in words["nothing"]
 
@@ -324,7 +323,6 @@ def _limits(limits: object, members: int, member: int, total: int) -> None:
 # Web archives
 
 WRITERS: dict[str, Callable[..., bytes]] = {
-    "a.har": har,
     "a.warc.gz": warc,
     "a.warc": lambda *responses: warc(*responses, gzip=False),
 }
@@ -490,35 +488,6 @@ def test_a_revisit_has_the_body_of_the_response_that_it_repeats(tmp_path: Path) 
     assert "it repeats a response that is not in this file" in found.failed[0]
 
 
-def test_a_har_without_bodies_says_how_to_export_it(tmp_path: Path) -> None:
-    content = json.loads(har(Recorded(URL)))
-    del content["log"]["entries"][0]["response"]["content"]["text"]
-    found = read(written(tmp_path / "a.har", json.dumps(content)))
-    assert "its body was not recorded; export the HAR with content" in found.failed[0]
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ("{", "it is not a HAR file: not JSON"),
-        ("<html>", "it is not a HAR file: not JSON"),
-        ('{"log": {}}', "it has no log.entries"),
-        ('{"log": {"entries": [{"request": {}}]}}', "entry 1: it has no 'response'"),
-        ('{"log": {"entries": [1]}}', "entry 1"),
-    ],
-)
-def test_a_file_that_is_no_har_is_named(tmp_path: Path, content: str, why: str) -> None:
-    found = read(written(tmp_path / "a.har", content))
-    assert found.responses == [] and any(why in line for line in found.failed)
-
-
-def test_text_of_a_har_becomes_the_bytes_of_its_charset(tmp_path: Path) -> None:
-    content = json.loads(har(Recorded(URL, headers={"Content-Type": "text/csv; charset=latin-1"})))
-    content["log"]["entries"][0]["response"]["content"]["text"] = "Côte"
-    found = read(written(tmp_path / "a.har", json.dumps(content)))
-    assert found.bodies == {URL: "Côte".encode("latin-1")}
-
-
 TWO = (Recorded(URL, BODY), Recorded(f"{BASE}/CIK0000000002.json", BODY[:-1]))
 WHOLE = {name: WRITERS[name](*TWO) for name in WRITERS}
 
@@ -538,7 +507,7 @@ def test_a_truncated_archive_never_yields_part_of_a_document(
 
 def _ends_between_records(name: str, content: bytes) -> bool:
     plain = gzip.decompress(content) if name.endswith(".gz") else content
-    return name != "a.har" and plain.endswith(b"\r\n\r\n")
+    return plain.endswith(b"\r\n\r\n")
 
 
 @each_format
@@ -661,14 +630,10 @@ def test_a_request_is_recognised_by_its_method_host_and_path() -> None:
         assert not source.is_published_at(url)
 
 
-@pytest.mark.parametrize("name", ["a.har", "a.warc"])
-def test_a_response_of_a_moment_yet_to_come_is_named_and_the_others_go_on(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_response_of_a_moment_yet_to_come_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     future = Recorded(URL, moment=datetime(2931, 1, 1, tzinfo=UTC))
     other = Recorded(f"{BASE}/CIK0000000002.json")
-    write = warc if name == "a.warc" else har
-    found = read(written(tmp_path / name, write(future, other)))
+    found = read(written(tmp_path / "a.warc", warc(future, other)))
     assert list(found.bodies) == [other.url]
     (problem,) = found.failed
     assert f"'{URL}' is said to have been read at 2931-01-01T00:00:00" in problem
@@ -678,19 +643,10 @@ def test_a_response_of_a_moment_yet_to_come_is_named_and_the_others_go_on(
     "parameter",
     ["api-key", "Ocp-Apim-Subscription-Key", "$$app_token", "%24%24app_token", "sig", "token"],
 )
-@pytest.mark.parametrize("name", ["a.har", "a.warc"])
 def test_the_key_of_a_response_that_cannot_be_read_is_not_shown(
-    tmp_path: Path, name: str, parameter: str
+    tmp_path: Path, parameter: str
 ) -> None:
     body = gzip.compress(b"{}" * 100)[:-9]
     damaged = Recorded(f"{URL}?{parameter}=5ecre7&a=1", body, headers={"Content-Encoding": "gzip"})
-    content = warc(damaged) if name == "a.warc" else _without_bodies(har(damaged))
-    (problem,) = read(written(tmp_path / name, content)).failed
+    (problem,) = read(written(tmp_path / "a.warc", warc(damaged))).failed
     assert f"{URL}?a=1: " in problem and "5ecre7" not in problem
-
-
-def _without_bodies(content: bytes) -> bytes:
-    exported = json.loads(content)
-    for entry in exported["log"]["entries"]:
-        entry["response"]["content"].pop("text")
-    return json.dumps(exported).encode()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.tenders.portal_files import read_portals
+from assets.tenders.releases import states
 from assets.tenders.sources import portal_source
-from assets.tenders.versioned import states
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document

@@ -10,7 +10,7 @@ import pytest
 
 from assets.parsing.parsed import Parsed, join_parts
 from assets.tenders.parse import parse_portal
-from assets.tenders.stream import in_pieces
+from assets.tenders.pieces import in_pieces
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.tenders import KEY, PORTUGAL, document
 

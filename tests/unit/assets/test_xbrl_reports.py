@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.filings.inline_xbrl import NAMESPACES
-from assets.filings.number_formats import plain_number
+from assets.filings.inline_xbrl import NAMESPACES, plain_number
 from assets.filings.xbrl_reports import parse, read_report
 from assets.filings.xbrl_xml import LINK, XBRLI
 from assets.parsing.parsed import Parsed

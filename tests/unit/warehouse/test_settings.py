@@ -1,5 +1,6 @@
 """Settings: read once, checked, and named in what is wrong with them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,6 @@ def test_home_alone_is_enough(tmp_path: Path) -> None:
         ("SANKOFA_LEAST_FREE_MB", "1.5", "a whole number of at least 0"),
         ("SANKOFA_BASE_URL", "example.org", "an http:// or https:// URL"),
         ("SANKOFA_BASE_ECB", "ftp://example.org", "an http:// or https:// URL"),
-        ("SANKOFA_GLEIF_FORM", "xml", "json or csv"),
-        ("SANKOFA_H10_CADENCES", "daily hourly", "one or more of daily, monthly, annual"),
         ("SANKOFA_CONTACT", "nobody", "an e-mail address or a web page"),
         ("SANKOFA_RUNS", "postgresql://host/dagster", "nothing, or an address that begins with"),
         ("SANKOFA_PROCESSES", "0", "a whole number of at least 1"),
@@ -41,6 +40,18 @@ def test_a_bad_value_is_refused_with_its_name_and_what_is_allowed(
         read_settings({name: text})
 
     assert str(raised.value).startswith(f"{name} is {text!r}; give {allowed}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("SANKOFA_H10_CADENCES", "daily hourly", "'hourly'; give one or more of 'daily', "),
+        ("SANKOFA_CIKS", "1 +2", "'1'; give CIKs of up to ten digits"),
+    ],
+)
+def test_a_bad_item_of_a_list_is_named(name: str, text: str, says: str) -> None:
+    with pytest.raises(SettingError, match=re.escape(f"{name} contains {says}")):
+        read_settings({name: text})
 
 
 def test_every_bad_value_is_reported_and_the_rest_is_read() -> None:

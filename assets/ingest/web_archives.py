@@ -1,16 +1,15 @@
-"""The exchanges of a WARC file, as crawlers write them.
-
-A response comes out as its server meant it, without chunks and compression. One that was recorded
-only in part, or that is damaged, is a problem and not a document.
-"""
+"""The exchanges of a WARC file, as crawlers write them, and which are documents of a source."""
 
 import io
 import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import IO, Any
+from urllib.parse import urljoin
 
 import zstandard
 from warcio.archiveiterator import ArchiveIterator
@@ -18,9 +17,59 @@ from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeadersParserException
 
+from assets.fetching.client import landed_headers
 from assets.fetching.containers import ContainerLimits, gunzipped
 from assets.fetching.url_secrets import without_secrets
-from assets.ingest.exchanges import ArchiveError, Exchange, OnProblem, header_of, read_moment
+from assets.source import Source
+from warehouse.errors import LicenceError, SankofaError
+from warehouse.record.landing import FetchedResponse
+
+# An exchange of a web archive: a recorded response with its address, moment and request.
+
+
+OnProblem = Callable[[str], None]
+
+
+class ArchiveError(SankofaError):
+    """A web archive, or a response in it, cannot be read."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A recorded response and its request; ``open`` reads its body, before the next is asked for.
+
+    ``open`` raises ArchiveError or ContainerError for a body that is damaged or incomplete.
+    """
+
+    url: str
+    observed_at: datetime
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+    method: str = "GET"
+    request_body: bytes = b""
+    redirects_to: str | None = None
+
+
+def header_of(headers: Iterable[tuple[str, str]], name: str) -> str:
+    """Return a header by its lower-case name; empty if there is none."""
+    return next((value.strip() for key, value in headers if key.lower() == name), "")
+
+
+def read_moment(text: str | None) -> datetime:
+    """Read the moment of an exchange; UTC unless it says otherwise."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        raise ArchiveError(f"{text!r:.60} is not a moment") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+# The exchanges of a WARC file, as crawlers write them.
+#
+# A response comes out as its server meant it, without chunks and compression. One that was recorded
+# only in part, or that is damaged, is a problem and not a document.
+
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -214,3 +263,79 @@ def _inflated(body: bytes, encoding: str) -> bytes:
     if len(content) > limit:
         raise ArchiveError(f"it decompresses to more than {limit:,} bytes")
     return content
+
+
+# Which exchanges of a web archive are documents of a source, and what is landed of them.
+
+
+# What a redirect leads to is read for it.
+REDIRECT = "redirects"
+
+
+@dataclass
+class ChosenExchanges:
+    """Chooses exchanges of one web archive, in their order.
+
+    It remembers redirects, and what lookups say of the documents that follow them.
+    """
+
+    source: Source
+    _requested: dict[str, str] = field(default_factory=dict)
+    _described: dict[str, dict[str, str]] = field(default_factory=dict)
+    _not_permitted: set[str] = field(default_factory=set)
+
+    def requested_url(self, exchange: Exchange) -> str:
+        """Return the address that was asked for: a document is not landed where that led."""
+        return self._requested.get(exchange.url, exchange.url)
+
+    def why_left_out(self, exchange: Exchange, url: str) -> str | None:
+        """Return why an exchange is not a document of the source; None if it is."""
+        if not self.source.is_published_at(url):
+            return "of other hosts"
+        if exchange.redirects_to is not None:
+            self._requested[urljoin(exchange.url, exchange.redirects_to)] = url
+            return REDIRECT
+        if self.source.looks_up(exchange.method, url):
+            self._describe(exchange, url)
+            return "that only say what to ask for"
+        if not self.source.requests_url(exchange.method, url):
+            return "not documents of this source"
+        # 206 is a part of a document.
+        if not 200 <= exchange.status < 300 or exchange.status == 206:
+            return f"with status {exchange.status}"
+        if self._subject(url) in self._not_permitted:
+            return "under a copyright of others"
+        return None
+
+    def response(self, exchange: Exchange, url: str, body: IO[bytes]) -> FetchedResponse:
+        """Return what is landed of an exchange."""
+        headers = landed_headers(exchange.headers) | self._described.get(self._subject(url), {})
+        name = self.source.request_header
+        if name is not None and exchange.request_body:
+            headers[name] = exchange.request_body.decode("utf-8", "replace")
+        return FetchedResponse(
+            self.source.key,
+            without_secrets(url),
+            body,
+            self.source.license_class,
+            exchange.observed_at,
+            exchange.status,
+            headers,
+            self.source.world,
+        )
+
+    def _describe(self, exchange: Exchange, url: str) -> None:
+        descriptions, subject = self.source.descriptions, self._subject(url)
+        if descriptions is None or not subject or not 200 <= exchange.status < 300:
+            return
+        with exchange.open() as body:
+            try:
+                headers = descriptions.headers(body.read())
+            except LicenceError:
+                self._not_permitted.add(subject)
+            else:
+                self._described.setdefault(subject, {}).update(headers)
+
+    def _subject(self, url: str) -> str:
+        descriptions = self.source.descriptions
+        return (descriptions.subject(url) if descriptions is not None else None) or ""
