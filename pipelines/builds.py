@@ -12,6 +12,7 @@ from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
 from warehouse.file_store import FileStore
 from warehouse.mart.builds import Builds, builds_at, delete_old_builds
+from warehouse.mart.shared_builds import push_builds
 from warehouse.read.mart import READABLE, Mart
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES
@@ -109,6 +110,7 @@ def roll_back(
             switch_latest(settings.exports, name)
         if drop and previous is not None and previous != name:
             _withdraw(settings, previous, by_operator())
+        push_builds(builds, settings.shared_marts)
     return name
 
 
@@ -134,6 +136,7 @@ def drop_builds(
         chosen = [name for name in known if name != current] if all_others else data_versions
         for name in chosen:
             _withdraw(settings, name, by_operator())
+        push_builds(builds, settings.shared_marts)
         return list(chosen)
 
 
@@ -150,6 +153,7 @@ def withdraw_builds(
         for name in data_versions:
             if name != current or unpublish:
                 _withdraw(settings, name, reason)
+        push_builds(builds, settings.shared_marts)
 
 
 def by_operator() -> str:
@@ -194,13 +198,19 @@ def clear_unpublished(marts: str, exports: str, pages: str) -> None:
     _clear_pages(pages, {*build_names, *published.versions()})
 
 
-def delete_old_versions(marts: str, exports: str, pages: str, keep: int) -> list[str]:
+def delete_old_versions(
+    marts: str, exports: str, pages: str, keep: int, shared_marts: str = ""
+) -> list[str]:
     """Delete all but the newest builds and the current one, with exports and pages; return which.
 
     Also deletes what an earlier, killed call left behind.
     """
-    deleted = delete_old_builds(builds_at(marts), keep)
-    published, build_names = PublishedExports(exports), builds_at(marts).names()
+    builds = builds_at(marts)
+    deleted = delete_old_builds(builds, keep)
+    if deleted:
+        with builds.publishing_lock():
+            push_builds(builds, shared_marts)
+    published, build_names = PublishedExports(exports), builds.names()
     versions = published.versions()
     for name in versions:
         if name in deleted or (name in versions[:-keep] and name not in build_names):
@@ -227,17 +237,13 @@ LEFT_OUT, ACCEPTED = "left_out", "accepted_shares"
 
 @dataclass(frozen=True)
 class BuildInfo:
-    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see.
-
-    ``for_older`` marks one that only servers of an older version of the service follow.
-    """
+    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see."""
 
     data_version: str
     current: bool
     published_at: datetime | None
     rows: int | None
     schema_version: int | None = None
-    for_older: bool = False
 
 
 class _Measurement(msgspec.Struct):
@@ -251,14 +257,13 @@ _counts = msgspec.json.Decoder(dict[str, dict[str, int]])
 def list_builds(settings: Settings) -> list[BuildInfo]:
     """Return all builds, the newest first."""
     builds = builds_at(settings.marts)
-    current, older = builds.current(), builds.for_older()
+    current = builds.current()
     return [
-        _info(name, name == current, builds.metadata(name), name in older)
-        for name in reversed(builds.names())
+        _info(name, name == current, builds.metadata(name)) for name in reversed(builds.names())
     ]
 
 
-def _info(name: str, current: bool, metadata: Mapping[str, str], for_older: bool) -> BuildInfo:
+def _info(name: str, current: bool, metadata: Mapping[str, str]) -> BuildInfo:
     measurements = _measurements.decode(metadata.get(MEASURED, "[]"))
     counts = _counts.decode(metadata[COUNTS]) if COUNTS in metadata else None
     return BuildInfo(
@@ -267,5 +272,4 @@ def _info(name: str, current: bool, metadata: Mapping[str, str], for_older: bool
         max((measurement.measured_at for measurement in measurements), default=None),
         None if counts is None else sum(sum(table.values()) for table in counts.values()),
         int(metadata.get("layout", 0)) or None,
-        for_older,
     )

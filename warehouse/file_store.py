@@ -181,6 +181,10 @@ class FileStore:
         shutil.copyfile(file, partial)
         move_into_place(partial, Path(path))
 
+    def download(self, file: Path, *parts: str) -> None:
+        """Copy a file of the store to a local one, which is written in place."""
+        self.files.get_file(self.path(*parts), str(file))
+
     def upload_folder(self, folder: Path, *parts: str) -> None:
         """Copy everything below a local folder into the store."""
         local = [path for path in sorted(folder.rglob("*")) if path.is_file()]

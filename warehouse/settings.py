@@ -235,8 +235,15 @@ class Settings:
     ]
     marts: Annotated[
         str,
+        Setting("SANKOFA_MARTS", _TEXT, "Folder of the builds.", **_in_home("marts")),
+    ]
+    shared_marts: Annotated[
+        str,
         Setting(
-            "SANKOFA_MARTS", _TEXT, "Builds: a folder or `postgresql://…`.", **_in_home("marts")
+            "SANKOFA_SHARED_MARTS",
+            Kind(lambda text: text.strip().rstrip("/")),
+            "Object store such as `s3://…` to which `sankofa publish` copies the builds, and from "
+            "which the servers of other machines pull them to their own `SANKOFA_MARTS`.",
         ),
     ]
     exports: Annotated[

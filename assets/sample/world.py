@@ -122,19 +122,16 @@ def write_world(folder: Path, world: SampleWorld) -> dict[str, int]:
 
 
 def world_in(folder: Path) -> SampleWorld | None:
-    """Return which world a folder contains; None if it contains none, or not all of one.
-
-    A world of the first generator, which had no day of its own, was read on 2026-06-16.
-    """
+    """Return which world a folder contains; None if it contains none, or not all of one."""
     manifest = _manifest(folder)
     if not manifest:
         return None
     try:
         return SampleWorld(
-            date.fromisoformat(manifest.get("day", "2026-06-16")),
+            date.fromisoformat(manifest["day"]),
             manifest["scale"],
             manifest["seed"],
-            manifest.get("size", "small"),
+            manifest["size"],
             manifest["generator"],
         )
     except (KeyError, TypeError, ValueError) as error:

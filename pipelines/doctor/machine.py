@@ -170,7 +170,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
     urls = {
         "landing": settings.landing,
         "record": settings.record,
-        "builds": settings.marts.removeprefix("sqlite:///"),
+        "builds": settings.marts,
         "exports": settings.exports.removeprefix("file://"),
         "pages": settings.pages,
     }

@@ -1,6 +1,6 @@
 """Exports and pages: manifests with their signatures, and every file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from assets.exports.signing import SigningKey, is_signed
@@ -24,14 +24,10 @@ def damaged_exports(
     destination: str,
     current: str | None,
     signing_key: Path | None,
-    listed: Collection[str] = (),
     *,
     thorough: bool = True,
 ) -> Iterator[Damage]:
-    """Yield what is damaged of the exports: by names and sizes, or by every byte.
-
-    ``listed`` are the versions that were written with a list of their files.
-    """
+    """Yield what is damaged of the exports: by names and sizes, or by every byte."""
     published, store = PublishedExports(destination), FileStore.of(destination)
     try:
         published.manifest()
@@ -46,7 +42,7 @@ def damaged_exports(
         except SankofaError as error:
             yield _lost(what, store.path(version, MANIFEST_FILE), str(error), is_current)
             continue
-        if version in listed and store.is_local and not store.exists(version, CHECKS):
+        if store.is_local and not store.exists(version, CHECKS):
             says = f"{CHECKS}, the list of its files, is missing"
             yield _lost(what, store.path(version, CHECKS), says, is_current)
         if thorough and not _is_signed(store, version, signing_key):
@@ -85,13 +81,8 @@ def _is_signed(store: FileStore, version: str, signing_key: Path | None) -> bool
         return False
 
 
-def damaged_pages(
-    place: str, current: str | None, listed: Collection[str] = (), *, thorough: bool = True
-) -> Iterator[Damage]:
-    """Yield what is damaged of the pages: by names and sizes, or by every byte.
-
-    ``listed`` are the versions that were written with a list of their files.
-    """
+def damaged_pages(place: str, current: str | None, *, thorough: bool = True) -> Iterator[Damage]:
+    """Yield what is damaged of the pages: by names and sizes, or by every byte."""
     store = FileStore.of(place)
     for version in store.folders():
         if not DATA_VERSION.fullmatch(version):
@@ -103,10 +94,8 @@ def damaged_pages(
             yield _lost(what, store.path(version, CHECKS), str(error), is_current)
             continue
         if checks is None:
-            # Those that were published before there were lists cannot be checked.
-            if version in listed:
-                says = f"{CHECKS}, the list of its files, is missing"
-                yield _lost(what, store.path(version, CHECKS), says, is_current)
+            says = f"{CHECKS}, the list of its files, is missing"
+            yield _lost(what, store.path(version, CHECKS), says, is_current)
             continue
         sizes = {file.path[len(version) + 1 :]: file.size for file in store.listing(version)}
         sizes.pop(CHECKS, None)

@@ -1,15 +1,12 @@
 """Publish a record in one call: the stages of a ``Candidate`` and what a test needs beside them."""
 
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.compute.task import Compute
 from warehouse.mart.audit import AuditFailed
-from warehouse.mart.builds import NOTICE, is_postgres_url, sqlite_folder
+from warehouse.mart.builds import NOTICE, mart_folder
 from warehouse.mart.candidate import Candidate
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.record.store import Record
@@ -26,7 +23,7 @@ def _no_export(_: Snapshot, __: str | None) -> Mapping[str, str]:
 
 def publish(
     record: Record,
-    mart_url: str | Path,
+    marts: str | Path,
     notice: str = NOTICE,
     *,
     checks: Sequence[RowCheck] = (),
@@ -61,8 +58,8 @@ def publish(
     """
     candidate = Candidate(
         record,
-        mart_url,
-        work or _default_work(mart_url),
+        marts,
+        work or mart_folder(marts) / "stage",
         notice,
         checks,
         joins,
@@ -91,11 +88,3 @@ def publish(
             metadata = export(snapshot, plan.before)
             files = candidate.write_mart(snapshot)
         return candidate.switch(metadata, files, with_results(nodes.files(), snapshot.results))
-
-
-def _default_work(mart_url: str | Path) -> Path:
-    """Return where snapshots are written if the caller names no folder."""
-    if is_postgres_url(mart_url):
-        database = hashlib.sha256(str(mart_url).encode()).hexdigest()[:12]
-        return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}", database)
-    return sqlite_folder(mart_url) / "stage"

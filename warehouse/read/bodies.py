@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from zstandard import ZstdError
 
 from warehouse.mart.row_dictionary import decompressor
-from warehouse.mart.tables import DICTIONARIES_SINCE, FILES_SINCE, MART_TABLES
+from warehouse.mart.tables import MART_TABLES
 from warehouse.read.engines import FileReader, translate_errors
 from warehouse.read.mart import Build
 
@@ -25,13 +25,13 @@ def has_own_form(table: str) -> bool:
 def served_bodies(build: Build, file: FileReader, table: str, rows: Sequence[bytes]) -> list[bytes]:
     """Return the JSON of rows of a file as it is served."""
     bodies = decompressed(build, file, table, rows)
-    if not bodies or table not in _OBJECTS or build.schema_version < FILES_SINCE:
+    if not bodies or table not in _OBJECTS:
         return bodies
     member, objects_table = _OBJECTS[table]
     parts = [_cut(row, member) for row in bodies]
     numbers = sorted({number for _, cited, _ in parts for number in cited})
     # Objects are numbered by organisation and year: those of one question lie together.
-    statement = f"SELECT row_number, row FROM {file.prefix}{objects_table} "
+    statement = f"SELECT row_number, row FROM {objects_table} "
     statement += "WHERE row_number >= ? AND row_number <= ?"
     found: dict[int, bytes] = (
         dict(file.query(statement, numbers[0], numbers[-1])) if numbers else {}
@@ -47,7 +47,7 @@ def served_bodies(build: Build, file: FileReader, table: str, rows: Sequence[byt
 def decompressed(build: Build, file: FileReader, table: str, rows: Iterable[bytes]) -> list[bytes]:
     """Return rows of a file as they were before they were compressed with its dictionary."""
     dictionary = _DICTIONARIES.get(table)
-    if dictionary is None or build.schema_version < DICTIONARIES_SINCE:
+    if dictionary is None:
         return list(rows)
     name = f"{dictionary} {file.label}"
     with translate_errors(ZstdError):
@@ -55,7 +55,7 @@ def decompressed(build: Build, file: FileReader, table: str, rows: Iterable[byte
 
 
 def _decompressor(file: FileReader, table: str) -> Callable[[bytes], bytes]:
-    found = file.query(f"SELECT row FROM {file.prefix}{table} WHERE row_number = 1")
+    found = file.query(f"SELECT row FROM {table} WHERE row_number = 1")
     return decompressor(b"".join(row for (row,) in found))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from warehouse.errors import BadParameters
 from warehouse.mart.tables import MART_TABLES
 from warehouse.read.bodies import has_own_form, served_bodies
 from warehouse.read.conditions import IN_ORDER, Condition, Key, Order
@@ -102,17 +101,6 @@ def one_of(name: str, values: Sequence[object]) -> Condition:
     return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values))
 
 
-def check_filter(build: Build, since: int, **values: object) -> None:
-    """Refuse a filter by a column that builds before a schema version do not have."""
-    for name, value in values.items():
-        if value is not None and build.schema_version < since:
-            raise BadParameters(
-                f"{build.data_version} was published before its rows could be filtered by {name}; "
-                f"leave {name} out, or ask a newer data_version",
-                name,
-            )
-
-
 def storable(text: str) -> str:
     """Return a text as it is stored: no NUL, and only what UTF-8 can encode."""
     return text.replace("\0", "\u2400").encode(errors="replace").decode()
@@ -191,7 +179,7 @@ def fetch_keyed(
     merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
     begins = None if after is None else begin_after(table, files, order, merged_by, after)
     columns = f"{columns}, row_number"
-    if len(files) == 1 and not (with_row and is_packed(build, table)):
+    if len(files) == 1 and not (with_row and is_packed(table)):
         rows = select(files[0], columns, table, where, order, limit, begins)
         if with_row and has_own_form(table):
             bodies = served_bodies(build, files[0], table, [row[0] for row in rows])
@@ -224,12 +212,12 @@ def with_bodies(build: Build, table: str, found: Found) -> SqlRows:
 
 
 def _bodies(build: Build, file: FileReader, table: str, numbers: Sequence[int]) -> list[bytes]:
-    if is_packed(build, table):
-        return rows_by_number(build, file, table, numbers)
+    if is_packed(table):
+        return rows_by_number(file, numbers)
     rows: dict[int, bytes] = {}
     for begin in range(0, len(numbers), _CHUNK):
         chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
-        statement = f"SELECT row_number, row FROM {file.prefix}{table} WHERE {chunk.sql}"
+        statement = f"SELECT row_number, row FROM {table} WHERE {chunk.sql}"
         rows |= dict(file.run(statement, chunk.values))
     return served_bodies(build, file, table, [rows[number] for number in numbers])
 

@@ -29,14 +29,11 @@ class LoadEntry(SQLModel):
     held: int = column("Records that the table had already.", 178)
     quarantined: int = column("Records quarantined.", 2)
     withdrawn: int = column("Figures withdrawn, in addition to what was read.", 0)
-    code_version: str = column("Version of the code that read them.", "0.1.0")
+    code_version: str = column("Version of the code that read them.", "1.0.0")
     loaded_at: datetime = column("When the load was committed, in UTC.", "2026-11-14T02:10:04Z")
-    parser_version: str | None = column(
-        "Version of the parser that read the documents; null in loads of release 0.1.", "1", None
-    )
+    parser_version: str | None = column("Version of the parser that read the documents.", "1", None)
     retracted: int | None = column(
-        "Rows of an earlier reading of the documents that newer code no longer reads; null in "
-        "loads made before this was counted.",
+        "Rows of an earlier reading of the documents that newer code no longer reads.",
         0,
         None,
     )
