@@ -57,7 +57,7 @@ audit: $(STAMP)
 lock: $(STAMP)
 	@echo uv | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-annotate --output-file requirements/uv.lock
-	@for extras in "" "dev" "dev,postgres,redis,s3,spark,workers"; do \
+	@for extras in "" "dev" "dev,redis,s3,spark,workers"; do \
 	  name=$$(case "$$extras" in "") echo run;; dev) echo dev;; *) echo all;; esac); \
 	  $(BIN)/uv pip compile setup.cfg --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-strip-extras --no-header --no-annotate $${extras:+$$(printf -- '--extra %s ' $$(echo $$extras | tr , ' '))} \

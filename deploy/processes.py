@@ -163,15 +163,14 @@ def _dagster_worker(number: int) -> Process:
 PROCESSES = (
     Process(
         "postgres",
-        "PostgreSQL: the builds that are served, and Dagster's runs",
+        "PostgreSQL: Dagster's runs",
         ("postgres", "-D", "{data}", "-h", "{listen}", "-p", "{postgres.port}", "-k", ""),
         Health(command=("pg_isready", "-h", "{postgres.host}", "-p", "{postgres.port}")),
         5432,
-        modules=("adbc_driver_postgresql", "dagster_postgres", "psycopg"),
+        modules=("dagster_postgres",),
         programs=("initdb", "pg_isready"),
         provides={
             # The password is in PGPASSWORD, which every client of PostgreSQL reads.
-            "SANKOFA_MARTS": "postgresql://sankofa@{postgres.host}:{postgres.port}/sankofa",
             "SANKOFA_RUNS": "postgresql+psycopg2://sankofa@{postgres.host}:{postgres.port}/dagster",
         },
         prepare=("sh", "{deploy}/prepare-postgres.sh", "{data}"),
@@ -220,6 +219,7 @@ PROCESSES = (
             "AWS_ENDPOINT_URL": "http://{object-store.host}:{object-store.port}",
             "AWS_REGION": "us-east-1",
             "SANKOFA_EXPORTS": f"s3://{BUCKET}/exports",
+            "SANKOFA_SHARED_MARTS": f"s3://{BUCKET}/marts",
         },
     ),
     Process(

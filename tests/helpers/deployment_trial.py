@@ -1,7 +1,7 @@
 """A whole deployment under load, killed part by part, with every promise checked at the end.
 
 Run as ``python -m tests.helpers.deployment_trial KILLS``. Two machines load the sample world into
-the one record on S3, a third merges its files, builds are published to PostgreSQL one after the
+the one record on S3, a third merges its files, builds are published one after the
 other, and REST and MCP are asked all the while. The machines are killed at random KILLS times, and
 every process of the deployment once. Prints what happened, and fails unless each row is there once,
 as one undisturbed load would have stored it, and every question was answered whose servers ran.

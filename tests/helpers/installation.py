@@ -79,6 +79,7 @@ def publication(
         settings.pages,
         SAMPLE_NOTICE,
         withheld_key=settings.withheld_key,
+        shared_marts=urls.get("shared_marts", ""),
     )
 
 

@@ -56,7 +56,7 @@ class FailureEntry(SQLModel):
         "Where in our code it was raised.", "assets/filings/companyfacts.py:88 in parse"
     )
     appended: int = column("Sightings of the document that had been appended by then.", 0)
-    code_version: str = column("Version of the release that raised.", "0.1.0")
+    code_version: str = column("Version of the release that raised.", "1.0.0")
     failed_at: datetime = column("When it was raised, in UTC.", "2026-11-14T02:10:04Z")
 
 
@@ -91,7 +91,7 @@ class RetryEntry(SQLModel):
 
     quarantine_id: str = column("The quarantined row.", "5d41402abc4b2a76b9719d911017c592")
     became: RetryOutcome = column("What became of it.", "read")
-    code_version: str = column("Version of the code that read it again.", "0.1.0")
+    code_version: str = column("Version of the code that read it again.", "1.0.0")
     retried_at: datetime = column("When it was read again, in UTC.", "2026-11-14T02:10:04Z")
 
 

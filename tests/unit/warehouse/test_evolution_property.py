@@ -65,7 +65,7 @@ class World:
 
     def add(self, kind: Any, is_content: bool, letter: str) -> None:
         name = f"{letter}{len(self.added)}"
-        role = {"content": is_content, "since": "0.2.0"}
+        role = {"content": is_content, "since": "1.1.0"}
         self.table = wider_table(self.table, **{name: (kind, role)})
         self.added[name], self.kinds[name] = self.record.load_seq(self.table), kind
         self.open()
