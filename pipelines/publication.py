@@ -57,11 +57,10 @@ from quality.report import Counts, Report
 from quality.withheld_audit import audit_finished
 from quality.withheld_search import Finding, described
 from warehouse.compute.task import Compute
-from warehouse.errors import AlreadyPublished
+from warehouse.errors import AlreadyPublished, AuditFailed
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.file_checks import CHECKS, checks_of_folder, encode_checks
 from warehouse.file_store import FileStore, is_object_store
-from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import mart_folder
 from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan

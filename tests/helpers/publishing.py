@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.compute.task import Compute
-from warehouse.mart.audit import AuditFailed
+from warehouse.errors import AuditFailed
 from warehouse.mart.builds import NOTICE, mart_folder
 from warehouse.mart.candidate import Candidate
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot

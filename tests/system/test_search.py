@@ -23,11 +23,10 @@ from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.mart.search_index import WORDS_SCHEMA
 from warehouse.mart.sqlite_loader import SqliteLoader
 from warehouse.mart.words import name_key, terms
-from warehouse.read.engines import FileReader
+from warehouse.read.engines import FileReader, OpenFiles
 from warehouse.read.entities import entities_found
 from warehouse.read.full_text import text_matches
 from warehouse.read.mart import Mart
-from warehouse.read.open_files import OpenFiles
 from warehouse.read.search import search
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES

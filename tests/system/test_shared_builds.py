@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from pipelines.builds import drop_builds, roll_back
@@ -26,13 +28,16 @@ from tests.helpers.s3_server import S3Server, s3_server
 from tests.helpers.thoroughness import times
 from tests.helpers.waiting import wait_until
 from warehouse.errors import DamagedFile, DatastoreUnavailable, SankofaError
+from warehouse.file_checks import seal
 from warehouse.file_store import FileStore
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.builds import Builds, builds_at
-from warehouse.mart.shared_builds import pull_builds, push_builds, read_list
+from warehouse.mart.shared_builds import SharedList, pull_builds, push_builds, read_list
+from warehouse.mart.write import manifest_of
 from warehouse.read.mart import Mart, check_readable
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
+from warehouse.steps.files import BuildFile, encode_manifest
 
 ENTITY = "/v1/entities/DCA1"
 _NUMBERS = count(1)
@@ -228,7 +233,7 @@ def test_a_new_publisher_begins_with_the_builds_of_the_store(trial: Trial, tmp_p
     assert check_readable(Mart(settings.marts)) == current
 
 
-def test_a_store_that_is_away_says_what_to_do_and_changes_nothing_here(
+def test_a_store_that_is_away_or_damaged_changes_nothing_here(
     server: S3Server, trial: Trial, tmp_path: Path
 ) -> None:
     builds = trial.publisher.builds
@@ -240,3 +245,19 @@ def test_a_store_that_is_away_says_what_to_do_and_changes_nothing_here(
     FileStore.of(server.url("damaged")).put(b"{}", "builds.json")
     with pytest.raises(DamagedFile, match="no list of builds"):
         pull_builds(server.url("damaged"), Builds(tmp_path / "reader"))
+    push_builds(builds, server.url("damaged"))
+    pull_builds(server.url("damaged"), Builds(tmp_path / "reader"))
+    assert Builds(tmp_path / "reader").current() == before
+
+
+def test_a_store_can_make_a_machine_write_nothing_but_builds(tmp_path: Path) -> None:
+    file = BuildFile("mart", "countries", "", "../outside", "0" * 32, "", 1, 1)
+    body = encode_manifest(manifest_of("20260101.1", {"notice": "n"}, [file]))
+    store = FileStore.of(str(tmp_path / "store"))
+    store.put(body, "20260101.1.json")
+    store.put(b"x", "outside")
+    listed = SharedList({"20260101.1": sha256(body).hexdigest()}, "20260101.1")
+    store.put(seal(msgspec.json.encode(listed)), "builds.json")
+    with pytest.raises(DamagedFile, match="no file of a build"):
+        pull_builds(str(tmp_path / "store"), Builds(tmp_path / "machine" / "marts"))
+    assert not (tmp_path / "machine" / "outside").exists()

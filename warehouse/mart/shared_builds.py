@@ -11,10 +11,12 @@ as on the machine that publishes, and reads them as if they had been published t
 
 import hashlib
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,12 +27,13 @@ from warehouse.errors import DamagedFile, DatastoreUnavailable, in_one_line
 from warehouse.file_checks import break_seal, seal
 from warehouse.file_store import FileStore, require_known_store
 from warehouse.locks import try_file_lock
-from warehouse.mart.builds import PULLED_FROM, Builds, manifest_file, pointer_file
+from warehouse.mart.builds import FILES, PACKS, PULLED_FROM, Builds, manifest_file, pointer_file
 from warehouse.steps.files import StoredFile, decode_manifest
 
 T = TypeVar("T")
 SETTING = "SANKOFA_SHARED_MARTS"
 _LIST, _LOCK = "builds.json", "pull.lock"
+_PATH = re.compile(rf"{FILES}/\w+\.sqlite|{PACKS}/\w+\.lmdb")
 _LOG = logging.getLogger("sankofa.builds")
 # Files that are copied at the same time.
 _AT_ONCE = 8
@@ -85,7 +88,10 @@ def push_builds(builds: Builds, url: str) -> None:
 
 
 def _push(builds: Builds, store: FileStore) -> None:
-    before, stored_sizes = read_list(store), {file.path: file.size for file in store.listing()}
+    before, stored_sizes = SharedList(), {file.path: file.size for file in store.listing()}
+    # A list that is damaged is written anew, with every manifest.
+    with suppress(DamagedFile):
+        before = read_list(store)
     manifests: dict[str, str] = {}
     files: dict[str, StoredFile] = {}
     for name in builds.names():
@@ -151,6 +157,11 @@ def _pull_build(store: FileStore, builds: Builds, name: str, digest: str) -> Non
             raise DamagedFile(f"{store.path(f'{name}.json')} came damaged")
     manifest = decode_manifest(body, f"{name}.json")
     files = {stored.path: stored for file in manifest.files for stored in file.stored}
+    if foreign := [path for path in files if not _PATH.fullmatch(path)]:
+        # Whoever can write to the store must not write anywhere else on this machine.
+        raise DamagedFile(
+            f"the manifest of {name} names {foreign[0]!r}, which is no file of a build"
+        )
     _at_once(
         lambda stored: _download(store, builds.path, stored),
         [stored for stored in files.values() if _size(builds.path / stored.path) != stored.bytes],
@@ -190,13 +201,13 @@ def start_pulling(url: str, folder: Path) -> None:
     is pulled into the folder of a machine that publishes.
     """
     require_known_store(url, SETTING)
+    folder.mkdir(parents=True, exist_ok=True)
     threading.Thread(
         target=_keep_pulling, args=(url, Builds(folder)), name="pull", daemon=True
     ).start()
 
 
 def _keep_pulling(url: str, builds: Builds) -> None:
-    builds.path.mkdir(parents=True, exist_ok=True)
     while True:
         with try_file_lock(builds.path / _LOCK) as is_ours:
             if is_ours:
@@ -205,17 +216,19 @@ def _keep_pulling(url: str, builds: Builds) -> None:
 
 
 def _pull_for_ever(url: str, builds: Builds) -> None:
-    store, marker = FileStore.of(url), builds.path / PULLED_FROM
+    marker = builds.path / PULLED_FROM
     seen, wait = SharedList(), _LOOK_SECONDS
     while True:
         try:
-            shared = read_list(store)
-            is_publisher = not marker.exists() and builds.names()
-            if shared != seen and not is_publisher:
-                marker.write_text(url, "utf-8")
-                _pull(store, shared, builds)
-                _LOG.info("the current build is %s, pulled from %s", builds.current(), url)
-            seen, wait = shared, _LOOK_SECONDS
+            # Builds without the marker were published by this machine.
+            if marker.exists() or not builds.names():
+                store = FileStore.of(url)
+                if (shared := read_list(store)) != seen:
+                    marker.write_text(url, "utf-8")
+                    _pull(store, shared, builds)
+                    _LOG.info("the current build is %s, pulled from %s", builds.current(), url)
+                    seen = shared
+            wait = _LOOK_SECONDS
         # Whatever it is, the builds that are here answer.
         except Exception as error:
             wait = min(2 * wait, _MAX_WAIT_SECONDS)

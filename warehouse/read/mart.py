@@ -22,8 +22,7 @@ from warehouse.mart.builds import mart_folder
 from warehouse.mart.file_labels import label_order, value_label
 from warehouse.mart.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
 from warehouse.read.checked_files import CheckedFiles
-from warehouse.read.engines import Engine, FileReader, SqlRows
-from warehouse.read.open_files import OpenFiles
+from warehouse.read.engines import Engine, FileReader, OpenFiles, SqlRows
 from warehouse.read.pack_files import OpenPackFiles
 from warehouse.steps.files import BuildFile, BuildManifest
 

@@ -9,7 +9,6 @@ import msgspec
 from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
-from warehouse.read.bodies import served_bodies
 from warehouse.read.conditions import Condition, Key
 from warehouse.read.conditions import Order as RowOrder
 from warehouse.read.crosswalk import organisation_id
@@ -22,6 +21,7 @@ from warehouse.read.rows import (
     fetch_page,
     fetch_rows,
     make_page,
+    served_bodies,
 )
 from warehouse.read.several_files import files_for, row_statement
 
