@@ -20,6 +20,7 @@ def main() -> None:
         sys.exit(f"cannot serve: {error}")
     arguments = _parser(settings).parse_args()
     options = ServeOptions(
+        shared_marts=settings.shared_marts,
         exports=arguments.exports,
         mcp_url=arguments.mcp_url,
         usage=arguments.usage,

@@ -16,6 +16,8 @@ from api.server.waitress_loop import create_waitress, run
 from api.server.workers import keep_freed_memory, run_workers
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.store import KeyStore
+from warehouse.mart.builds import mart_folder
+from warehouse.mart.shared_builds import start_pulling
 from warehouse.metrics.counts import start_counting, stop_counting
 from warehouse.read.mart import Mart
 from warehouse.server_log import lines_dropped, log_to_stderr
@@ -24,13 +26,14 @@ from warehouse.tiers import TIERS, Tier, TierName
 from warehouse.usage.store import Usage
 
 _LOG = logging.getLogger("sankofa.serve")
-_FILE_SCHEMES = ("sqlite:///", "file://")
 
 
 @dataclass(frozen=True)
 class ServeOptions:
     """Options of a server; see ``python -m api --help``."""
 
+    # The object store from which builds are pulled; empty if they are made here.
+    shared_marts: str = ""
     exports: str | None = None
     mcp_url: str = ""
     usage: str | None = None
@@ -87,6 +90,8 @@ def listen_on(
     listening: socket.socket, marts: str | Path, keys_path: str | Path, options: ServeOptions
 ) -> Any:
     """Return a server on a socket that is bound already."""
+    if options.shared_marts:
+        start_pulling(options.shared_marts, mart_folder(marts))
     app = create_app(
         Mart(marts),
         KeyStore(keys_path, options.tiers),
@@ -99,7 +104,7 @@ def listen_on(
         pages_per_minute=options.pages_per_minute,
     )
     # Inline only if no store can block: one slow read would otherwise stop every connection.
-    stores = (marts, keys_path, options.exports, options.usage)
+    stores = (keys_path, options.exports, options.usage)
     behind_proxies = trust_proxies(parse_networks(options.proxies), app)
     return create_waitress(behind_proxies, listening, inline=all(map(_is_local, stores)))
 
@@ -120,4 +125,4 @@ def stop_on_signal() -> threading.Event:
 
 def _is_local(location: str | Path | None) -> bool:
     """Return whether a store is read without network: a file or folder, or none at all."""
-    return location is None or "://" not in str(location) or str(location).startswith(_FILE_SCHEMES)
+    return location is None or "://" not in str(location) or str(location).startswith("file://")

@@ -11,6 +11,7 @@ from warehouse.data_version import version_key
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
 from warehouse.mart.builds import Builds, builds_at, delete_old_builds
+from warehouse.mart.shared_builds import push_builds
 from warehouse.read.build_info import ChangedDataset, change_totals, changes_between
 from warehouse.read.mart import READABLE, Mart
 from warehouse.record.store import Record, open_record
@@ -101,6 +102,7 @@ def roll_back(
             switch_latest(settings.exports, name)
         if drop and previous is not None and previous != name:
             _withdraw(settings, previous, by_operator())
+        push_builds(builds, settings.shared_marts)
     return name
 
 
@@ -126,6 +128,7 @@ def drop_builds(
         chosen = [name for name in known if name != current] if all_others else data_versions
         for name in chosen:
             _withdraw(settings, name, by_operator())
+        push_builds(builds, settings.shared_marts)
         return list(chosen)
 
 
@@ -142,6 +145,7 @@ def withdraw_builds(
         for name in data_versions:
             if name != current or unpublish:
                 _withdraw(settings, name, reason)
+        push_builds(builds, settings.shared_marts)
 
 
 def by_operator() -> str:
@@ -184,13 +188,17 @@ def clear_unpublished(marts: str, exports: str) -> None:
             published.remove(name)
 
 
-def delete_old_versions(marts: str, exports: str, keep: int) -> list[str]:
+def delete_old_versions(marts: str, exports: str, keep: int, shared_marts: str = "") -> list[str]:
     """Delete all but the newest builds and the current one, with exports; return which.
 
     Also deletes what an earlier, killed call left behind.
     """
-    deleted = delete_old_builds(builds_at(marts), keep)
-    published, build_names = PublishedExports(exports), builds_at(marts).names()
+    builds = builds_at(marts)
+    deleted = delete_old_builds(builds, keep)
+    if deleted:
+        with builds.publishing_lock():
+            push_builds(builds, shared_marts)
+    published, build_names = PublishedExports(exports), builds.names()
     versions = published.versions()
     for name in versions:
         if name in deleted or (name in versions[:-keep] and name not in build_names):
@@ -209,17 +217,13 @@ LEFT_OUT, ACCEPTED = "left_out", "accepted_shares"
 
 @dataclass(frozen=True)
 class BuildInfo:
-    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see.
-
-    ``for_older`` marks one that only servers of an older version of the service follow.
-    """
+    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see."""
 
     data_version: str
     current: bool
     published_at: datetime | None
     rows: int | None
     schema_version: int | None = None
-    for_older: bool = False
 
 
 class _Measurement(msgspec.Struct):
@@ -233,14 +237,13 @@ _counts = msgspec.json.Decoder(dict[str, dict[str, int]])
 def list_builds(settings: Settings) -> list[BuildInfo]:
     """Return all builds, the newest first."""
     builds = builds_at(settings.marts)
-    current, older = builds.current(), builds.for_older()
+    current = builds.current()
     return [
-        _info(name, name == current, builds.metadata(name), name in older)
-        for name in reversed(builds.names())
+        _info(name, name == current, builds.metadata(name)) for name in reversed(builds.names())
     ]
 
 
-def _info(name: str, current: bool, metadata: Mapping[str, str], for_older: bool) -> BuildInfo:
+def _info(name: str, current: bool, metadata: Mapping[str, str]) -> BuildInfo:
     measurements = _measurements.decode(metadata.get(MEASURED, "[]"))
     counts = _counts.decode(metadata[COUNTS]) if COUNTS in metadata else None
     return BuildInfo(
@@ -249,5 +252,4 @@ def _info(name: str, current: bool, metadata: Mapping[str, str], for_older: bool
         max((measurement.measured_at for measurement in measurements), default=None),
         None if counts is None else sum(sum(table.values()) for table in counts.values()),
         int(metadata.get("layout", 0)) or None,
-        for_older,
     )

@@ -25,19 +25,6 @@ python_logs:
   managed_python_loggers:
     - warehouse.locks
 """
-# What earlier versions wrote: slots of Dagster, which a killed process keeps.
-_POOLS = """\
-concurrency:
-  pools:
-    default_limit: 1
-    granularity: op
-  runs:
-    max_concurrent_runs: 4
-run_monitoring:
-  enabled: true
-  free_slots_after_run_end_seconds: 60
-  max_runtime_seconds: 86400
-"""
 _QUIET = "telemetry:\n  enabled: false\n"
 # No prompt for an e-mail address before the asset graph is shown.
 _NO_PROMPT = "nux:\n  enabled: false\n"
@@ -49,16 +36,8 @@ storage:
     postgres_url:
       env: SANKOFA_RUNS
 """
-# Configurations written by us, now or by earlier versions: replaced, unlike a person's own.
-_WITH_POOLS = _QUIET + _NO_PROMPT + _POOLS
-_WRITTEN = (
-    _QUIET,
-    _QUIET + _POOLS,
-    _WITH_POOLS,
-    _WITH_POOLS + _POSTGRES,
-    _CONFIGURATION,
-    _CONFIGURATION + _POSTGRES,
-)
+# Written by us, and replaced if SANKOFA_RUNS is set or taken away, unlike a person's own.
+_OWN = (_CONFIGURATION, _CONFIGURATION + _POSTGRES)
 
 
 def create_dagster_home(settings: Settings) -> None:
@@ -68,7 +47,7 @@ def create_dagster_home(settings: Settings) -> None:
     configuration = _CONFIGURATION + (_POSTGRES if settings.runs else "")
     found = file.read_text() if file.exists() else None
     # Several processes may start at once: none reads a half-written file.
-    if found is None or (found in _WRITTEN and found != configuration):
+    if found is None or (found in _OWN and found != configuration):
         beside = file.with_name(f".{file.name}.{os.getpid()}")
         beside.write_text(configuration)
         beside.replace(file)

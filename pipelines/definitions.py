@@ -37,6 +37,7 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
         resources={
             "publishing": Publishing(
                 marts=settings.marts,
+                shared_marts=settings.shared_marts,
                 work=str(settings.work),
                 exports=settings.exports,
                 exports_url=settings.exports_url,

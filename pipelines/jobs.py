@@ -20,6 +20,7 @@ from pipelines.dagster_home import alive_folder, create_dagster_home, killed_run
 from pipelines.in_process import open_instance, run_events
 from warehouse.errors import (
     AlreadyPublished,
+    AuditFailed,
     DamagedFile,
     DamagedRecord,
     DatastoreUnavailable,
@@ -29,7 +30,6 @@ from warehouse.errors import (
     disk_failure,
 )
 from warehouse.locks import alive_file, try_file_lock
-from warehouse.mart.audit import AuditFailed
 from warehouse.private_folders import make_private
 from warehouse.settings import Settings
 

@@ -27,7 +27,6 @@ from pipelines.builds import (
     LEFT_OUT,
     MEASURED,
     clear_unpublished,
-    made_before_withheld,
 )
 from pipelines.counted import count_refusal, count_success, counted_stage
 from pipelines.derivations import checks, derivations, derived_counts
@@ -55,12 +54,12 @@ from quality.report import Counts, Report
 from quality.withheld_audit import audit_finished
 from quality.withheld_search import Finding, described
 from warehouse.compute import ProcessPool
-from warehouse.errors import AlreadyPublished
+from warehouse.errors import AlreadyPublished, AuditFailed
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
-from warehouse.mart.audit import AuditFailed
-from warehouse.mart.builds import SAMPLE_NOTICE, is_postgres_url, sqlite_folder
+from warehouse.mart.builds import SAMPLE_NOTICE, mart_folder
 from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan
+from warehouse.mart.shared_builds import pull_builds, push_builds
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.read.finished_files import finished_files
@@ -79,8 +78,6 @@ _NAMED = (
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])
 _SHARES = TypeAdapter(dict[str, Decimal])
-# The schema version since which a series has one base: builds before counted each base.
-_ONE_BASE_SINCE = 8
 
 
 class Audited(msgspec.Struct, frozen=True):
@@ -107,6 +104,8 @@ class Publication:
     compute: ProcessPool | None = None
     # Folder of the metrics; None counts nothing.
     metrics: str | None = None
+    # The object store from which other machines pull builds, if there is one.
+    shared_marts: str = ""
 
     @cached_property
     def candidate(self) -> Candidate:
@@ -138,7 +137,11 @@ class Publication:
     def begin(self) -> Plan | None:
         """Fix which loads belong to the publication; None if nothing changed since the last."""
         with counted_stage(self.metrics, SNAPSHOT):
-            if self.candidate.builds.current() is not None:
+            builds = self.candidate.builds
+            if self.shared_marts and not builds.names():
+                # Another machine published before this one.
+                pull_builds(self.shared_marts, builds)
+            if builds.current() is not None:
                 # For a publisher that was killed right after its switch.
                 self._settle()
             # What is missing of the current build is made again, as a new one.
@@ -203,7 +206,7 @@ class Publication:
         return audit(
             snapshot,
             measured_at=datetime.now(UTC),
-            previous=_comparable_counts(before),
+            previous=_counts(before),
             accepted=_SHARES.validate_json(before.get(ACCEPTED, "{}")),
             confirmed=self.confirm_loss or None,
             floors=with_freshness(self.new_within, is_sample=self._notice == SAMPLE_NOTICE),
@@ -301,7 +304,7 @@ class Publication:
     ) -> list[Finding]:
         """Return every place of the finished build that has a name that was withheld."""
         finished = finished_files(
-            None if is_postgres_url(self.marts) else sqlite_folder(self.marts),
+            mart_folder(self.marts),
             files,
             self.exports,
             self.data_version,
@@ -326,10 +329,7 @@ class Publication:
                 append_history(self.record, _MEASUREMENTS.validate_json(metadata[MEASURED]))
             if current in PublishedExports(self.exports).versions():
                 switch_latest(self.exports, current)
-            # Servers of older code follow no build with what was withheld since; see `pointers.py`.
-            behind = made_before_withheld(builds, self.record)
-            if current not in behind:
-                builds.release([name for name in builds.for_older() if name in behind])
+            push_builds(builds, self.shared_marts)
 
     def _audited_before(self) -> list[BuildFile]:
         """Return files with results that may still hold: of the build before, of this one."""
@@ -384,15 +384,9 @@ def _described(files: Sequence[BuildFile]) -> Mapping[str, Any]:
     }
 
 
-def _comparable_counts(metadata: Mapping[str, str]) -> Counts | None:
-    """Return the rows of a build by table and source, as far as they were counted as today."""
-    if COUNTS not in metadata:
-        return None
-    counts: dict[str, dict[str, int]] = msgspec.json.decode(metadata[COUNTS])
-    made_from = msgspec.json.decode(metadata.get("made_from", "{}"))
-    if made_from.get("layout", 0) < _ONE_BASE_SINCE:
-        return {table: rows for table, rows in counts.items() if not table.startswith("macro_")}
-    return counts
+def _counts(metadata: Mapping[str, str]) -> Counts | None:
+    """Return the rows of a build by table and source; None if it does not say."""
+    return msgspec.json.decode(metadata[COUNTS]) if COUNTS in metadata else None
 
 
 def _confirmed(report: Report) -> Mapping[str, str]:

@@ -49,6 +49,7 @@ class Publishing(dg.ConfigurableResource[Any]):
     """Where builds and exports go, and where they are computed."""
 
     marts: str
+    shared_marts: str = ""
     work: str
     exports: str
     exports_url: str
@@ -89,11 +90,12 @@ class Publishing(dg.ConfigurableResource[Any]):
             {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
             self._compute,
             self.metrics,
+            self.shared_marts,
         )
 
     def delete_old_versions(self) -> list[str]:
         """Delete all builds but those that are kept; return which."""
-        return delete_old_versions(self.marts, self.exports, self.keep)
+        return delete_old_versions(self.marts, self.exports, self.keep, self.shared_marts)
 
 
 class AuditConfig(dg.Config):

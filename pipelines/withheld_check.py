@@ -6,7 +6,7 @@ from pathlib import Path
 from quality.withheld_audit import names_everywhere
 from quality.withheld_search import BuildSearch, Finding, WithheldNames
 from warehouse.errors import NothingPublished
-from warehouse.mart.builds import builds_at, is_postgres_url, sqlite_folder
+from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.engines import NOTHING_PUBLISHED
 from warehouse.read.finished_files import finished_files
@@ -30,7 +30,7 @@ def served_names(settings: Settings) -> list[Finding]:
     ):
         names = WithheldNames(names_everywhere(stored, secret))
     files = finished_files(
-        None if is_postgres_url(settings.marts) else sqlite_folder(settings.marts),
+        builds.path,
         manifest.files,
         settings.exports,
         current,

@@ -127,3 +127,7 @@ class BadParameters(SankofaError):
     def __init__(self, message: str, parameter: str) -> None:
         super().__init__(message)
         self.parameter = parameter
+
+
+class AuditFailed(SankofaError):
+    """A check failed; nothing was published, and the snapshot is kept for inspection."""

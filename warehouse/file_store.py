@@ -179,6 +179,10 @@ class FileStore:
         shutil.copyfile(file, partial)
         move_into_place(partial, Path(path))
 
+    def download(self, file: Path, *parts: str) -> None:
+        """Copy a file of the store to a local one, which is written in place."""
+        self.files.get_file(self.path(*parts), str(file))
+
     def take_over(self, source: Sequence[str], target: Sequence[str]) -> None:
         """Give a file that never changes a second name: a hard link, or a copy by the store."""
         old, new = self.path(*source), self.path(*target)

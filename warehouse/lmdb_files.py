@@ -82,19 +82,6 @@ def create_whole(path: Path, fill: Callable[["lmdb.Transaction[bytes]"], None]) 
             os.link(new, path)
 
 
-def lmdb_and_old_file(path: Path, old_suffix: str, old_head: bytes) -> tuple[Path, Path | None]:
-    """Return the LMDB file that a setting means, and the file of an earlier version to import.
-
-    A setting that still names the old file means the LMDB file beside it.
-    """
-    if path.suffix == SUFFIX:
-        return path, path.with_suffix(old_suffix)
-    beside = path.with_suffix(SUFFIX)
-    if _head(path, len(old_head)) == old_head or (beside.is_file() and not path.exists()):
-        return beside, path
-    return path, None
-
-
 def _head(path: Path, length: int) -> bytes:
     try:
         with path.open("rb") as file:

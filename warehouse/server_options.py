@@ -14,7 +14,7 @@ def add_store_options(parser: argparse.ArgumentParser, settings: Settings) -> No
     # From the environment too: a URL can contain a password, and everyone on a machine can read
     # the arguments of its processes.
     for name, meaning in {
-        "marts": "folder or PostgreSQL URL of the builds",
+        "marts": "folder of the builds",
         "keys": "file or Redis URL of the key store",
     }.items():
         default = settings.explicit(name)

@@ -153,7 +153,12 @@ class Settings(BaseModel):
         "The record: a folder or [an object store](deployment.md#an-object-store) such as "
         "`s3://…`.",
     )
-    marts: Text = _in_home("SANKOFA_MARTS", "marts", "Builds: a folder or `postgresql://…`.")
+    marts: Text = _in_home("SANKOFA_MARTS", "marts", "Folder of the builds.")
+    shared_marts: Text = _setting(
+        "SANKOFA_SHARED_MARTS",
+        "Object store such as `s3://…` to which `sankofa publish` copies the builds, and from "
+        "which the servers of other machines pull them to their own `SANKOFA_MARTS`.",
+    )
     exports: Place = _in_home(
         "SANKOFA_EXPORTS",
         "exports",

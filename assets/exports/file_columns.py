@@ -87,7 +87,6 @@ class Award(SQLModel):
     amount_implausible: bool = column(
         "True if the amount cannot be, as `implausible` of its release says; leave it out of sums.",
         False,
-        since="0.2.0",
     )
     service_id: str | None = column(
         "Organisation identifier of the supplier, where one is named and resolved.", "DC7Q2M4XK9"

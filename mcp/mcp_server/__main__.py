@@ -40,6 +40,7 @@ def main() -> None:
     options = http.Options(
         marts=arguments.marts,
         keys=arguments.keys,
+        shared_marts=settings.shared_marts,
         usage=arguments.usage,
         metrics=arguments.metrics,
         tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),

@@ -99,7 +99,7 @@ def create_server(service: Service) -> Server[Any]:
             raise MCPError(code=INVALID_REQUEST, message=message)
         run = partial(service.run, tool, sent, call)
         is_short = tool.name not in _LONG_TOOLS and not _SEARCH_PARAMETERS & sent.keys()
-        if service.is_local and is_short:
+        if is_short:
             return run()
         return await to_thread.run_sync(run, limiter=limiter)
 

@@ -18,6 +18,8 @@ from mcp_server.service import EXPORTS_URL, UPGRADE_URL, Service
 from warehouse.contract.agent_discovery import MCP_PATH
 from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore
+from warehouse.mart.builds import mart_folder
+from warehouse.mart.shared_builds import start_pulling
 from warehouse.read.mart import Mart
 from warehouse.redis import SCHEMES
 from warehouse.tiers import configured_tiers
@@ -38,6 +40,7 @@ class Options(msgspec.Struct, frozen=True):
 
     marts: str
     keys: str
+    shared_marts: str = ""
     usage: str | None = None
     metrics: str | None = None
     tiers_file: str | None = None
@@ -50,7 +53,9 @@ class Options(msgspec.Struct, frozen=True):
     workers: int = 1
 
     def service(self) -> Service:
-        """Open the stores."""
+        """Open the stores, and pull builds if they are made elsewhere."""
+        if self.shared_marts:
+            start_pulling(self.shared_marts, mart_folder(self.marts))
         tiers = configured_tiers(None if self.tiers_file is None else Path(self.tiers_file))
         usage = None if self.usage is None else Usage(self.usage)
         mart, keys = Mart(self.marts), KeyStore(self.keys, tiers)

@@ -28,7 +28,6 @@ from warehouse.contract.problems import (
 from warehouse.exports.published import PARQUET, Artifact, absolute_url, decode_manifest
 from warehouse.json_encoding import encode
 from warehouse.keys.store import Key, KeyStore, redact_keys, signing_secret
-from warehouse.mart.builds import is_postgres_url
 from warehouse.metrics.counts import count_problem
 from warehouse.reached_urls import as_reached
 from warehouse.read.build_info import export_manifest
@@ -78,7 +77,6 @@ class Service:
         self._upgrade_url, self._exports_url = upgrade_url, exports_url.rstrip("/")
         # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
-        self.is_local = not is_postgres_url(mart.url)
         self._manifests: dict[str, dict[str, Artifact]] = {}
 
     def admit(self, call: Call, sent: str | None) -> None:

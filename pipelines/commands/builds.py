@@ -123,10 +123,7 @@ def _run_only(
 @json_option
 @click.pass_context
 def builds(context: click.Context, as_json: bool) -> None:
-    """List the builds, newest first.
-
-    * marks the one being served, < one that only servers of an older version still follow.
-    """
+    """List the builds, newest first; * marks the one being served."""
     from pipelines.builds import begin_with, list_builds
 
     if context.invoked_subcommand is not None:
@@ -148,7 +145,7 @@ def builds(context: click.Context, as_json: bool) -> None:
             columns,
             (
                 (
-                    "*" if build.current else "<" if build.for_older else "",
+                    "*" if build.current else "",
                     Styled(build.data_version, "bold green" if build.current else ""),
                     f"{build.published_at:%Y-%m-%d %H:%M}" if build.published_at else "",
                     f"{build.rows:,}" if build.rows is not None else "",

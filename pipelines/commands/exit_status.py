@@ -49,8 +49,8 @@ class CommandError(click.ClickException):
 def exit_of(error: Exception) -> Exit:
     """Return the exit status of an error."""
     # Imported only after a failure: `--help` should not wait for these.
+    from warehouse.errors import AuditFailed
     from warehouse.keys.backends import KeyStoreUnavailable
-    from warehouse.mart.audit import AuditFailed
     from warehouse.usage.counters import UsageUnavailable
 
     if isinstance(error, NothingPublished):

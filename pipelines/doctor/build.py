@@ -10,9 +10,7 @@ from pipelines.dagster_home import killed_runs
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from pipelines.quality_report import current_quality
 from warehouse.locks import lock_owner
-from warehouse.mart.builds import SAMPLE_NOTICE, builds_at, is_postgres_url, sqlite_folder
-from warehouse.mart.pointers import KEPT_FOR_OLDER
-from warehouse.mart.sqlite_builds import PUBLISHING_LOCK
+from warehouse.mart.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import open_record
@@ -50,8 +48,7 @@ def build(context: CheckContext) -> Iterator[Finding]:
 
 def publishing(context: CheckContext) -> Iterator[Finding]:
     """Name the process that the next publication would wait for, and runs that were killed."""
-    marts = context.settings.marts
-    owner = None if is_postgres_url(marts) else lock_owner(sqlite_folder(marts) / PUBLISHING_LOCK)
+    owner = lock_owner(builds_at(context.settings.marts).path / PUBLISHING_LOCK)
     if owner is not None:
         yield note(
             "publication",
@@ -66,23 +63,6 @@ def publishing(context: CheckContext) -> Iterator[Finding]:
             f"killed, and perhaps still in progress for Dagster: {', '.join(killed)}",
             "nothing waits for them; the next `sankofa publish` or `sankofa ingest` ends them",
         )
-
-
-def older_servers(context: CheckContext) -> Iterator[Finding]:
-    """Report the builds that are kept for servers of an older version of the service."""
-    builds, behind = builds_at(context.settings.marts), builds_before_withheld(context.settings)
-    for name, since in builds.for_older().items():
-        drop = f"`sankofa builds drop {name}`"
-        if name in behind:
-            says = f"servers of an older version follow {name}, made before the last change of "
-            yield fault("upgrade", f"{says}what is withheld", f"replace them, then {drop}")
-        else:
-            until = "" if since is None else f", until {since + KEPT_FOR_OLDER:%Y-%m-%d} at least"
-            yield note(
-                "upgrade",
-                f"{name} is kept for servers of an older version{until}",
-                f"nothing; once all of them are replaced, {drop} deletes it earlier",
-            )
 
 
 def refused_build(context: CheckContext) -> Iterator[Finding]:

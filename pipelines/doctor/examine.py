@@ -29,7 +29,6 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         build.publishing,
         build.refused_build,
         build.held_back,
-        build.older_servers,
         build.freshness,
     ),
     "Files": (files.files,),

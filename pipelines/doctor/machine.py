@@ -143,7 +143,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
     urls = {
         "landing": settings.landing,
         "record": settings.record,
-        "builds": settings.marts.removeprefix("sqlite:///"),
+        "builds": settings.marts,
         "exports": settings.exports.removeprefix("file://"),
     }
     local = {name: Path(url) for name, url in urls.items() if "://" not in url}

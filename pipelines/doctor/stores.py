@@ -1,6 +1,5 @@
 """The stores: whether their URLs are valid and a read succeeds."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,15 +14,17 @@ from warehouse.errors import (
     NothingPublished,
     in_one_line,
 )
+from warehouse.file_store import FileStore, require_known_store
+from warehouse.mart.builds import builds_at
+from warehouse.mart.shared_builds import SETTING, read_list
+from warehouse.read.mart import Mart, check_readable
 from warehouse.settings import Settings
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
 _REDIS = ("redis://", "rediss://", "unix://")
-_DATABASES = ("postgresql://", "postgres://", "sqlite:///")
 _OBJECTS = ("s3://", "gs://", "az://", "abfs://")
-_EXTRAS = {"psycopg": "postgres", "redis": "redis", "s3fs": "s3"}
-_CONNECT_SECONDS = "3"
+_EXTRAS = {"redis": "redis", "s3fs": "s3"}
 # What to do without keys, and without those that there were.
 CREATE_KEYS = "`sankofa keys sandbox` or `sankofa keys create --tier starter` creates one"
 RESTORE_KEYS = "restore it from a backup, or create new keys with `sankofa keys create`"
@@ -58,10 +59,9 @@ class _Store:
 def stores(context: CheckContext) -> Iterator[Finding]:
     """Read every store once."""
     settings = context.settings
-    # Do not make the user wait for a database that is down.
-    os.environ.setdefault("PGCONNECT_TIMEOUT", _CONNECT_SECONDS)
     for store in (
-        _Store("datastore", "SANKOFA_MARTS", settings.marts, _DATABASES, "a folder", _datastore),
+        _Store("datastore", "SANKOFA_MARTS", settings.marts, (), "a folder", _datastore),
+        *_shared_builds(settings),
         _Store(
             "key store",
             "SANKOFA_KEYS",
@@ -131,9 +131,6 @@ class _Lost(Exception):
 
 
 def _datastore(location: str) -> str:
-    from warehouse.mart.builds import builds_at
-    from warehouse.read.mart import Mart, check_readable
-
     mart = Mart(location)
     try:
         if builds_at(location).current() is None:
@@ -148,14 +145,30 @@ def _datastore(location: str) -> str:
         mart.close()
 
 
+def _shared_builds(settings: Settings) -> Iterator[_Store]:
+    if settings.shared_marts:
+        yield _Store(
+            *("shared builds", SETTING, settings.shared_marts, _OBJECTS, "nothing"),
+            partial(_shared, settings.marts),
+        )
+
+
+def _shared(marts: str, location: str) -> str:
+    require_known_store(location, SETTING)
+    shared, here = read_list(FileStore.of(location)).current, builds_at(marts).current()
+    if shared is None:
+        raise NothingPublished("nothing is shared there yet")
+    return f"answers with data_version {shared}; this machine serves {here}"
+
+
 def is_key_store_absent(settings: Settings) -> bool:
     """Return whether there is no file of keys."""
-    return _is_absent(settings.keys, ".sqlite")
+    return _is_absent(settings.keys)
 
 
 def is_key_store_lost(settings: Settings) -> bool:
     """Return whether there is no file of keys although requests were counted."""
-    counted = not settings.usage.startswith(_REDIS) and not _is_absent(settings.usage, ".counts")
+    counted = not settings.usage.startswith(_REDIS) and not _is_absent(settings.usage)
     return is_key_store_absent(settings) and counted
 
 
@@ -173,18 +186,16 @@ def _key_store(settings: Settings, location: str) -> str:
 def _usage_store(location: str) -> str:
     from warehouse.usage.store import Usage
 
-    if _is_absent(location, ".counts"):
+    if _is_absent(location):
         raise _Absent("the first request creates it")
     Usage(location).check()
     aside = Path(f"{location}.damaged")
     return f"answers; {aside} was damaged and is not counted" if aside.exists() else "answers"
 
 
-def _is_absent(location: str, old_suffix: str) -> bool:
-    """Return whether a file is missing, and one of an earlier version that would be imported."""
-    path = Path(location)
-    names = (path, path.with_suffix(".lmdb"), path.with_suffix(old_suffix))
-    return not location.startswith(_REDIS) and not any(name.exists() for name in names)
+def _is_absent(location: str) -> bool:
+    """Return whether a file is missing."""
+    return not location.startswith(_REDIS) and not Path(location).exists()
 
 
 def _record(caches: Path, location: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from pipelines.verify.builds import damaged_builds, versions_with_lists
+from pipelines.verify.builds import damaged_builds
 from pipelines.verify.damage import Damage
 from pipelines.verify.published_files import damaged_exports
 from pipelines.verify.stores import (
@@ -17,8 +17,8 @@ from warehouse.settings import Settings
 
 
 def _exports(settings: Settings) -> Iterator[Damage]:
-    current, listed = builds_at(settings.marts).current(), versions_with_lists(settings.marts)
-    return damaged_exports(settings.exports, current, settings.signing_key, listed)
+    current = builds_at(settings.marts).current()
+    return damaged_exports(settings.exports, current, settings.signing_key)
 
 
 STORES: dict[str, Callable[[Settings], Iterator[Damage]]] = {
@@ -47,10 +47,9 @@ def examine(settings: Settings) -> Iterator[tuple[str, list[Damage]]]:
 def missing_files(marts: str, exports: str) -> Iterator[Damage]:
     """Yield what is published and is missing or has another size, of the current build alone."""
     current = builds_at(marts).current()
-    listed = versions_with_lists(marts)
     quick = (
         damaged_builds(marts, thorough=False),
-        damaged_exports(exports, current, None, listed, thorough=False),
+        damaged_exports(exports, current, None, thorough=False),
     )
     for damaged in quick:
         yield from (damage for damage in damaged if damage.remake)

@@ -1,6 +1,6 @@
 """Exports: manifests with their signatures, and every file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from assets.exports.signing import SigningKey, is_signed
@@ -23,14 +23,10 @@ def damaged_exports(
     destination: str,
     current: str | None,
     signing_key: Path | None,
-    listed: Collection[str] = (),
     *,
     thorough: bool = True,
 ) -> Iterator[Damage]:
-    """Yield what is damaged of the exports: by names and sizes, or by every byte.
-
-    ``listed`` are the versions that were written with a list of their files.
-    """
+    """Yield what is damaged of the exports: by names and sizes, or by every byte."""
     published, store = PublishedExports(destination), FileStore.of(destination)
     try:
         published.manifest()
@@ -45,7 +41,7 @@ def damaged_exports(
         except SankofaError as error:
             yield _lost(what, store.path(version, MANIFEST_FILE), str(error), is_current)
             continue
-        if version in listed and store.is_local and not store.exists(version, CHECKS):
+        if store.is_local and not store.exists(version, CHECKS):
             says = f"{CHECKS}, the list of its files, is missing"
             yield _lost(what, store.path(version, CHECKS), says, is_current)
         if thorough and not _is_signed(store, version, signing_key):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.contract_client import Contract
+from tests.helpers.whole_tables import query
 
 NAME = "made_client"
 
@@ -47,7 +48,7 @@ def call(operation: str, **arguments: Any) -> Any:
 
 
 def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client: Any) -> None:
-    issuer = api.mart.build().query("SELECT service_id FROM metrics ORDER BY 1")[0][0]
+    issuer = query(api.mart.build(), "SELECT service_id FROM metrics ORDER BY 1")[0][0]
 
     assert call("service.get_status", client=client).status.value == "ok"
     facts = call("fundamentals.get_fundamentals", service_id=issuer, client=client)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.helpers.contract_client import Contract
+from tests.helpers.whole_tables import query
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 
 DAY = "2024-06-30"
@@ -13,14 +14,14 @@ def bearer(api: Contract, id_type: str) -> tuple[str, str]:
     statement = (
         "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
     )
-    service_id, value = api.mart.build().query(statement, id_type)[0]
+    service_id, value = query(api.mart.build(), statement, id_type)[0]
     return str(service_id), str(value)
 
 
 @pytest.fixture
 def issuer(api: Contract) -> str:
     """Return an issuer with metrics."""
-    return str(api.mart.build().query("SELECT service_id FROM metrics ORDER BY 1")[0][0])
+    return str(query(api.mart.build(), "SELECT service_id FROM metrics ORDER BY 1")[0][0])
 
 
 @pytest.mark.every_store
@@ -82,7 +83,7 @@ def test_lookup_id_value_finds_the_organisation(api: Contract, id_type: str) -> 
 
 def test_lookup_finds_a_ticker_of_every_exchange_that_is_listed(api: Contract) -> None:
     statement = "SELECT organisation, id_match FROM identifiers WHERE id_type = 'ticker'"
-    listed = api.mart.build().query(statement)
+    listed = query(api.mart.build(), statement)
     by_exchange = {value.partition(":")[0]: (owner, value) for owner, value in listed}
     assert "OTC" in by_exchange
     for service_id, value in by_exchange.values():
@@ -127,7 +128,7 @@ def test_lookup_of_a_number_of_two_registries_is_ambiguous(api: Contract) -> Non
         "SELECT id_match FROM identifiers WHERE id_type = 'registry' "
         "GROUP BY 1 HAVING count(DISTINCT organisation) > 1"
     )
-    number = api.mart.build().query(shared)[0][0]
+    number = query(api.mart.build(), shared)[0][0]
     answer = api.get(f"/v1/crosswalk?id_type=registry&id_value={number}")
     assert answer.body["ambiguous"] is True and answer.body["count"] == len(answer.rows) > 1
     _, lei = bearer(api, "lei")

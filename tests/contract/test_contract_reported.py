@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.contract_client import Contract
+from tests.helpers.whole_tables import query
 
 DAY = "2024-06-30"
 
@@ -16,7 +17,7 @@ def restated(api: Contract) -> str:
     most = (
         "SELECT service_id FROM fundamentals WHERE vintage = 2 GROUP BY 1 ORDER BY count(*) DESC, 1"
     )
-    return str(api.mart.build().query(most)[0][0])
+    return str(query(api.mart.build(), most)[0][0])
 
 
 def _figure(row: dict[str, Any]) -> tuple[object, ...]:
@@ -58,8 +59,8 @@ def test_an_id_in_lower_case_is_the_id(api: Contract, restated: str) -> None:
         assert api.get(f"/v1/{path}/{lower}").raw == api.get(f"/v1/{path}/{restated}").raw
     several = "/v1/fundamentals?service_ids="
     assert api.get(several + lower).raw == api.get(several + restated).raw
-    query = "SELECT buyer_id, country FROM tender_releases WHERE buyer_id <> '' LIMIT 1"
-    buyer, country = api.mart.build().query(query)[0]
+    buyers = "SELECT buyer_id, country FROM tender_releases WHERE buyer_id <> '' LIMIT 1"
+    buyer, country = query(api.mart.build(), buyers)[0]
     of_buyer = f"/v1/tenders?country={country}&buyer="
     rows = api.get(of_buyer + buyer.lower()).rows
     assert rows and rows == api.get(of_buyer + buyer).rows
@@ -155,8 +156,8 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
         days += [row["date"] or "" for row in page["data"]]
         assert page["truncated"] is (page["next_cursor"] is not None)
         last, cursor = cursor, page["next_cursor"]
-    counted = api.mart.build().query(
-        "SELECT count(*) FROM tender_releases WHERE latest = 1 AND country = 'ZA'"
+    counted = query(
+        api.mart.build(), "SELECT count(*) FROM tender_releases WHERE latest = 1 AND country = 'ZA'"
     )
     assert len(met) == len(set(met)) == counted[0][0]
     assert days == sorted(days, reverse=True)
@@ -167,7 +168,7 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
 @pytest.fixture
 def winner(api: Contract) -> str:
     """Return an issuer that won awards."""
-    return str(api.mart.build().query("SELECT service_id FROM award_facts ORDER BY 1")[0][0])
+    return str(query(api.mart.build(), "SELECT service_id FROM award_facts ORDER BY 1")[0][0])
 
 
 def test_shared_facts_take_exactly_one_of_entity_id_and_country(api: Contract) -> None:

@@ -18,6 +18,7 @@ from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering, make_world
+from tests.helpers.whole_tables import query
 from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -93,8 +94,8 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
     api: Contract, path: str
 ) -> None:
     build = api.mart.build()
-    (someone,) = build.query("SELECT service_id FROM metrics ORDER BY 1 LIMIT 1")[0]
-    (ocid,) = build.query("SELECT ocid FROM tender_releases ORDER BY 1 LIMIT 1")[0]
+    (someone,) = query(build, "SELECT service_id FROM metrics ORDER BY 1 LIMIT 1")[0]
+    (ocid,) = query(build, "SELECT ocid FROM tender_releases ORDER BY 1 LIMIT 1")[0]
     url = example_url(path).replace("DCNOBODY", str(someone)).replace("ocds-none", quote(ocid))
     pinned = api.get(url, X_Data_Version=build.data_version)
     assert (pinned.status, pinned.headers["X-Data-Version"]) == (200, build.data_version)

@@ -11,9 +11,7 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.list_service import ListService, list_service
-from tests.helpers.stored_builds import stored_build
-from warehouse.keys.store import KeyStore, create_key
-from warehouse.read.mart import Mart
+from warehouse.keys.store import KeyStore
 
 FILINGS = "/v1/filings?service_id="
 
@@ -110,25 +108,3 @@ def test_the_page_of_a_company_shows_the_newest_filings(
     assert 'href="https://fictional.example/DCA1/2015/2"' in shown
     none = filings_on_page(client, "/issuers/DCA1?as_of=2018-01-15")
     assert "No filings that match are known to have been public by 2018-01-15" in none
-
-
-@pytest.mark.parametrize("version", [8, 11, 12])
-def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Path) -> None:
-    keys = KeyStore(tmp_path / "keys.lmdb")
-    key = create_key(keys, "professional")
-    with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
-        client = testing.TestClient(create_app(mart, keys))
-        for filters in ("", "&form=DFP&from=2015-01-01&as_of=2020-01-01"):
-            answer = client.simulate_get(f"{FILINGS}DCA1{filters}", headers={"X-API-Key": key})
-            assert (answer.status_code, answer.json["data"]) == (200, [])
-            assert answer.json["empty"]["code"] == "nothing_held"
-            assert "before there was such a list" in answer.json["empty"]["detail"]
-
-
-@pytest.mark.parametrize("version", [11, 12])
-def test_a_page_of_such_a_build_says_so_too(version: int, tmp_path: Path) -> None:
-    keys = KeyStore(tmp_path / "keys.lmdb")
-    with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
-        client = testing.TestClient(create_app(mart, keys))
-        shown = filings_on_page(client, "/issuers/DCA1?as_of=2017-06-01")
-        assert "was published before there was such a list" in shown

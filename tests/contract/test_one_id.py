@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from tests.helpers.installation import sample_home, settings_of
+from tests.helpers.whole_tables import query
 from warehouse.exports.published import PublishedExports
 from warehouse.mart.tables import MART_TABLES
 from warehouse.read.crosswalk import identifiers, lookup
@@ -33,7 +34,7 @@ def mart(home: Path) -> Iterator[Mart]:
 @pytest.fixture(scope="module")
 def aliases(mart: Mart) -> dict[str, str]:
     """Return the canonical id of each alias."""
-    pairs = mart.build().query("SELECT service_id, same_as FROM same_as")
+    pairs = query(mart.build(), "SELECT service_id, same_as FROM same_as")
     assert pairs, "the sample world has organisations that several registers know"
     return {str(alias): str(canonical) for alias, canonical in pairs}
 
@@ -41,10 +42,10 @@ def aliases(mart: Mart) -> dict[str, str]:
 def test_no_table_of_the_build_has_an_alias(mart: Mart, aliases: dict[str, str]) -> None:
     for table in MART_TABLES:
         for column in set(KEYS) & set(table.keys) if table.name != "same_as" else ():
-            ids = mart.build().query(f"SELECT DISTINCT {column} FROM {table.name}")
+            ids = query(mart.build(), f"SELECT DISTINCT {column} FROM {table.name}")
             assert aliases.keys().isdisjoint(str(value) for (value,) in ids), table.name
         if table.members and table.packed is None:
-            for (row,) in mart.build().query(f"SELECT row FROM {table.name}"):
+            for (row,) in query(mart.build(), f"SELECT row FROM {table.name}"):
                 body = json.loads(row)
                 # the record of an organisation lists its aliases, and nothing else names one
                 text = json.dumps({**body, "aliases": None, "joins": None})
@@ -88,11 +89,11 @@ def test_asked_by_an_alias_the_answer_has_the_canonical_id(
 
 
 def test_every_issuer_is_reachable_by_every_identifier_it_has(mart: Mart) -> None:
-    issuers = mart.build().query("SELECT DISTINCT organisation FROM fundamentals")
+    issuers = query(mart.build(), "SELECT DISTINCT organisation FROM fundamentals")
     statement = "SELECT id_type, id_match FROM identifiers WHERE organisation = ?"
     reached = set()
     for (issuer,) in issuers:
-        held = mart.build().query(statement, issuer)
+        held = query(mart.build(), statement, issuer)
         assert held, f"{issuer} has no identifier"
         for id_type, value in held:
             rows = lookup(mart, id_type, value).rows.rows

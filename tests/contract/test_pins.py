@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,10 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import make_world
 from tests.helpers.stored_builds import change_metadata
+from warehouse.errors import NothingPublished
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.sqlite_builds import SqliteBuilds, build_file
+from warehouse.mart.builds import Builds, manifest_file
+from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
@@ -51,7 +53,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def two(published: Path, tmp_path: Path) -> Two:
     marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.lmdb")
     shutil.copytree(published / "marts", marts)
-    first, second = SqliteBuilds(marts).names()
+    first, second = Builds(marts).names()
     client = testing.TestClient(create_app(Mart(marts), keys))
     sample, paid = sandbox(keys), create_key(keys, "professional")
     return Two(client, marts, keys, sample, paid, first, second)
@@ -88,7 +90,7 @@ def test_an_error_names_the_version_that_was_pinned(two: Two) -> None:
 
 def test_a_build_that_was_removed_answers_no_more(two: Two) -> None:
     assert two.get("/v1/entities/DCA1", two.paid, two.first).status_code == 200
-    build_file(two.marts, two.first).unlink()
+    manifest_file(two.marts, two.first).unlink()
     gone = two.get("/v1/entities/DCA1", two.paid, two.first)
     assert (gone.status_code, gone.json["parameter"]) == (400, "X-Data-Version")
 
@@ -121,12 +123,19 @@ def test_a_pin_of_absurd_length_is_no_data_version(two: Two) -> None:
         assert (refused.status_code, refused.json["code"]) == (400, "parameter_invalid")
 
 
-def test_a_build_of_another_form_is_told_and_not_read(two: Two) -> None:
+def test_a_build_of_the_next_format_is_refused_and_says_what_to_do(two: Two) -> None:
+    assert two.get("/v1/entities/DCA1", two.paid, two.first).status_code == 200
     for version in (two.first, two.second):
-        change_metadata(two.marts, version, layout="1")
-    pinned = two.get("/v1/entities/DCA1", two.paid, two.first)
+        change_metadata(two.marts, version, layout=str(MART_SCHEMA_VERSION + 1))
+    mart = Mart(two.marts)
+    with pytest.raises(NothingPublished, match="newer than this one, replace this one by it"):
+        mart.build()
+    client = testing.TestClient(create_app(mart, two.keys))
+    after = replace(two, client=client)
+    pinned = after.get("/v1/entities/DCA1", two.paid, two.first)
     assert (pinned.status_code, pinned.json["parameter"]) == (400, "X-Data-Version")
-    now = two.get("/v1/entities/DCA1", two.paid)
+    assert "was written by another version of the service" in pinned.json["detail"]
+    now = after.get("/v1/entities/DCA1", two.paid)
     assert (now.status_code, now.json["code"]) == (503, "datastore_unavailable")
 
 

@@ -23,6 +23,7 @@ from tests.helpers.installation import copy_of, sample_home, settings_of
 from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
 from tests.helpers.random_world import derived_of
+from tests.helpers.whole_tables import query
 from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
 from tests.models.vintages import FigureHistory, boundary_days, histories_of, with_ends
@@ -69,7 +70,7 @@ class PublishedSample:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """The canonical id of every other id that the record has."""
-        pairs = self.mart.build().query("SELECT service_id, same_as FROM same_as")
+        pairs = query(self.mart.build(), "SELECT service_id, same_as FROM same_as")
         return {str(alias): str(canonical) for alias, canonical in pairs}
 
     @cached_property
@@ -405,14 +406,14 @@ def test_rest_changes_on_the_day_of_a_restatement_and_not_before(
     compared = 0
     for issuer, histories, days in sample.restated_issuers():
         for day in days:
-            for query, where in (
+            for filters, where in (
                 ("", lambda row: True),
                 ("&period_type=FY", of_years(histories, day)),
                 ("&period_type=INSTANT", of("period_type", "INSTANT")),
             ):
-                answer = api.get(f"/v1/fundamentals/{issuer}?as_of={day}{query}")
+                answer = api.get(f"/v1/fundamentals/{issuer}?as_of={day}{filters}")
                 expected = expected_on(histories, day, FACT_COLUMNS, where)
-                assert served(answer.rows, FACT_COLUMNS) == expected, (issuer, day, query)
+                assert served(answer.rows, FACT_COLUMNS) == expected, (issuer, day, filters)
                 compared += 1
     assert compared >= 27
     series = sample.histories(MACRO_SERIES)

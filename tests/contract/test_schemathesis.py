@@ -12,6 +12,7 @@ from tests.helpers.contract_client import served_contract
 from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.seed import seed_of_this_run
+from tests.helpers.whole_tables import query
 from warehouse.tiers import TIERS, TierName
 
 # Each hundred takes minutes.
@@ -42,7 +43,7 @@ def test_every_check_of_schemathesis_passes(
             f"[checks.negative_data_rejection]\nexpected-statuses = {REFUSED}\n"
         )
         hooks = {"SCHEMATHESIS_HOOKS": "tests.helpers.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
-        issuers = api.mart.build().query("SELECT DISTINCT service_id FROM fundamentals")
+        issuers = query(api.mart.build(), "SELECT DISTINCT service_id FROM fundamentals")
         known_ids = ",".join(str(service_id) for (service_id,) in issuers)
         completed = subprocess.run(
             [

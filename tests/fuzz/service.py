@@ -13,6 +13,7 @@ import zstandard
 
 from api.app import create_app
 from tests.helpers import installation
+from tests.helpers.whole_tables import query
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.store import KeyStore, create_key, revoke_key
 from warehouse.read.mart import Mart
@@ -125,7 +126,7 @@ class FuzzedService:
         }
         build = self._mart.build()
         return {
-            name: sorted(str(value) for (value,) in build.query(statement) if value)
+            name: sorted(str(value) for (value,) in query(build, statement) if value)
             for name, statement in columns.items()
         }
 

@@ -15,7 +15,7 @@ from tests.helpers.installation import (
 )
 from tests.helpers.made_once import made_once
 from warehouse.keys.store import KeyStore, create_key
-from warehouse.mart.sqlite_builds import SqliteBuilds
+from warehouse.mart.builds import Builds
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
 
@@ -48,7 +48,7 @@ def flip(path: Path, place: float = 0.5) -> None:
 
 def mart_file(home: Path, table: str, *, packs: bool = False) -> Path:
     """Return the largest file of a table of the current build, or that of its packs."""
-    builds = SqliteBuilds(home / "marts")
+    builds = Builds(home / "marts")
     manifest = builds.manifest(str(builds.current()))
     assert manifest is not None
     largest = max(manifest.of("mart", table), key=lambda file: file.bytes)
@@ -57,7 +57,7 @@ def mart_file(home: Path, table: str, *, packs: bool = False) -> Path:
 
 def current(home: Path) -> str:
     """Return the current data_version."""
-    return str(SqliteBuilds(home / "marts").current())
+    return str(Builds(home / "marts").current())
 
 
 def _first(pattern: str) -> Find:
@@ -69,7 +69,7 @@ KINDS: Mapping[str, Find] = {
     "mart": lambda home: mart_file(home, "identifiers"),
     "pack": lambda home: mart_file(home, "fundamentals", packs=True),
     "manifest": lambda home: home / "marts" / f"{current(home)}.json",
-    "pointer": lambda home: home / "marts" / "pointers.json",
+    "pointer": lambda home: home / "marts" / "current",
     "export": lambda home: home / "exports" / current(home) / "af-fund-facts.parquet",
     "export manifest": lambda home: home / "exports" / current(home) / "manifest.json",
     "export signature": lambda home: home / "exports" / current(home) / "manifest.json.sig",

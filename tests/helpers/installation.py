@@ -78,6 +78,7 @@ def publication(
         settings.signing_key,
         SAMPLE_NOTICE,
         withheld_key=settings.withheld_key,
+        shared_marts=urls.get("shared_marts", ""),
     )
 
 

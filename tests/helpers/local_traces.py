@@ -8,6 +8,7 @@ import duckdb
 from falcon import testing
 
 from api.app import create_app
+from tests.helpers.whole_tables import query
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.read.mart import Mart
@@ -96,11 +97,11 @@ def _in_api(settings: Settings, pattern: str) -> Iterator[str]:
 def _paths(mart: Mart) -> Iterator[str]:
     build = mart.build()
     yield from ("/v1/status", "/v1/tenders?limit=1000", "/openapi.json", "/llms.txt", "/")
-    for (service_id,) in build.query("SELECT DISTINCT service_id FROM fundamentals LIMIT 5"):
+    for (service_id,) in query(build, "SELECT DISTINCT service_id FROM fundamentals LIMIT 5"):
         yield f"/v1/fundamentals/{service_id}?vintages=all"
-    for (service_id,) in build.query("SELECT DISTINCT service_id FROM entities LIMIT 5"):
+    for (service_id,) in query(build, "SELECT DISTINCT service_id FROM entities LIMIT 5"):
         yield f"/v1/entities/{service_id}"
-    for series, frequency in build.query(
-        "SELECT DISTINCT series, frequency FROM macro_series LIMIT 5"
+    for series, frequency in query(
+        build, "SELECT DISTINCT series, frequency FROM macro_series LIMIT 5"
     ):
         yield f"/v1/macro?series={series}&frequency={frequency}&limit=1000"

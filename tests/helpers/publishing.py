@@ -1,16 +1,13 @@
 """Publish a record in one call: the stages of a ``Candidate`` and what a test needs beside them."""
 
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.compute import ProcessPool
-from warehouse.mart.audit import AuditFailed
-from warehouse.mart.builds import NOTICE, is_postgres_url, sqlite_folder
+from warehouse.errors import AuditFailed
+from warehouse.mart.builds import NOTICE, mart_folder
 from warehouse.mart.candidate import Candidate
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.record.store import Record
@@ -31,7 +28,7 @@ def _no_page_data(_: Snapshot) -> Mapping[str, Any]:
 
 def publish(
     record: Record,
-    mart_url: str | Path,
+    marts: str | Path,
     notice: str = NOTICE,
     *,
     checks: Sequence[RowCheck] = (),
@@ -67,8 +64,8 @@ def publish(
     """
     candidate = Candidate(
         record,
-        mart_url,
-        work or _default_work(mart_url),
+        marts,
+        work or mart_folder(marts) / "stage",
         notice,
         checks,
         joins,
@@ -97,11 +94,3 @@ def publish(
             metadata = export(snapshot, plan.before)
             files = candidate.write_mart(snapshot, page_data(snapshot))
         return candidate.switch(metadata, files, with_results(nodes.files(), snapshot.results))
-
-
-def _default_work(mart_url: str | Path) -> Path:
-    """Return where snapshots are written if the caller names no folder."""
-    if is_postgres_url(mart_url):
-        database = hashlib.sha256(str(mart_url).encode()).hexdigest()[:12]
-        return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}", database)
-    return sqlite_folder(mart_url) / "stage"

@@ -21,7 +21,7 @@ import pytest
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 
-_COUNTS = "/requests-made"
+_COUNTS, _READ = "/requests-made", "/objects-read"
 
 
 class S3Server:
@@ -66,6 +66,13 @@ class S3Server:
         """Return the requests made so far, by method and what they ask for."""
         return Counter(json.loads(self._send("GET", _COUNTS)))
 
+    def objects_read(self, *prefixes: str) -> Counter[str]:
+        """Return how often each object below some folders of the bucket was read."""
+        read = Counter[str](json.loads(self._send("GET", _READ)))
+        root = f"/{self.bucket}/"
+        paths = {path.removeprefix(root): times for path, times in read.items()}
+        return Counter({path: n for path, n in paths.items() if path.startswith(prefixes)})
+
     def _answers(self) -> bool:
         try:
             self._send("GET", _COUNTS)
@@ -103,19 +110,22 @@ class _Counting:
 
     def __init__(self, application: Any) -> None:
         self._application, self._counts = application, Counter[str]()
+        self._read = Counter[str]()
         self._lock = threading.Lock()
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
-        if path == _COUNTS:
+        if path in (_COUNTS, _READ):
             start_response("200 OK", [("Content-Type", "application/json")])
-            return [json.dumps(self._counts).encode()]
+            return [json.dumps(self._counts if path == _COUNTS else self._read).encode()]
         query = environ.get("QUERY_STRING", "")
         what = "list" if "list-type" in query or "prefix=" in query else "object"
         with self._lock:
             self._counts[f"{environ['REQUEST_METHOD']} {what}"] += 1
+            if environ["REQUEST_METHOD"] == "GET":
+                self._read[path] += 1
             return list(self._application(environ, start_response))
 
 

@@ -5,21 +5,44 @@ they were after the first publication and at the end, what was asked and what fa
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
 from tests.helpers.paths import ROOT
-from tests.helpers.upgrade_trial import Release
+from tests.helpers.rest_service import port_of
 from warehouse.read.fundamentals import issuers
 from warehouse.read.mart import Mart
 
+_COMMAND = "pipelines.commands.main"
+_LOAD = """
+import sys
+from pathlib import Path
+from tests.helpers.installation import load_sample, write_sample
+home, *sources = Path(sys.argv[1]), *sys.argv[2:]
+if not home.exists():
+    write_sample(home)
+load_sample(home, *sources)
+"""
+_PUBLISH = """
+import sys
+from pathlib import Path
+from pipelines.builds import delete_old_versions
+from tests.helpers.installation import BriefPublication, publication, settings_of
+settings = settings_of(Path(sys.argv[1]))
+print(publication(settings, BriefPublication).run())
+delete_old_versions(settings.marts, settings.exports, settings.pages, 1)
+"""
 # Loads one release more, so that there is something to publish.
 _LOAD_ONE = """
 import sys
@@ -34,6 +57,64 @@ load(Record(settings.record), TENDER_RELEASES, row)
 """
 _SOURCES = ("sec-companyfacts", "sec-submissions", "gleif", "ecb", "za-etenders")
 _THREADS = 2
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service at work in a home, in processes of its own."""
+
+    home: Path
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        others = {k: v for k, v in os.environ.items() if not k.startswith("SANKOFA_")}
+        tiers = self.home.with_name("tiers.json")
+        # A tier that no trial exhausts: limits are counted all the same.
+        tiers.write_text('{"professional": {"per_minute": 100000000, "per_month": 100000000}}')
+        settings = {"SANKOFA_HOME": str(self.home), "SANKOFA_TIERS": str(tiers)}
+        return {**others, **settings}
+
+    def run(self, *words: str) -> str:
+        """Run Python until it ends; return what it printed."""
+        completed = subprocess.run(
+            [sys.executable, *words],
+            cwd=ROOT,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert completed.returncode == 0, completed.stderr
+        return completed.stdout.strip()
+
+    def command(self, *words: str) -> str:
+        """Run the command ``sankofa``; return what it printed."""
+        return self.run("-m", _COMMAND, *words)
+
+    def load(self, *sources: str) -> None:
+        """Load some sources of the sample world."""
+        self.run("-c", _LOAD, str(self.home), *sources)
+
+    def publish(self) -> str:
+        """Publish what is loaded, keep as few builds as possible; return the data_version."""
+        return self.run("-c", _PUBLISH, str(self.home)).splitlines()[-1]
+
+    @contextmanager
+    def served(self, surface: str) -> Iterator[int]:
+        """Run a server at a free port until the end of the block; yield the port."""
+        log = self.home / f"{surface}.log"
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", _COMMAND, surface, "--port", "0", "--workers", "1"],
+                cwd=ROOT,
+                env=self._environment,
+                stderr=file,
+            )
+        try:
+            yield port_of(process, log)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
 
 
 class Asked:
@@ -86,15 +167,15 @@ class Asked:
 def main(minutes: float) -> None:
     """Run a soak and print what was seen."""
     with tempfile.TemporaryDirectory(prefix="sankofa-soak-") as folder, ExitStack() as stack:
-        code = Release("soak", ROOT, Path(folder, "home"))
+        code = Service(Path(folder, "home"))
         code.load(*_SOURCES)
         code.publish()
         created = code.command("keys", "create", "--tier", "professional", "--json")
         key = json.loads(created)["key"]
         ids = issuers(Mart(code.home / "marts"), 50)
-        servers = {name: stack.enter_context(code.served(name)) for name in ("serve", "mcp")}
-        asked = {n: Asked(s.port, key, ids, n == "mcp") for n, s in servers.items()}
-        pids = {name: _pid_at(server.port) for name, server in servers.items()}
+        ports = {name: stack.enter_context(code.served(name)) for name in ("serve", "mcp")}
+        asked = {n: Asked(port, key, ids, n == "mcp") for n, port in ports.items()}
+        pids = {name: _pid_at(port) for name, port in ports.items()}
         stop = threading.Event()
         threads = [
             threading.Thread(target=each.ask_until, args=(stop,))

@@ -1,5 +1,6 @@
 """The world of ``random_world`` with more countries and sources, in files of any size."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ from tests.helpers.random_world import derived_of, publish_world
 from tests.helpers.record_rows import load, release_row, series_row
 from warehouse.mart import write
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.tables import MART_TABLES, MartTable
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_RELEASES, arrow_schema
@@ -69,10 +71,18 @@ def more_derived(snapshot: Snapshot) -> dict[str, pa.Table]:
     }
 
 
+def _in_files(table: MartTable, larger: float) -> MartTable:
+    """Return a table whose files have so many times as many rows."""
+    files = table.files
+    if files is None:
+        return table
+    return replace(table, files=replace(files, max_rows=max(1, int(files.max_rows * larger))))
+
+
 def publish_split(root: Path, marts: str | Path, larger: float, seed: int = 7) -> Mart:
     """Publish the larger world in files of another size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write, "times_as_large", lambda _: larger)
+        patch.setattr(write, "MART_TABLES", [_in_files(table, larger) for table in MART_TABLES])
         more_countries_and_sources(root / "record")
         publish_world(root / "record", marts, seed, None, more_derived)
     return Mart(marts)

@@ -1,13 +1,11 @@
-"""The three stores of a service: files of a home, or a PostgreSQL and two Redis that run."""
+"""The three stores of a service: files of a home, or those of keys and usage in Redis."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tests.helpers import installation
-from tests.helpers.postgres_server import Postgres, postgres
 from tests.helpers.redis_server import Redis
 
 Kind = Literal["embedded", "servers"]
@@ -76,32 +74,24 @@ def embedded(home: Path) -> Stores:
 
 
 @contextmanager
-def servers(folder: Path) -> Iterator[Stores]:
-    """Start a server for each store, empty."""
+def servers(home: Path) -> Iterator[Stores]:
+    """Start an empty Redis for keys and one for usage; the builds are those of a home."""
     redises = []
     for name in ("keys", "usage"):
-        (folder / name).mkdir(parents=True)
-        redises.append(Redis(folder / name))
-    with postgres() as server:
-        try:
-            for redis in redises:
-                redis.start()
-            yield Stores(Postgres(server), *redises)
-        finally:
-            for redis in redises:
-                redis.kill()
+        folder = home / "servers" / name
+        folder.mkdir(parents=True)
+        redises.append(Redis(folder))
+    try:
+        for redis in redises:
+            redis.start()
+        yield Stores(Embedded(home / "marts"), *redises)
+    finally:
+        for redis in redises:
+            redis.kill()
 
 
 @contextmanager
 def stores_of(home: Path, kind: Kind) -> Iterator[Stores]:
-    """Yield the stores of a home with the published sample world, or the same in servers."""
-    if kind == "embedded":
-        yield embedded(home)
-        return
-    with servers(home / "servers") as running:
-        settings = installation.settings_of(home)
-        published = installation.publication(
-            settings, installation.BriefPublication, marts=running.datastore.url
-        )
-        published.run()
+    """Yield the stores of a home with the published sample world."""
+    with nullcontext(embedded(home)) if kind == "embedded" else servers(home) as running:
         yield running

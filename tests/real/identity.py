@@ -25,6 +25,7 @@ from assets.entities.identifiers import is_isin, mint
 from assets.entities.markets import market_country
 from tests.helpers.paths import REAL
 from tests.helpers.registers import entity, identifier, joins
+from tests.helpers.whole_tables import query
 from warehouse.read.crosswalk import lookup
 from warehouse.read.mart import Mart
 
@@ -37,11 +38,11 @@ def report(marts: str) -> None:
     with closing(Mart(marts)) as mart:
         build = mart.build()
         issuers = [
-            str(row[0]) for row in build.query("SELECT DISTINCT organisation FROM fundamentals")
+            str(row[0]) for row in query(build, "SELECT DISTINCT organisation FROM fundamentals")
         ]
         records = {
             record["service_id"]: record
-            for (row,) in build.query("SELECT row FROM entities")
+            for (row,) in query(build, "SELECT row FROM entities")
             for record in [json.loads(row)]
         }
         print(f"issuers with figures: {len(issuers)}, named: {sum(i in records for i in issuers)}")
@@ -58,7 +59,7 @@ def report(marts: str) -> None:
             for join in record["joins"]:
                 names = [record["legal_name"], *(record["other_names"] or [])]
                 print(f"  {join['match_method']:11} {record['service_id']} {' = '.join(names)}")
-        parties = [json.loads(row) for (row,) in build.query("SELECT row FROM tender_parties")]
+        parties = [json.loads(row) for (row,) in query(build, "SELECT row FROM tender_parties")]
         resolved = Counter(party["match_method"] or "not resolved" for party in parties)
         print(f"parties: {len(parties)}, by match_method: {dict(resolved)}")
         for party in parties:
@@ -70,7 +71,7 @@ def report(marts: str) -> None:
 def _is_reached(mart: Mart, issuer: str, id_type: Any) -> bool:
     """Return whether each identifier of a type of an issuer leads to it alone."""
     statement = "SELECT id_match FROM identifiers WHERE organisation = ? AND id_type = ?"
-    values = [str(value) for (value,) in mart.build().query(statement, issuer, id_type)]
+    values = [str(value) for (value,) in query(mart.build(), statement, issuer, id_type)]
     found = [
         {json.loads(row)["service_id"] for row in lookup(mart, id_type, value).rows.rows}
         for value in values

@@ -6,7 +6,6 @@ import pytest
 
 from assets.fetching.client import Client
 from tests.helpers.http_client import http_client
-from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.replay_server import Replay
 
 
@@ -27,15 +26,7 @@ def client(server: Replay, waits: list[float]) -> Iterator[Client]:
         yield client
 
 
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)]
-)
-def new_marts(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], str]]:
-    """Return a factory of URLs for new builds, on one engine."""
-    if request.param == "sqlite":
-        yield lambda: f"sqlite:///{tmp_path_factory.mktemp('mart')}"
-        return
-    with postgres() as server:
-        yield lambda: new_database(server)
+@pytest.fixture(scope="module")
+def new_marts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """Return a factory of folders for new builds."""
+    return lambda: str(tmp_path_factory.mktemp("mart"))

@@ -18,8 +18,7 @@ from pipelines.definitions import definitions
 from pipelines.jobs import run_job
 from pipelines.sensors import failed_runs
 from tests.helpers.metrics import exposed, value
-from warehouse.errors import AlreadyPublished, SankofaError
-from warehouse.mart.audit import AuditFailed
+from warehouse.errors import AlreadyPublished, AuditFailed, SankofaError
 from warehouse.settings import Settings, read_settings
 
 ALERT = Alert("run_failed", "ingest", "42", {"ecb": "no such file; sk_live_" + "a" * 32})

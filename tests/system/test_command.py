@@ -109,7 +109,6 @@ def test_bash_completes_commands_and_sources(home: Path) -> None:
         (("quality", "--history"), {}, Exit.NOTHING_PUBLISHED),
         (("rollback",), {}, Exit.NOTHING_PUBLISHED),
         (("keys", "list"), {}, Exit.STORE_DOWN),
-        (("builds",), {"SANKOFA_MARTS": "postgresql://u:hidden@127.0.0.1:1/x"}, Exit.STORE_DOWN),
         (("builds",), {"SANKOFA_MARTS": "mysql://u:hidden@127.0.0.1:1/x"}, Exit.STORE_DOWN),
         (("keys", "usage"), {"SANKOFA_KEYS": "redis://:hidden@127.0.0.1:1/0"}, Exit.STORE_DOWN),
         (("ingest", "nonsense"), {}, Exit.FAILED),

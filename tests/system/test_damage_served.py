@@ -17,6 +17,7 @@ from tests.helpers.installation import settings_of
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World
 from tests.helpers.waiting import wait_until
+from tests.helpers.whole_tables import query
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.store import KeyStore, create_key, find_key
 from warehouse.read.mart import Mart
@@ -66,7 +67,7 @@ def serving(home: Path, key: str) -> Iterator[Service]:
 
 def an_issuer(home: Path) -> str:
     with closing(Mart(home / "marts")) as mart:
-        ((service_id,),) = mart.build().query("SELECT service_id FROM fundamentals LIMIT 1")
+        ((service_id,),) = query(mart.build(), "SELECT service_id FROM fundamentals LIMIT 1")
     return str(service_id)
 
 

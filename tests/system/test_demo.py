@@ -17,6 +17,7 @@ from pipelines.progress_display import Steps
 from pipelines.up import ServerUrls, greeting, is_ready, prepare
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted
+from tests.helpers.whole_tables import query
 from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
     cik_of,
@@ -27,7 +28,7 @@ from tests.sample_world.organisations import (
     ticker_of,
 )
 from warehouse.errors import SankofaError
-from warehouse.mart.sqlite_builds import current_build_file
+from warehouse.mart.builds import builds_at
 from warehouse.methodology.metrics import FORMULAS, AbsentReason
 from warehouse.methodology.signals import PANELS
 from warehouse.read.crosswalk import lookup
@@ -90,12 +91,12 @@ def test_everything_quarantined_says_why_and_where(settings: Settings) -> None:
 
 
 def test_starting_again_reads_nothing_and_keeps_the_build(settings: Settings) -> None:
-    build = current_build_file(Path(settings.marts))
+    build = builds_at(settings.marts).current()
     counts_by_asset = run_job(settings, "ingest")
     assert {counts["read"] for counts in counts_by_asset.values()} == {0}
     assert {counts["documents_new"] for counts in counts_by_asset.values()} == {0}
     run_job(settings, "publish")
-    assert current_build_file(Path(settings.marts)) == build
+    assert builds_at(settings.marts).current() == build
 
 
 def test_the_restatements_of_the_sample_world_are_vintages(settings: Settings) -> None:
@@ -165,7 +166,7 @@ def ids(mart: Mart) -> dict[int, str]:
 
 
 def test_every_source_was_fresh_on_the_day_of_the_world(mart: Mart) -> None:
-    rows = decoded(row for (row,) in mart.build().query("SELECT row FROM quality"))
+    rows = decoded(row for (row,) in query(mart.build(), "SELECT row FROM quality"))
     fresh = {row["scope"]: row["status"] for row in rows if row["dimension"] == "freshness"}
     assert len(fresh) >= 7 and set(fresh.values()) == {"PASS"}, fresh
 
@@ -199,7 +200,7 @@ def test_every_metric_has_values_and_every_reason_for_none_occurs(
         if row["value"] is not None
     }
     assert valued == {formula.slug for formula in FORMULAS}
-    reasons = mart.build().query("SELECT DISTINCT reason FROM metrics_absent")
+    reasons = query(mart.build(), "SELECT DISTINCT reason FROM metrics_absent")
     assert {reason for (reason,) in reasons} == set(get_args(AbsentReason))
 
 
@@ -238,7 +239,7 @@ def test_every_issuer_is_reached_by_every_identifier_it_has(
 
 def test_issuers_are_joined_by_every_kind_of_evidence(mart: Mart) -> None:
     methods: set[str] = set()
-    for (row,) in mart.build().query("SELECT row FROM entities"):
+    for (row,) in query(mart.build(), "SELECT row FROM entities"):
         methods |= {join["match_method"] for join in json.loads(row)["joins"]}
     # No register of the sample world declares a duplicate.
     assert methods >= set(get_args(JoinMethod)) - {"declared", "registry_id"}

@@ -20,10 +20,11 @@ from tests.helpers.gleif import LEI, cdf
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.unchecked import append_unchecked
+from tests.helpers.whole_tables import query
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.errors import SankofaError
+from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
-from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.read.crosswalk import identifiers
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
@@ -53,7 +54,7 @@ def published(record: Record, folder: Path) -> Mart:
 
 
 def party_rows(mart: Mart) -> list[dict[str, Any]]:
-    rows = mart.build().query("SELECT row FROM tender_parties ORDER BY row_number")
+    rows = query(mart.build(), "SELECT row FROM tender_parties ORDER BY row_number")
     return [json.loads(row) for (row,) in rows]
 
 
@@ -245,7 +246,7 @@ def test_an_undeclared_derived_table_stops_the_publication(
 
     with pytest.raises(SankofaError, match=f"party_matches.*{table}"):
         publish(record, folder, derivations=[replace(derivation(), derive=derive)])
-    assert current_build_file(folder) is None
+    assert builds_at(folder).current() is None
 
 
 def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(

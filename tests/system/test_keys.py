@@ -1,24 +1,18 @@
 """Keys: shown once, stored as a hash, looked up in constant time, in a file or a Redis."""
 
 import json
-import os
 import re
-import signal
 import stat
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.old_stores import unpack_old_stores
 from tests.helpers.redis_server import Redis
 from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
@@ -300,92 +294,6 @@ def test_the_cache_holds_no_key_and_no_secret_in_clear(file: KeyStore) -> None:
     cached = repr(vars(file.backend))
 
     assert all(text not in cached for text in (key, public, repr(secret)[2:-1]))
-
-
-def test_the_keys_of_an_earlier_version_are_imported_when_they_are_first_read(
-    tmp_path: Path,
-) -> None:
-    contents = unpack_old_stores(tmp_path)
-    before = (tmp_path / "keys.sqlite").read_bytes()
-    store = KeyStore(tmp_path / "keys.lmdb")
-
-    assert_has_old_keys(store, contents)
-
-    assert (tmp_path / "keys.sqlite").read_bytes() == before
-    create_key(store, "starter")
-    assert len(list_keys(store)) == 6
-
-
-def assert_has_old_keys(store: KeyStore, contents: Any) -> None:
-    for name in ("starter", "professional", "sandbox"):
-        found = find_key(store, contents[name])
-        assert found is not None and found.key_id == contents["key_ids"][name]
-    assert find_key(store, contents["revoked"]) is find_key(store, contents["replaced"]) is None
-    assert usable_sandbox_key(store) == sandbox(store) == contents["sandbox"]
-    assert signing_secret(store, "cursor").hex() == contents["signing:cursor"]
-
-
-def test_a_setting_that_names_the_store_of_an_earlier_version_means_the_file_beside(
-    tmp_path: Path,
-) -> None:
-    contents = unpack_old_stores(tmp_path)
-    assert_has_old_keys(KeyStore(tmp_path / "keys.sqlite"), contents)
-    created = create_key(KeyStore(tmp_path / "keys.sqlite"), "starter")
-
-    (tmp_path / "keys.sqlite").unlink()
-
-    assert find_key(KeyStore(tmp_path / "keys.sqlite"), created) is not None
-    assert find_key(KeyStore(tmp_path / "keys.lmdb"), created) is not None
-
-
-def test_a_change_that_was_killed_half_way_does_not_prevent_the_import(tmp_path: Path) -> None:
-    contents = unpack_old_stores(tmp_path)
-    subprocess.run(
-        [sys.executable, "-c", KILLED_CHANGE, str(tmp_path / "keys.sqlite")], check=False
-    )
-    assert (tmp_path / "keys.sqlite-journal").stat().st_size > 0
-
-    assert_has_old_keys(KeyStore(tmp_path / "keys.lmdb"), contents)
-
-
-# SQLite writes to the file before the end of a transaction that its cache cannot hold.
-KILLED_CHANGE = """
-import os, signal, sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("PRAGMA cache_size = 1")
-connection.execute("BEGIN IMMEDIATE")
-connection.execute("UPDATE issued SET ends_at = '2020-01-01T00:00:00+00:00'")
-for number in range(500):
-    connection.execute("INSERT INTO secrets VALUES (?, zeroblob(1000))", (f"s{number}",))
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_process_killed_during_the_import_loses_nothing(tmp_path: Path) -> None:
-    contents = unpack_old_stores(tmp_path)
-    for wait in (0.0, 0.001, 0.002, 0.004, 0.008):
-        pid = os.fork()
-        if pid == 0:
-            list_keys(KeyStore(tmp_path / "keys.lmdb"))
-            os._exit(0)
-        # The kill meets it at another step each time.
-        time.sleep(wait)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-    assert_has_old_keys(KeyStore(tmp_path / "keys.lmdb"), contents)
-
-
-def test_a_store_that_is_gone_is_not_imported_again(tmp_path: Path) -> None:
-    contents = unpack_old_stores(tmp_path)
-    store = KeyStore(tmp_path / "keys.lmdb")
-    revoke_key(store, contents["starter"][:12])
-    (tmp_path / "keys.lmdb").unlink()
-
-    with pytest.raises(KeyStoreUnavailable, match="backup"):
-        find_key(KeyStore(tmp_path / "keys.lmdb"), contents["starter"])
-    with pytest.raises(KeyStoreUnavailable, match="backup"):
-        create_key(store, "starter")
 
 
 def test_a_redis_that_was_killed_is_unavailable_and_comes_back(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.full_disk import no_room_for_files
-from tests.helpers.old_stores import unpack_old_stores
 from tests.helpers.redis_server import Redis
 from warehouse.keys.store import Key, KeyStore, create_key
 from warehouse.tiers import TIERS, Tier
@@ -415,34 +414,6 @@ def test_a_damaged_file_is_set_aside_and_counting_starts_anew(
 
     assert counters.take("k1", SMALL, month, True, time.time()).month_used == 1
     assert "damaged" in caplog.text and (tmp_path / "u.lmdb.damaged").exists()
-
-
-def test_the_counters_of_an_earlier_version_are_imported(tmp_path: Path) -> None:
-    contents = unpack_old_stores(tmp_path)
-    clock = ManualClock()
-    usage = Usage(tmp_path / "usage.lmdb", clock)
-
-    for month, counts in contents["months"].items():
-        for name, count in counts.items():
-            assert usage.used(contents["key_ids"][name], month) == count
-    public = key(contents["key_ids"]["sandbox"], sandbox=True)
-    assert usage.take(public, "192.0.2.7").counted.month_used == 5
-    for number in range(100):
-        usage.take(public, f"198.51.{number}.1")
-    assert usage.take(public, "2001:db8:1::1").counted.month_used == 3
-    assert (tmp_path / "usage.counts").exists()
-
-
-def test_a_setting_that_names_the_counters_of_an_earlier_version_means_the_file_beside(
-    tmp_path: Path,
-) -> None:
-    contents = unpack_old_stores(tmp_path)
-    before = (tmp_path / "usage.counts").read_bytes()
-    usage = Usage(tmp_path / "usage.counts")
-
-    assert usage.used(contents["key_ids"]["starter"], "2026-11") == 7
-    assert (tmp_path / "usage.counts").read_bytes() == before
-    assert (tmp_path / "usage.lmdb").exists()
 
 
 def test_a_store_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

@@ -32,9 +32,8 @@ from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.json_encoding import encode
-from warehouse.mart.builds import SAMPLE_NOTICE
+from warehouse.mart.builds import SAMPLE_NOTICE, builds_at, manifest_file
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.sqlite_builds import build_names, current_build_file, switch_pointer
 from warehouse.mart.write import write_mart
 from warehouse.read.entities import entity
 from warehouse.read.fundamentals import facts_known, issuers
@@ -171,8 +170,8 @@ def test_a_build_is_switched_to_at_once(record: Record, folder: Path) -> None:
     assert (before.data_version, after.data_version) == (first, second)
     assert values(after) == [13]
     assert then == before
-    assert build_names(folder) == [first, second]
-    switch_pointer(folder, first)
+    assert builds_at(folder).names() == [first, second]
+    builds_at(folder).switch(first)
     assert facts_known(mart, "DCTEST1") == before
 
 
@@ -187,7 +186,7 @@ def test_a_new_record_beside_older_builds_never_takes_one_of_their_names(
 
     second = publish(replaced, folder)
 
-    assert build_names(folder) == [first, second]
+    assert builds_at(folder).names() == [first, second]
 
 
 def test_killed_before_the_switch_the_old_build_answers(record: Record, folder: Path) -> None:
@@ -216,16 +215,14 @@ def test_publishing_again_with_nothing_loaded_keeps_the_build(record: Record, fo
     restated(record)
 
     assert publish(record, folder) == first
-    assert build_names(folder) == [first]
+    assert builds_at(folder).names() == [first]
     assert publish(record, folder, notice=SAMPLE_NOTICE) != first
 
 
 def test_a_build_that_cannot_be_read_is_published_anew(record: Record, folder: Path) -> None:
     restated(record)
     first = publish(record, folder)
-    broken = current_build_file(folder)
-    assert broken is not None
-    broken.write_bytes(b"no database at all" * 100)
+    manifest_file(folder, first).write_bytes(b"no database at all" * 100)
 
     assert publish(record, folder) != first
     assert values(facts_known(Mart(folder), "DCTEST1")) == [Decimal("12.5")]
@@ -346,7 +343,7 @@ def test_before_the_first_build_the_mart_says_so(folder: Path) -> None:
         issuers(Mart(folder), 1)
     folder.mkdir()
     with pytest.raises(UnknownVersion):
-        switch_pointer(folder, "20260101.1")
+        builds_at(folder).switch("20260101.1")
     with pytest.raises(UnknownVersion):
         issuers(Mart(folder).at("../secret"), 1)
 

@@ -1,9 +1,7 @@
 """Awards as facts: what was known on a day stays what was known on it."""
 
 import json
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load, party_row, release_row
-from tests.helpers.stored_builds import as_one_file
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.mart import Mart
 from warehouse.read.shared_facts import shared_facts
@@ -227,32 +224,3 @@ def test_an_award_fact_names_its_process(world: AwardsWorld) -> None:
     world.publish(release(award()), supplier())
 
     assert [row["ocid"] for row in world.rows()] == [release()["ocid"]]
-
-
-def test_a_build_of_version_7_answers_by_release_and_without_ocid(world: AwardsWorld) -> None:
-    world.publish(valued("10", "r1"), valued("12.5", "r2", SECOND))
-    as_version_7(world.mart_folder, {"r1": "10", "r2": "12.5"})
-
-    page = shared_facts(Mart(world.mart_folder), None, "ZAF", "AF-TENDER")
-
-    rows = [json.loads(row) for row in page.rows]
-    assert [row["value"] for row in rows] == [12.5, 10]
-    assert {"ocid", "base_period"}.isdisjoint(rows[0])
-
-
-def as_version_7(mart: Path, values: Mapping[str, str]) -> None:
-    """Make the build as version 7 wrote it, as far as tender values are concerned."""
-    with closing(sqlite3.connect(as_one_file(mart, Mart(mart).build().data_version))) as build:
-        build.execute("DROP TABLE tender_facts")
-        for column in ("tender_value", "tender_currency", "row_id"):
-            text = f"{column} TEXT NOT NULL DEFAULT ''"
-            build.execute(f"ALTER TABLE tender_releases ADD COLUMN {text}")
-        # Newest first: the rows are numbered as they are served.
-        for number, (release_id, value) in enumerate(reversed(list(values.items())), 1):
-            build.execute(
-                "UPDATE tender_releases SET tender_value = ?, tender_currency = 'ZAR', row_id = ? "
-                "WHERE row_number = ?",
-                (value, release_id, number),
-            )
-        build.execute("UPDATE about SET value = '7' WHERE name = 'layout'")
-        build.commit()

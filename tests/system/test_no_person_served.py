@@ -23,8 +23,8 @@ from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World, served
 from tests.helpers.site import addresses
 from tests.helpers.tender_packages import ZA, award_release, write_package
+from warehouse.errors import AuditFailed
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.audit import AuditFailed
 from warehouse.names.redaction import Redaction, redaction_of
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record

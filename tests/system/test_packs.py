@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.mart.buckets import bucket_name
+from warehouse.mart.builds import Builds
 from warehouse.mart.packs import Packer
 from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
-from warehouse.mart.sqlite_builds import SqliteBuilds, switch_pointer
 from warehouse.mart.sqlite_loader import SqliteLoader
 from warehouse.mart.write import manifest_of
 from warehouse.read.mart import Build, Mart
@@ -44,11 +44,11 @@ def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int)
         keys = pa.array([key for key, _ in batch])
         packer.add(begin + 1, keys, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
     with SqliteLoader(folder, KEY) as loader:
-        loader.load_packs(f"{TABLE}_packs", packer.packs(), by_key=True)
+        loader.load_packs(packer.packs(), by_key=True)
     own, packs = loader.written()
     file = BuildFile("mart", TABLE, LABEL, own.path, KEY, "", len(rows), 0, packs=packs)
-    SqliteBuilds(folder).add(manifest_of("20260101.1", {"notice": "invented"}, [file]))
-    switch_pointer(folder, "20260101.1")
+    Builds(folder).add(manifest_of("20260101.1", {"notice": "invented"}, [file]))
+    Builds(folder).switch("20260101.1")
     return Mart(folder)
 
 
@@ -102,7 +102,7 @@ def test_packs_return_the_same_rows_as_a_scan(
         assert truncated == (len(matching) > len(expected))
         assert b"".join(page.runs()) == b",".join(expected)
         (file,) = build.files(TABLE)
-        assert rows_by_number(build, file, TABLE, row_numbers) == expected
+        assert rows_by_number(file, row_numbers) == expected
         if row_numbers:
             assert [page.place(at)[1] for at in (0, -1)] == [row_numbers[0], row_numbers[-1]]
         mart.close()

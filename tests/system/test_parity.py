@@ -1,4 +1,4 @@
-"""What is exported, what is read and what was knowable: the same rows, on both engines.
+"""What is exported, what is read and what was knowable: the same rows.
 
 The sample world is published twice, as much as was public on a day and all of it, with the
 real metrics and signals.
@@ -18,7 +18,7 @@ import duckdb
 import pytest
 
 from tests.helpers.installation import BriefPublication, loaded_record, publication, settings_of
-from tests.helpers.postgres_server import new_database, postgres
+from tests.helpers.whole_tables import query
 from warehouse.exports.published import Artifact, Manifest, PublishedExports
 from warehouse.methodology.signals import PANELS
 from warehouse.read.build_info import export_manifest
@@ -44,7 +44,7 @@ Question = Callable[[Mart, date | None], RowPage | None]
 
 @dataclass(frozen=True)
 class ParityWorld:
-    """Two versions of the sample world on one engine, and the files of the second."""
+    """Two versions of the sample world, and the files of the second."""
 
     mart: Mart
     before: str
@@ -91,17 +91,9 @@ def move(whole: Record, into: Record, which: str) -> None:
             assert append(into, table, own, Load(source, (f"of {source}",))).quarantined == 0
 
 
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)]
-)
-def world(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ParityWorld]:
-    if request.param == "sqlite":
-        yield from published(str(tmp_path_factory.mktemp("mart")), tmp_path_factory)
-        return
-    with postgres() as server:
-        yield from published(new_database(server), tmp_path_factory)
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParityWorld]:
+    yield from published(str(tmp_path_factory.mktemp("mart")), tmp_path_factory)
 
 
 def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[ParityWorld]:
@@ -161,7 +153,7 @@ def test_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     """The figures of an organisation include those of every id that resolves to it."""
     compared = 0
     pointed: dict[Any, Any] = dict(
-        world.mart.build().query("SELECT service_id, same_as FROM same_as")
+        query(world.mart.build(), "SELECT service_id, same_as FROM same_as")
     )
     for day in days(8):
         exported = world.rows_on("af-fund-facts", day)

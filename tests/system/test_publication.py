@@ -28,7 +28,6 @@ from tests.helpers.installation import (
 from tests.helpers.waiting import wait_until
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
@@ -46,7 +45,7 @@ class ReaderView:
     """What readers of an installation see."""
 
     builds: str
-    pointer: Path | None
+    current: str | None
     latest: str
     build_names: list[str]
     exported: list[str]
@@ -58,7 +57,7 @@ def seen(home: Path) -> ReaderView:
     assert status == 0
     return ReaderView(
         listed,
-        current_build_file(Path(settings.marts)),
+        builds_at(settings.marts).current(),
         Path(settings.exports, "latest").read_text(),
         builds_at(settings.marts).names(),
         sorted(path.name for path in Path(settings.exports).iterdir() if path.is_dir()),
@@ -273,7 +272,7 @@ def test_publishing_an_unchanged_record_makes_no_build_and_removes_old_ones(stor
     assert f"nothing has changed since data_version {version}" in story.steps["again"][1]
     state = story.states["again"]
     assert state.build_names == state.exported == [version]
-    assert (state.latest, state.pointer) == (version, story.states["forward"].pointer)
+    assert (state.latest, state.current) == (version, story.states["forward"].current)
     assert story.answers_after["again"] == story.answers_after["confirmed"]
     status, _, err = story.steps["too far back"]
     assert status == 1 and "there is no build before the current one" in err

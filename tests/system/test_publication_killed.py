@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,33 +18,22 @@ from quality.history import history
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, sankofa, settings_of
 from tests.helpers.nightly import times
-from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load
 from warehouse.exports.published import PublishedExports
-from warehouse.mart.builds import builds_at
+from warehouse.mart.builds import Builds, builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
 MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
-def marts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield str(tmp_path / "home" / "marts")
-        return
-    with postgres() as server:
-        yield new_database(server)
-
-
 def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
-    marts: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    home = tmp_path / "home"
-    moments = "3" if marts.startswith("postgres") else str(times(5))
+    home, moments = tmp_path / "home", str(times(5))
     completed = subprocess.run(
-        [*MODULE, "states", str(home), marts, moments],
+        [*MODULE, "states", str(home), str(home / "marts"), moments],
         capture_output=True,
         text=True,
         check=False,
@@ -124,9 +112,10 @@ def _reached(state: dict[str, Any], first: str) -> str:
 
 
 def test_killed_between_a_complete_build_and_its_switch_the_next_publication_is_whole(
-    marts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = settings_of(tmp_path / "home")
+    marts = settings.marts
     for table, rows in everything(Random(7)).items():
         load(Record(settings.record), table, *rows)
 
@@ -134,12 +123,12 @@ def test_killed_between_a_complete_build_and_its_switch_the_next_publication_is_
         raise KeyboardInterrupt
 
     with monkeypatch.context() as killed:
-        killed.setattr(type(builds_at(marts)), "switch", kill)
+        killed.setattr(Builds, "switch", kill)
         with pytest.raises(KeyboardInterrupt):
-            publication(settings, BriefPublication, marts=marts).run()
+            publication(settings, BriefPublication).run()
     assert builds_at(marts).current() is None
 
-    published = publication(settings, BriefPublication, marts=marts).run()
+    published = publication(settings, BriefPublication).run()
 
     assert builds_at(marts).names() == [published] == [builds_at(marts).current()]
     assert PublishedExports(settings.exports).versions() == [published]

@@ -1,9 +1,7 @@
 """Ids that are one organisation answer as one, each row under its own id."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -16,10 +14,9 @@ from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
-from tests.helpers.stored_builds import as_one_file, change_metadata
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import quality_metrics
-from warehouse.read.crosswalk import identifiers, ids_with_identifier, lookup
+from warehouse.read.crosswalk import ids_with_identifier, lookup
 from warehouse.read.entities import entities_found, entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.mart import Mart
@@ -161,20 +158,6 @@ def test_an_alias_is_known(mart: Mart) -> None:
     assert facts_known(mart, WEAK, date(1990, 1, 1)) is not None
     assert facts_known(mart, "DCNOBODY") is None
     assert issuers(mart, 5) == sorted([OWN, OTHER])
-
-
-def test_a_build_made_before_ids_were_canonical_answers_as_it_did(
-    mart: Mart, tmp_path: Path
-) -> None:
-    folder = tmp_path / "mart"
-    shutil.copytree(str(mart.url), folder)
-    version = mart.build().data_version
-    as_one_file(folder, version)
-    change_metadata(folder, version, layout="7")
-
-    with closing(Mart(folder)) as old:
-        crosswalks = [identifiers(each, WEAK, paid=True) for each in (mart, old)]
-    assert [crosswalk and crosswalk.service_id for crosswalk in crosswalks] == [OWN, WEAK]
 
 
 def test_only_what_was_measured_of_this_build_is_told(mart: Mart) -> None:

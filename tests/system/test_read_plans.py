@@ -117,8 +117,8 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 def bare(mart: Watched, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the files without their rows: for a few rows SQLite rightly prefers a full scan."""
     folder = tmp_path_factory.mktemp("bare")
-    for file in builds_at(mart.url).files().values():
-        copied = shutil.copy(Path(mart.url) / file.path, folder / f"{file.table}.sqlite")
+    for file in builds_at(mart.folder).files().values():
+        copied = shutil.copy(mart.folder / file.path, folder / f"{file.table}.sqlite")
         with closing(sqlite3.connect(copied)) as database:
             # A full-text index has tables of its own, which make it unreadable without their rows.
             tables = (

@@ -1,4 +1,4 @@
-"""Search over everything that is served, on both engines."""
+"""Search over everything that is served."""
 
 import json
 from collections.abc import Iterator
@@ -16,19 +16,17 @@ from tests.helpers.installation import (
     sample_home,
     settings_of,
 )
-from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
-from tests.helpers.stored_builds import stored_build
+from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.mart.mart_files import loader_at
 from warehouse.mart.search_index import WORDS_SCHEMA
+from warehouse.mart.sqlite_loader import SqliteLoader
 from warehouse.mart.words import name_key, terms
-from warehouse.read.engines import FileReader
+from warehouse.read.engines import FileReader, OpenFiles
 from warehouse.read.entities import entities_found
 from warehouse.read.full_text import text_matches
 from warehouse.read.mart import Mart
-from warehouse.read.open_files import OpenFiles
 from warehouse.read.search import search
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
@@ -38,22 +36,13 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with postgres() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy_of(sample_home(tmp_path_factory), "searched", tmp_path_factory)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def marts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the URL of an empty mart on one engine."""
-    if request.param == "sqlite":
-        return str(tmp_path_factory.mktemp("mart"))
-    return new_database(request.getfixturevalue("server"))
+@pytest.fixture(scope="module")
+def marts(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("mart"))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +59,7 @@ def found(mart: Mart, query: str, **filters: Any) -> list[Row]:
 
 
 def rows_of(mart: Mart, table: str) -> list[Row]:
-    return [json.loads(row) for (row,) in mart.build().query(f"SELECT row FROM {table}")]
+    return [json.loads(row) for (row,) in query_tables(mart.build(), f"SELECT row FROM {table}")]
 
 
 def test_every_organisation_is_found_first_by_its_legal_name_and_by_its_lei(mart: Mart) -> None:
@@ -241,7 +230,7 @@ def test_a_withheld_name_is_found_by_nobody(marts: str, tmp_path: Path) -> None:
         mart = published.at(version)
         rows = found(mart, "city of nowhere")
         assert [row["name"] for row in rows] == ["City of Somewhere"]
-        words = mart.build().query("SELECT word FROM vocabulary")
+        words = query_tables(mart.build(), "SELECT word FROM vocabulary")
         assert ("somewhere",) in words and ("nowhere",) not in words
 
 
@@ -272,9 +261,10 @@ def test_a_text_is_found_by_each_of_its_words_and_by_no_other(marts: str, tmp_pa
     batch = pa.RecordBatch.from_arrays(
         [pa.array(column) for column in zip(*rows, strict=True)], schema=WORDS_SCHEMA
     )
-    with loader_at(marts, "0" * 32) as file:
+    with SqliteLoader(Path(marts), "0" * 32) as file:
         file.load_words(pa.RecordBatchReader.from_batches(WORDS_SCHEMA, [batch]))
-    reader = _reader(marts, file.written()[0].path)
+    path, files = str(Path(marts, file.written()[0].path)), OpenFiles()
+    reader = FileReader("", lambda statement, values: files.query(path, statement, values))
     for word in sorted(vocabulary):
         wanted = [
             n
@@ -290,25 +280,8 @@ def test_a_text_is_found_by_each_of_its_words_and_by_no_other(marts: str, tmp_pa
     assert len(_rows(reader, "more", only_names=False)) == len(ODD_TEXTS)
 
 
-def _reader(marts: str, path: str) -> FileReader:
-    if not marts.startswith("postgresql"):
-        files = OpenFiles()
-        return FileReader(
-            "", "", lambda statement, values: files.query(str(Path(marts, path)), statement, values)
-        )
-    from warehouse.read.postgres import PostgresEngine
-
-    engine = PostgresEngine(marts)
-    return FileReader(
-        "",
-        f"{path}.",
-        lambda statement, values: engine._query(statement.replace("?", "%s"), values),
-        "postgresql",
-    )
-
-
 def _rows(reader: FileReader, text: str, only_names: bool) -> list[int]:
-    condition = text_matches(reader, text, only_names)
+    condition = text_matches(text, only_names)
     numbers = ", ".join(f"({number})" for number in range(1, len(ODD_TEXTS) + 1))
     rows = reader.run(
         f"SELECT row_number FROM (SELECT column1 AS row_number FROM (VALUES {numbers}) AS listed) "
@@ -316,13 +289,3 @@ def _rows(reader: FileReader, text: str, only_names: bool) -> list[int]:
         condition.values,
     )
     return sorted(int(number) for (number,) in rows)
-
-
-@pytest.mark.parametrize("version", [8, 9, 10])
-def test_an_older_build_finds_organisations(version: int, tmp_path: Path) -> None:
-    with closing(Mart(stored_build(version, tmp_path))) as mart:
-        (row,) = found(mart, "alpha fictional works ltd")
-        assert (row["id"], row["match"], row["listings"]) == ("DCA1", "exact", ["XJSE:ALP"])
-        assert [row["id"] for row in found(mart, "fictional", country="ZAF")] == ["DCA1", "DCC3"]
-        assert found(mart, "fictional", kinds=("series",)) == []
-        assert found(mart, "fictional", limit=1, after=("1",))[0]["id"] == "DCC3"

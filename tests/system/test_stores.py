@@ -5,18 +5,16 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pytest
 
 from tests.helpers.mcp_service import call, mcp_served
-from tests.helpers.postgres_server import Postgres
 from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import Served, World, served
-from tests.helpers.stores import Stores, embedded, servers
+from tests.helpers.stores import Stores, stores_of
 from tests.helpers.waiting import wait_until
 from warehouse.keys.store import KeyStore, create_key, sandbox
 
@@ -42,8 +40,7 @@ def stores(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stores]:
     root = tmp_path_factory.mktemp("stores")
-    kind = nullcontext(embedded(root)) if request.param == "embedded" else servers(root / "servers")
-    with kind as running:
+    with stores_of(root, request.param) as running:
         publish_world(root / "record", running.datastore.url, 3)
         yield running
 
@@ -136,12 +133,12 @@ def test_a_killed_store_is_named_and_recovers_without_a_restart(
 
 
 @pytest.mark.parametrize("stores", ["servers"], indirect=True)
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("name", ["key_store", "usage_store"])
 def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
     stores: Stores, world: World, server: Served, name: str
 ) -> None:
     store = vars(stores)[name]
-    assert isinstance(store, Postgres | Redis)
+    assert isinstance(store, Redis)
     assert server.get(ENTITY, world.paid)[0] == 200
     store.freeze()
     try:
@@ -149,9 +146,8 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
         body = json.loads(raw)
         assert (code, body["degraded"]) == (503, [name])
         checked = body["checks"][name]
-        # The Redis client gives up before the deadline; the database is cut off by it.
+        # The Redis client gives up before the deadline.
         assert checked["status"] == "failed"
-        assert name != "datastore" or checked["latency_ms"] == 1000
         # Until then the key may be answered from the cache.
         time.sleep(1)
         response = server.get(ENTITY, world.paid)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pipelines.commands.main import sankofa
 from tests.helpers.damage import KINDS, MADE_AGAIN, copy_home, current, flip, small_home
 from tests.helpers.installation import run_command, settings_of
+from tests.helpers.whole_tables import query
 from warehouse.read.mart import Mart
 from warehouse.record.integrity import damaged_files, note_files
 from warehouse.record.store import open_record
@@ -73,7 +74,7 @@ def test_repair_makes_a_build_with_the_same_rows(home: Path) -> None:
     def rows() -> list[tuple[Any, ...]]:
         mart = Mart(home / "marts")
         statement = "SELECT service_id, row FROM entities ORDER BY row_number"
-        found = mart.build().query(statement)
+        found = query(mart.build(), statement)
         mart.close()
         return found
 

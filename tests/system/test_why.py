@@ -205,7 +205,7 @@ def test_a_document_at_which_the_parser_raised_says_so(tmp_path: Path) -> None:
         error="KeyError",
         message=None,
         location="assets/x.py:1 in parse",
-        code_version="0.1.0",
+        code_version="1.0.0",
         failed_at=MOMENT,
         appended=0,
     )

@@ -26,7 +26,7 @@ from tests.helpers.installation import (
 )
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.mart.audit import AuditFailed
+from warehouse.errors import AuditFailed
 from warehouse.mart.builds import builds_at
 from warehouse.mart.pack_files import COUNT, ROWS
 from warehouse.names.redaction import Redaction

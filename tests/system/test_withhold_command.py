@@ -16,6 +16,7 @@ from tests.helpers.damage import copy_home
 from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
+from tests.helpers.whole_tables import query
 from warehouse.errors import SankofaError, UnknownVersion
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
@@ -69,7 +70,7 @@ def served_names(settings: Settings) -> str:
 
 def served_id(settings: Settings, table: str, member: str) -> str:
     """Return the id that the service shows for the row that names the person."""
-    rows = Mart(settings.marts).build().query(f"SELECT row FROM {table}")
+    rows = query(Mart(settings.marts).build(), f"SELECT row FROM {table}")
     (row,) = [row for (row,) in rows if PERSON.encode() in bytes(row)]
     return str(json.loads(row)[member])
 

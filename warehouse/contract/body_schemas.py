@@ -135,7 +135,7 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     "Status": object_schema(
         {
             "status": {"enum": ["ok", "degraded"], "examples": ["ok"]},
-            "build": member_schema(str, "Version of the service.", "0.1.0"),
+            "build": member_schema(str, "Version of the service.", "1.0.0"),
             "version": member_schema(str, "Version of this description.", "1.0.0"),
             "data_version": nullable(dict(_VERSION)),
             "checks": {

@@ -20,7 +20,6 @@ from warehouse.contract.problems import (
     unknown_id,
     unknown_word,
 )
-from warehouse.mart.tables import FILES_SINCE, FILINGS_SINCE, FILTERS_SINCE
 from warehouse.mart.words import terms
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS
@@ -395,9 +394,9 @@ def _why_no_issuers(question: Question) -> Empty:
         detail = f"No issuer has an exactly computable {metric}; left out are: {stated}."
         return Empty("not_computable", detail, "metric")
     filters = filters_of(metric=metric, country=country)
-    table = "metrics" if build.schema_version < FILES_SINCE else "screens"
     since = ("answers_from",)
-    return why_empty(build, Asked(table, "values", filters, [_NO_ROW], as_of, public_since=since))
+    asked = Asked("screens", "values", filters, [_NO_ROW], as_of, public_since=since)
+    return why_empty(build, asked)
 
 
 def _procurement_demand(question: Question) -> ListRows:
@@ -446,8 +445,6 @@ def _panel_asked(build: Build, question: Question) -> Asked:
     parameters = question.parameters
     names = ("dimension", "dimension_value", "measure")
     values = {name: parameters.get(name) for name in names}
-    if build.schema_version < FILTERS_SINCE:
-        values["measure"] = None
     key = parameters.get("signal_key", PROCUREMENT_DEMAND)
     filters = filters_of(signal_key=key, country=alpha_2(build, parameters["country"]), **values)
     if (category := parameters.get("category")) is not None:
@@ -648,19 +645,6 @@ def _never_empty(question: Question) -> Empty:
     return Empty("nothing_held", "Nothing is held.")
 
 
-def _in_builds_since(version: int, why: Callable[[Question], Empty]) -> Callable[[Question], Empty]:
-    """Return the reason of a list that builds before a schema version do not have."""
-
-    def reason(question: Question) -> Empty:
-        build = question.mart.build()
-        if build.schema_version < version:
-            detail = f"{build.data_version} was published before there was such a list."
-            return Empty("nothing_held", detail)
-        return why(question)
-
-    return reason
-
-
 _FIGURES: dict[str, Any] = {"row": ("Fact",), "why_empty": _reason(_figures_asked)}
 _OBSERVATIONS: dict[str, Any] = {
     "row": ("Observation",),
@@ -674,9 +658,7 @@ FUNDAMENTALS_OF_SEVERAL = Listing(
     row_rule="paid_unlimited",
     **_FIGURES,
 )
-FILINGS = Listing(
-    "filings", ("Filing",), _filings, _in_builds_since(FILINGS_SINCE, _reason(_filings_asked))
-)
+FILINGS = Listing("filings", ("Filing",), _filings, _reason(_filings_asked))
 TENDERS = Listing("tenders", ("Release",), _tenders, _why_no_releases)
 TENDER = Listing("tender", ("Release",), _tender, _reason(_process_asked))
 TENDER_PARTIES = Listing("tender parties", ("TenderParty",), _parties, _why_no_parties)
@@ -694,17 +676,6 @@ SEARCH = Listing("search", ("SearchResult",), _search, _why_none_found)
 ENTITY_SEARCH = Listing("search of entities", ("EntityMatch",), _entities, _why_none_found)
 AWARDS = Listing("awards", ("SharedFact", "TenderParty"), _awards, _why_no_awards)
 LOOKUP = Listing("lookup", ("Match",), _lookup, _why_no_match, "uncapped")
-CATALOGUE = Listing(
-    "catalogue",
-    ("CatalogueEntry",),
-    _catalogue,
-    _in_builds_since(FILTERS_SINCE, _why_no_entries),
-    "uncapped",
-)
-CHANGES = Listing(
-    "changes",
-    ("Change",),
-    _changes,
-    _in_builds_since(FILTERS_SINCE, _reason(_changes_asked)),
-)
+CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")
+CHANGES = Listing("changes", ("Change",), _changes, _reason(_changes_asked))
 VERSIONS = Listing("versions", ("Version",), _versions, _never_empty, "uncapped")

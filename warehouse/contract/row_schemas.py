@@ -1,6 +1,6 @@
 """JSON Schemas of the rows that are served, with the members that the mart writes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, get_args
@@ -69,12 +69,8 @@ def _row(
     models: Sequence[type[SQLModel]],
     own: Mapping[str, Schema],
     meaning: str,
-    later: Iterable[str] = (),
 ) -> Schema:
-    """Describe the rows of a table: columns of its models, and members of its own.
-
-    Builds made before the members ``later`` were added lack them.
-    """
+    """Describe the rows of a table: columns of its models, and members of its own."""
     columns = {
         member: (model, name)
         # The first of the models describes a member that several have.
@@ -82,7 +78,7 @@ def _row(
         for name, member in shown_columns(model, "api").items()
     }
     members: dict[str, Schema] = {}
-    optional: set[str] = set(later)
+    optional: set[str] = set()
     for name in _MEMBERS[table]:
         model, column = columns.get(name, (None, name))
         if name in own or model is None:
@@ -136,7 +132,6 @@ PARTY = _row(
         "last_release": member_schema(date | None, "Date of the last of them.", "2026-03-02"),
     },
     "A buyer or supplier that is known to be an organisation.",
-    later=("processes",),
 )
 SHARED_FACT = _row(
     "award_facts",
@@ -181,7 +176,6 @@ ENTITY = _row(
         "datasets": array_schema(_TEXT, "Datasets that have rows of it.", ["AF-FUND"]),
     },
     "One organisation.",
-    later=("aliases", "joins"),
 )
 _HOW = {
     "type": "string",
@@ -242,7 +236,6 @@ IDENTIFIER = _row(
         )
     },
     "One identifier of an organisation.",
-    later=("match_method",),
 )
 _INPUT = object_schema(
     {

@@ -15,8 +15,7 @@ import lmdb
 import msgspec
 
 from warehouse.errors import SankofaError
-from warehouse.keys.old_store import SQLITE_HEAD, read_old_store
-from warehouse.lmdb_files import create_whole, damage, lmdb_and_old_file, lock_file, open_lmdb
+from warehouse.lmdb_files import create_whole, damage, open_lmdb
 from warehouse.redis import connected
 
 _UNAVAILABLE = "the key store is unavailable: "
@@ -93,7 +92,7 @@ class FileKeyBackend:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._old = lmdb_and_old_file(path.absolute(), ".sqlite", SQLITE_HEAD)
+        self.path = path.absolute()
         self._path_text = str(self.path)
         self._stamp: tuple[int, int, int] | None = None
         self._rows: dict[bytes, IssuedKey] = {}
@@ -142,9 +141,9 @@ class FileKeyBackend:
         return fresh if created is None else _content(entry, created)
 
     def prepare(self) -> None:
-        """Create the file if it is missing, with the keys of an earlier version."""
+        """Create the file if it is missing."""
         with _file_errors():
-            if not self.path.exists() and not self._import_old():
+            if not self.path.exists():
                 create_whole(self.path, lambda transaction: _put(transaction, *_FORMAT))
 
     def check(self) -> None:
@@ -162,7 +161,7 @@ class FileKeyBackend:
             # Takes half the time of Path.stat.
             status = os.stat(self._path_text)  # noqa: PTH116
         except OSError:
-            # What is wrong is found out, and the keys of an earlier version imported, by reading.
+            # What is wrong is found out by reading.
             self._load(None)
             return
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
@@ -184,31 +183,6 @@ class FileKeyBackend:
             wait = _SETTLED / 1e9 if abs(age) < _SETTLED else inf
         self._read_again_at = time.monotonic() + wait
 
-    def _import_old(self) -> bool:
-        """Import the keys of an earlier version, once; return whether there were any.
-
-        Never into the place of a file that is gone: keys revoked since would be valid again.
-        """
-        if self._old is None or not self._old.is_file():
-            return False
-        if lock_file(self.path).exists():
-            raise KeyStoreUnavailable(
-                f"{self.path} is missing. Restore it from a backup; to start again from "
-                f"{self._old.name}, without what changed since, delete {lock_file(self.path).name}"
-            )
-        rows, secrets = read_old_store(self._old)
-
-        def fill(transaction: "lmdb.Transaction[bytes]") -> None:
-            _put(transaction, *_FORMAT)
-            for row in rows:
-                row_key = IssuedKey(*row)
-                _put(transaction, _KEY + row_key.sha256, msgspec.msgpack.encode(row_key))
-            for name, secret in secrets:
-                _put(transaction, _SECRET + name.encode(), secret)
-
-        create_whole(self.path, fill)
-        return True
-
     def _commit_again(self) -> None:
         """Commit without a change, so that both roots of LMDB have the change before.
 
@@ -229,8 +203,6 @@ class FileKeyBackend:
     @contextmanager
     def _transaction(self, write: bool = False) -> Iterator["lmdb.Transaction[bytes]"]:
         with _file_errors(), _ONE_AT_A_TIME:
-            if not self.path.exists():
-                self._import_old()
             # Of a missing file LMDB would make an empty one; this raises.
             self.path.stat()
             if (problem := _damage(self.path)) is not None:

@@ -46,14 +46,12 @@ class TableFile:
     cells: tuple[tuple[str, str], ...]
 
 
-def files_of(
-    sql: duckdb.DuckDBPyConnection, table: MartTable, larger: float = 1
-) -> tuple[TableFile, ...]:
-    """Return the files of a table; ``larger`` is how many times as many rows a file may have."""
+def files_of(sql: duckdb.DuckDBPyConnection, table: MartTable) -> tuple[TableFile, ...]:
+    """Return the files of a table."""
     value, part = _cell_sql(table.files)
     statement = _DIGEST.format(value=value, part=part, rows=table.rows)
     cells = {(str(v), str(p)): (int(n), str(h)) for v, p, n, h in sql.execute(statement).fetchall()}
-    labels = _labels(table.files, {cell: rows for cell, (rows, _) in cells.items()}, larger)
+    labels = _labels(table.files, {cell: rows for cell, (rows, _) in cells.items()})
     by_label: dict[str, dict[tuple[str, str], str]] = {}
     for cell, (rows, digest) in cells.items():
         by_label.setdefault(labels[cell], {})[cell] = f"{rows}/{digest}"
@@ -131,19 +129,16 @@ def _cell_sql(files: Files | None) -> tuple[str, str]:
     return value, f"left({day}, 7)"
 
 
-def _labels(
-    files: Files | None, rows: Mapping[tuple[str, str], int], larger: float
-) -> dict[tuple[str, str], str]:
+def _labels(files: Files | None, rows: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], str]:
     """Return the label of the file of each cell."""
     if files is None:
         return dict.fromkeys(rows, "")
-    max_rows = max(1, int(files.max_rows * larger))
     if files.how == "hash":
-        buckets = bucket_count(sum(rows.values()), max_rows, CELLS)
+        buckets = bucket_count(sum(rows.values()), files.max_rows, CELLS)
         return {cell: bucket_name(int(cell[0]), buckets) for cell in rows}
     if not files.day:
         return {cell: value_label(cell[0]) for cell in rows}
-    return dict(_labels_by_time(rows, max_rows, files.by_month))
+    return dict(_labels_by_time(rows, files.max_rows, files.by_month))
 
 
 def _labels_by_time(

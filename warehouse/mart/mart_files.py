@@ -5,19 +5,17 @@ build takes over the files whose rows did not change.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Protocol
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from warehouse.compute import Task
-from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.mart_rows import EncodedRows, encoded_rows
 from warehouse.mart.packs import Packer
 from warehouse.mart.row_dictionary import compressor, dictionary_of
@@ -33,8 +31,9 @@ from warehouse.mart.search_index import (
     ReleaseWords,
     SearchIndex,
 )
+from warehouse.mart.sqlite_loader import SqliteLoader
 from warehouse.mart.tables import MART_TABLES, Columns, MartTable, Packing
-from warehouse.steps.files import BuildFile, StoredFile
+from warehouse.steps.files import BuildFile
 
 TABLES = {table.name: table for table in MART_TABLES}
 _ARROW_TYPES = {
@@ -46,57 +45,17 @@ _ARROW_TYPES = {
 _OBJECT_COLUMNS: Columns = {"row": "bytes"}
 
 
-class Loader(Protocol):
-    """Writes one file; it is complete when its context is left without an error."""
-
-    def load(
-        self,
-        table: str,
-        columns: Columns,
-        rows: pa.RecordBatchReader,
-        indexes: Sequence[str],
-        primary_key: str = "",
-    ) -> None:
-        """Create a table, load its rows in order, then create its indexes.
-
-        Rows that are numbered have their number as primary key.
-        """
-
-    def load_packs(self, table: str, packs: pa.RecordBatchReader, by_key: bool) -> None:
-        """Store the packs of a table; ``by_key``: they are found by their keys as well."""
-
-    def load_words(self, rows: pa.RecordBatchReader) -> None:
-        """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
-
-    def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
-        """Create the table ``trigrams``: rows found by three neighbouring characters."""
-
-    def written(self) -> tuple[StoredFile, StoredFile | None]:
-        """Return the finished file, and the one with its packs if there is one."""
-
-
-def loader_at(url: str | Path, key: str) -> AbstractContextManager[Loader]:
-    """Return the loader of a file at a mart URL; each engine's driver is imported on demand."""
-    if is_postgres_url(url):
-        from warehouse.mart.postgres_loader import PostgresLoader
-
-        return PostgresLoader(str(url), key)
-    from warehouse.mart.sqlite_loader import SqliteLoader
-
-    return SqliteLoader(sqlite_folder(url), key)
-
-
 def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
     """Write several files of a table from their rows; ``labels`` has those of their keys.
 
     Run again, it writes the same; under its name there is never half a file.
     """
-    url, table = task.settings["url"], TABLES[task.settings["table"]]
+    folder, table = Path(task.settings["folder"]), TABLES[task.settings["table"]]
     labels: Mapping[str, str] = task.settings["labels"]
     # A connection of its own: the tables it makes are temporary, and go with it.
     with closing(sql.cursor()) as own:
         encoded = encoded_rows(own, table, task.inputs["rows"])
-        writer = _Writer(url, table, encoded)
+        writer = _Writer(folder, table, encoded)
         files = {key: writer.write(key, labels[key], rows) for key, rows in encoded.by_file()}
         # A file without rows is a file, too.
         without = [key for key in labels if key not in files]
@@ -107,7 +66,7 @@ def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
 class _Writer:
     """Writes the files of a table, one after the other."""
 
-    url: str
+    folder: Path
     table: MartTable
     encoded: EncodedRows
 
@@ -115,7 +74,7 @@ class _Writer:
         """Write one file and return it."""
         table, counted = self.table, _Counted(rows)
         with (
-            loader_at(self.url, key) as file,
+            SqliteLoader(self.folder, key) as file,
             tempfile.TemporaryDirectory(prefix="sankofa-packs-") as folder,
         ):
             stored: Iterable[pa.RecordBatch] = counted
@@ -139,7 +98,7 @@ class _Writer:
         )
 
     def _write_packed(
-        self, file: Loader, rows: Iterable[pa.RecordBatch], path: Path, packing: Packing
+        self, file: SqliteLoader, rows: Iterable[pa.RecordBatch], path: Path, packing: Packing
     ) -> None:
         packer, words = Packer(path, packing.max_rows), ReleaseWords()
         has_words = self.table.name == "tender_releases"
@@ -154,13 +113,16 @@ class _Writer:
         # The order matters: the packs are complete once the rows of the table have been streamed.
         stored = _numbered(rows, self.encoded.columns, see)
         file.load(self.table.name, self.encoded.columns, stored, self.table.indexes)
-        file.load_packs(self.table.packs, packer.packs(), by_key=bool(packing.by))
+        file.load_packs(packer.packs(), by_key=bool(packing.by))
         if has_words:
             file.load_words(_reader(WORDS_SCHEMA, words.batches()))
 
 
 def _compressed(
-    file: Loader, table: MartTable, rows: Iterable[pa.RecordBatch], objects: list[pa.RecordBatch]
+    file: SqliteLoader,
+    table: MartTable,
+    rows: Iterable[pa.RecordBatch],
+    objects: list[pa.RecordBatch],
 ) -> tuple[Iterable[pa.RecordBatch], list[pa.RecordBatch]]:
     """Write the dictionary of a file; return its rows and objects, compressed with it."""
     batches = iter(rows)
@@ -185,7 +147,7 @@ def _bodies(batch: pa.RecordBatch) -> list[bytes]:
     return bodies
 
 
-def _load_rows(file: Loader, table: str, batches: Iterable[pa.RecordBatch]) -> None:
+def _load_rows(file: SqliteLoader, table: str, batches: Iterable[pa.RecordBatch]) -> None:
     """Load a table that has nothing but bodies, by their numbers."""
     file.load(table, _OBJECT_COLUMNS, _numbered(batches, _OBJECT_COLUMNS), ())
 
@@ -202,7 +164,7 @@ class _Counted:
             yield batch
 
 
-def _write_index(file: Loader, index: SearchIndex) -> None:
+def _write_index(file: SqliteLoader, index: SearchIndex) -> None:
     keys = _reader(KEYS_SCHEMA, index.keys())
     file.load(KEYS, KEY_COLUMNS, keys, (), primary_key="key, is_name, search_row")
     file.load_words(_reader(WORDS_SCHEMA, index.words()))

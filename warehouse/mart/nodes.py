@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 
+from warehouse.atomic_files import move_into_place
 from warehouse.code_version import code_version
 from warehouse.compute import ProcessPool
 from warehouse.mart.awards import STATED_AWARDS
@@ -41,7 +42,6 @@ from warehouse.mart.snapshot_steps import (
     make_stated_awards,
     make_tender_facts,
 )
-from warehouse.mart.sqlite_builds import move_into_place
 from warehouse.mart.withheld import find_withheld
 from warehouse.record.rules import rules_version
 from warehouse.record.store import Record, sql_text

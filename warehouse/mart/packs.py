@@ -4,9 +4,7 @@ A pack holds neighbouring rows, mostly of one key (an issuer, a country, a serie
 and the rows, compressed together with Zstandard unless they are short. Each row ends with a comma,
 so that any run of rows can be cut out and sent as it is. The index has three numbers for each row:
 the day from which it was known, the day from which it was no longer the latest, and its offset; and
-then the end of the last row. Packs lie in a file beside that of their rows (``pack_files``), in
-PostgreSQL and before version 12 in a table. In builds made before version 9 index and rows are two
-columns, and nothing says of which part of a key they are.
+then the end of the last row. Packs lie in a file of their own (``pack_files``).
 """
 
 from collections.abc import Callable, Iterator
@@ -20,18 +18,8 @@ import pyarrow.compute as pc
 import zstandard
 
 from warehouse.mart.row_json import LATEST_DAY
-from warehouse.mart.tables import SEVERAL_PARTS, Columns
+from warehouse.mart.tables import SEVERAL_PARTS
 
-PACK_COLUMNS: Columns = {
-    "pack_key": "text",
-    "has_next": "integer",
-    "all_latest": "integer",
-    "row_count": "integer",
-    "part": "text",
-    "packed": "bytes",
-}
-# For packs of one key each; others are found by their first row.
-PACK_INDEXES = ("(pack_key, first_row, part)",)
 # Higher levels make packs no smaller, since rows repeat each other, and slower to read.
 _LEVEL = 1
 # A smaller pack is stored as it is: there is little to gain.

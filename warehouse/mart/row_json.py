@@ -57,7 +57,7 @@ def key_column_sql(types: ColumnTypes, name: str) -> str:
         return column
     if kind.startswith("DECIMAL"):
         return f"coalesce({digits_sql(column)}, '')"
-    # PostgreSQL cannot store a NUL in text; U+2400 is its visible symbol.
+    # SQLite's functions end a text at a NUL; U+2400 is its visible symbol.
     return f"coalesce(replace(CAST({column} AS VARCHAR), chr(0), chr(9216)), '')"
 
 

@@ -1,7 +1,6 @@
 """What databases search in: words of rows, names and identifiers, and the trigrams of words.
 
-The tables lie in the file of the rows they speak of. How they are stored is up to the engine: FTS5
-in SQLite, ``tsvector`` and arrays with GIN indexes in PostgreSQL (``Loader``).
+The tables lie in the file of the rows they speak of, as FTS5 of SQLite (``sqlite_loader``).
 """
 
 from collections import Counter

@@ -8,8 +8,8 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_sqlite import dbapi
 
+from warehouse.mart.builds import file_of_key, packs_of_key
 from warehouse.mart.pack_files import write_packs
-from warehouse.mart.sqlite_builds import file_of_key, packs_of_key
 from warehouse.mart.tables import ROW_NUMBERS, Columns
 from warehouse.steps.files import StoredFile
 
@@ -32,7 +32,7 @@ _PRAGMAS = (
 
 
 class SqliteLoader:
-    """Writes the file of one key; implements ``warehouse.mart.mart_files.Loader``."""
+    """Writes the file of one key; it is complete when the context is left without an error."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._key = key
@@ -58,7 +58,7 @@ class SqliteLoader:
         self._sql.close()
         self._mart.close()
         if error is None:
-            # They are synced to disk before a manifest names them; see ``SqliteBuilds.add``.
+            # They are synced to disk before a manifest names them; see ``Builds.add``.
             if self._partial_packs.exists():
                 self._partial_packs.replace(self._packs)
             self._partial.replace(self._target)
@@ -74,7 +74,10 @@ class SqliteLoader:
         indexes: Sequence[str],
         primary_key: str = "",
     ) -> None:
-        """Create a table, load its rows in order, then create its indexes."""
+        """Create a table, load its rows in order, then create its indexes.
+
+        Rows that are numbered have their number as primary key.
+        """
         declared = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
         first = rows.schema.names[0]
         if first in ROW_NUMBERS:
@@ -89,8 +92,8 @@ class SqliteLoader:
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
 
-    def load_packs(self, table: str, packs: pa.RecordBatchReader, by_key: bool) -> None:
-        """Write the packs of a table into the file beside this one."""
+    def load_packs(self, packs: pa.RecordBatchReader, by_key: bool) -> None:
+        """Write packs into a file of their own; ``by_key``: they are found by keys as well."""
         self._partial_packs.parent.mkdir(exist_ok=True)
         write_packs(self._partial_packs, packs, by_key)
 

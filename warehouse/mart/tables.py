@@ -42,8 +42,8 @@ from warehouse.tables import (
 from warehouse.tables.column import members_of
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
-# `organisation` is the id under which all rows of an organisation are found. Rows have canonical
-# ids, so it is their own; in builds made before, rows could have another.
+# `organisation` is the id under which all rows of an organisation are found: rows have canonical
+# ids, so it is their own.
 _WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
 # What divides a series before its periods do, in the order of its rows.
 _IN_SERIES = ("country_iso3", "source", "frequency", "unit", "base_period")
@@ -68,31 +68,14 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
     return (*members[:place], *new, *members[place:])
 
 
-# Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
-# new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 13
-# The versions that readers can read. Keep an older one as long as its builds can be answered: a
-# pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11, 12, 13)
-# From this version on, every row has the canonical id of its organisation.
-CANONICAL_IDS_SINCE = 8
-# From this version on, a build is a manifest of files, and packs are compressed. Builds made before
-# are one file, or one schema, with all tables.
-FILES_SINCE = 9
-# From this version on, all packs are compressed, and rows of some tables one by one.
-DICTIONARIES_SINCE = 10
-# From this version on, releases can be filtered by process and status, panels by measure, and
-# there is a catalogue.
-FILTERS_SINCE = 11
-# From this version on, a build has the table `search`, and words are searched by the database.
-SEARCH_SINCE = 11
-# From this version on, the packs of a file lie in an LMDB file beside it, unless it is in
-# PostgreSQL, and the records of organisations are packed as well.
-PACK_FILES_SINCE = 12
-# From this version on, a build has the list of filings.
-FILINGS_SINCE = 13
+# Mart schema version. Count it up if builds get tables, keys or packs that readers do not know yet.
+# A new member of a row is no reason: rows are served as they were written.
+MART_SCHEMA_VERSION = 1
+# The versions that readers can read: their own, and in a release that counts it up the one before,
+# so that readers can be replaced first, and then the publisher (docs/decisions/0050).
+READABLE_SCHEMA_VERSIONS = (MART_SCHEMA_VERSION,)
 
-# Column types of the mart tables, as both engines have them.
+# Column types of the mart tables.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
 Columns = dict[str, ColumnKind]
 # Columns that number rows; the first column of a table with one of these names is its primary key.
@@ -161,7 +144,7 @@ class MartTable:
 
     ``keys`` are columns to filter by. ``members`` are the members of a served row, in order;
     without them the table has keys only. ``inside`` are members taken over from the release JSON.
-    Packed rows are stored in a table of packs, and this table has their keys only. A table without
+    Packed rows are stored in a file of packs, and this table has their keys only. A table without
     ``files`` is one file. ``merged_by`` are key columns: rows of several files are merged in their
     order, rows with equal ones in the order of the files. Without them, the files follow each
     other. The objects of the member ``stored_once`` are stored once in a file, in a table of their
@@ -181,11 +164,6 @@ class MartTable:
     merged_by: tuple[str, ...] = ()
     stored_once: str = ""
     with_dictionary: bool = False
-
-    @property
-    def packs(self) -> str:
-        """The name of its table of packs."""
-        return f"{self.name}_packs"
 
     @property
     def objects(self) -> str:

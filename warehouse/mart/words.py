@@ -31,10 +31,10 @@ def fold(word: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
-# What both databases take for a word: letters and digits of ASCII, and everything beyond it.
+# What SQLite's tokenizer takes for a word: letters and digits of ASCII, and everything beyond it.
 _SEPARATORS = {ord(char): " " for char in punctuation + whitespace}
 _TERM = re.compile("[a-z0-9\x80-\U0010ffff]+")
-# PostgreSQL limits the length of a word, of all words of a row, and of an indexed text.
+# Bounds of a word, of all words of a row, and of an indexed text: a hostile text is no large index.
 _LONGEST_TERM, _MOST_TERMS, _LONGEST_KEY = 64, 2_000, 256
 # Short forms of companies: they tell organisations apart less than any other word.
 FORM_WORDS = frozenset(SHORT_FORMS.values())

@@ -14,22 +14,20 @@ import pycountry
 from warehouse.compute import ProcessPool, Task
 from warehouse.json_encoding import encode
 from warehouse.mart.awards import add_tender_facts
-from warehouse.mart.builds import builds_at, is_postgres_url, sqlite_folder
+from warehouse.mart.builds import builds_at, mart_folder
 from warehouse.mart.changed_files import TableFile, files_of, write_rows
 from warehouse.mart.mart_files import write_task
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import MART_SCHEMA_VERSION, MART_TABLES, MartTable
 from warehouse.steps.files import BuildFile, BuildManifest
 
-# A schema costs PostgreSQL more than a file costs a folder: fewer and larger ones.
-_LARGER_IN_POSTGRES = 16
 # A task opens a database of its own; that should not take longer than its files.
 _ROWS_OF_A_TASK = 50_000
 
 
 def write_mart(
     snapshot: Snapshot,
-    url: str | Path,
+    mart: str | Path,
     metadata: Mapping[str, str],
     compute: ProcessPool | None = None,
 ) -> None:
@@ -38,22 +36,21 @@ def write_mart(
     ``metadata`` goes into the build: its ``notice``, ``made_from``, the export manifest and
     whatever else readers need.
     """
-    files = write_mart_files(snapshot, url, compute)
-    builds_at(url).add(manifest_of(snapshot.data_version, metadata, files))
+    files = write_mart_files(snapshot, mart, compute)
+    builds_at(mart).add(manifest_of(snapshot.data_version, metadata, files))
 
 
 def manifest_of(
     data_version: str, metadata: Mapping[str, str], files: Sequence[BuildFile]
 ) -> BuildManifest:
     """Return the manifest of a build."""
-    # The metadata key is still called layout, as in every build published so far.
     version = {"data_version": data_version, "layout": str(MART_SCHEMA_VERSION)}
     return BuildManifest(data_version, {**metadata, **version}, tuple(files))
 
 
 def write_mart_files(
     snapshot: Snapshot,
-    url: str | Path,
+    mart: str | Path,
     compute: ProcessPool | None = None,
     page_data: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[BuildFile]:
@@ -62,7 +59,7 @@ def write_mart_files(
     ``page_data`` is what pages show of the whole build, by name.
     """
     add_tender_facts(snapshot)
-    existing = builds_at(url).intact_files()
+    existing = builds_at(mart).intact_files()
     sql = snapshot.sql.cursor()
     try:
         sql.execute("SET TimeZone = 'UTC'")
@@ -72,30 +69,25 @@ def write_mart_files(
         sql.register("page_data", pa.table(columns))
         files: list[BuildFile] = []
         for table in MART_TABLES:
-            files += _files_of_table(sql, table, url, existing, snapshot.folder, compute)
+            files += _files_of_table(sql, table, mart, existing, snapshot.folder, compute)
         return files
     finally:
         sql.close()
 
 
-def times_as_large(url: str | Path) -> float:
-    """Return how many times as many rows as declared a file of an engine may have."""
-    return _LARGER_IN_POSTGRES if is_postgres_url(url) else 1
-
-
 def _files_of_table(
     sql: duckdb.DuckDBPyConnection,
     table: MartTable,
-    url: str | Path,
+    mart: str | Path,
     existing: Mapping[str, BuildFile],
     folder: Path,
     compute: ProcessPool | None,
 ) -> list[BuildFile]:
-    files = files_of(sql, table, times_as_large(url))
+    files = files_of(sql, table)
     missing = [file for file in files if file.key not in existing]
     rows_folder = folder / f"mart-{table.name}"
     try:
-        written = _write(sql, table, url, missing, rows_folder, compute) if missing else {}
+        written = _write(sql, table, mart, missing, rows_folder, compute) if missing else {}
     finally:
         shutil.rmtree(rows_folder, ignore_errors=True)
     return [written.get(file.key) or existing[file.key] for file in files]
@@ -104,7 +96,7 @@ def _files_of_table(
 def _write(
     sql: duckdb.DuckDBPyConnection,
     table: MartTable,
-    url: str | Path,
+    mart: str | Path,
     files: Sequence[TableFile],
     folder: Path,
     compute: ProcessPool | None,
@@ -118,7 +110,7 @@ def _write(
             settings={
                 "table": table.name,
                 # Another process may be in another folder.
-                "url": url if is_postgres_url(url) else str(sqlite_folder(url).absolute()),
+                "folder": str(mart_folder(mart).absolute()),
                 "labels": {file.key: file.label for file in group},
             },
         )

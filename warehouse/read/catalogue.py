@@ -7,11 +7,10 @@ import msgspec
 from warehouse.data_version import version_key
 from warehouse.json_encoding import encode
 from warehouse.mart.builds import builds_at
-from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.read.conditions import Key
 from warehouse.read.mart import READABLE, Mart
-from warehouse.read.rows import RowPage, between, equal, fetch_page, in_country, make_page, page_of
+from warehouse.read.rows import RowPage, between, equal, fetch_page, in_country, make_page
 
 _MANIFEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -24,13 +23,8 @@ def catalogue(
     limit: int | None = None,
     after: Key | None = None,
 ) -> RowPage:
-    """Return what can be asked for: each thing with its span and number of rows.
-
-    A build made before there was a catalogue has none.
-    """
+    """Return what can be asked for: each thing with its span and number of rows."""
     build = mart.build()
-    if build.schema_version < FILTERS_SINCE:
-        return page_of(build, (), limit)
     where = [*equal(section=section, dataset=dataset), *in_country(country)]
     return fetch_page(build, "catalogue", where, limit, after=after)
 
@@ -46,15 +40,13 @@ def changes(
 ) -> RowPage:
     """Return what arrived since a day, newest first: vintages that are new, restated, withdrawn."""
     build = mart.build()
-    if build.schema_version < FILTERS_SINCE:
-        return page_of(build, (), limit)
     where = [*equal(dataset=dataset, id=id, country=country), *between("changed_on", since, None)]
     return fetch_page(build, "changes", where, limit, after=after)
 
 
 def versions(mart: Mart, limit: int | None = None, after: Key | None = None) -> RowPage:
     """Return every build that can be pinned, newest first."""
-    build, builds = mart.build(), builds_at(mart.url)
+    build, builds = mart.build(), builds_at(mart.folder)
     current, names = builds.current(), builds.names()[::-1]
     # Builds come and go; those that follow are the older ones.
     if after is not None:

@@ -13,8 +13,8 @@ IN_ORDER = "row_number"
 class Condition:
     """An SQL condition with the values of its placeholders.
 
-    ``{prefix}`` stands before the name of a table. ``column`` is set if the column is compared with
-    the first value: it may decide in which files the rows lie.
+    ``column`` is set if the column is compared with the first value: it may decide in which files
+    the rows lie.
     """
 
     sql: str

@@ -10,7 +10,6 @@ from typing import get_args
 import msgspec
 
 from warehouse.json_encoding import encode
-from warehouse.mart.tables import CANONICAL_IDS_SINCE
 from warehouse.read.conditions import Key
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, one_of, page_of, storable
@@ -88,8 +87,7 @@ def identifiers(
 ) -> Crosswalk | None:
     """Return the identifiers of an organisation, None if the id is unknown.
 
-    Asked by an alias, it answers under the canonical id; a build that was made before ids were
-    canonical answers as it did then.
+    For an alias, it answers under the canonical id.
     """
     build = mart.build()
     owner = organisation_id(build, service_id)
@@ -101,7 +99,7 @@ def identifiers(
     # IN () is no valid SQL; no identifier has the type ''.
     of_types = [one_of("id_type", served)] if served else equal(id_type="")
     return Crosswalk(
-        service_id if build.schema_version < CANONICAL_IDS_SINCE else owner,
+        owner,
         None if name is None else name[0] or None,
         bool(build.rows("identifiers", "SELECT 1 FROM {table} LIMIT 1")),
         fetch_page(

@@ -1,41 +1,31 @@
-"""The files of builds, the same on both engines: SQL with ``?`` for a value, rows as tuples.
-
-The SQLite engine is here, the PostgreSQL engine in ``postgres``; ``mart`` chooses.
-"""
+"""The builds of a folder as one thread reads them: SQL with ``?`` for a value, rows as tuples."""
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from warehouse.errors import DamagedFile, DatastoreUnavailable, NothingPublished, SankofaError
-from warehouse.mart.pointers import LAST_WITH_ONE_POINTER
-from warehouse.mart.sqlite_builds import (
-    build_file,
-    current_build_file,
-    not_available,
-    pointer_files,
-    pointer_names,
-    read_manifest,
-)
-from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.mart.builds import Builds, manifest_file, pointer_file, read_manifest, read_pointer
 from warehouse.read.checked_files import CheckedFiles
-from warehouse.read.open_files import OpenFiles
 from warehouse.read.pack_files import OpenPackFiles, PackFile
 from warehouse.steps.files import BuildFile, BuildManifest, StoredFile
 
 SqlRows = list[tuple[Any, ...]]
 RunQuery = Callable[[str, Sequence[object]], SqlRows]
 
-# Within this time a reader notices what code of an older version switched or deleted.
-OLDER_CODE_SECONDS = 0.25
 # How long files that are open may be others, or gone, before a request notices.
 _LOOK_SECONDS = 2.0
+# Below the 1,024 files that a process may usually open, with room for what it does beside.
+MAX_WAITING = 384
+# The most that SQLite can map; what lies beyond is read page by page.
+_MMAP_SIZE = 0x7FFF0000
 NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
 
 
@@ -43,15 +33,12 @@ NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
 class FileReader:
     """One file of a build, open for queries.
 
-    ``prefix`` stands before the name of a table in a statement. ``label`` says which rows lie in
-    the file. Full-text search is written otherwise for each ``engine``. ``packs`` are in a file
-    beside it, or else in a table.
+    ``label`` says which rows lie in the file. ``packs`` are those of its rows, in a file of their
+    own, if the table is packed.
     """
 
     label: str
-    prefix: str
     run: RunQuery
-    engine: Literal["sqlite", "postgresql"] = "sqlite"
     packs: PackFile | None = None
 
     def query(self, statement: str, *values: object) -> SqlRows:
@@ -59,29 +46,88 @@ class FileReader:
         return self.run(statement, values)
 
 
-class Engine(Protocol):
-    """The builds at a mart URL, as one thread reads them."""
+class OpenFiles:
+    """Connections to SQLite files, by path, which threads share.
 
-    def current(self) -> str:
-        """Return the data_version of the current build."""
+    Published files never change and are opened read-only and immutable. A connection serves one
+    query at a time and waits for the next; of those that wait only the most recently used are kept
+    open.
+    """
 
-    def check(self, data_version: str) -> None:
-        """Raise ``UnknownVersion`` if there is no such build, or no longer."""
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+        self._max_waiting, self._count = max_waiting, 0
+        # Ordered by last use.
+        self._waiting: dict[str, list[sqlite3.Connection]] = {}
+        self._lock = threading.Lock()
 
-    def manifest(self, data_version: str) -> BuildManifest:
-        """Return the manifest of a build."""
-
-    def reader(self, data_version: str, file: BuildFile) -> FileReader:
-        """Return a reader of a file of a build."""
-
-    def check_files(self, data_version: str) -> None:
-        """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
+    def query(self, path: str, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Run a statement in a file; raises ``sqlite3.Error``, also if the file is not there."""
+        connection = self._take(path) or _connect(path)
+        try:
+            rows = connection.execute(statement, values).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError):
+            connection.close()
+            raise
+        self._put_back(path, connection)
+        return rows
 
     def close(self) -> None:
-        """Close what is open; the next read opens it again."""
+        """Close what waits; the next query opens its file again."""
+        with self._lock:
+            waiting, self._waiting, self._count = self._waiting, {}, 0
+        for connections in waiting.values():
+            for connection in connections:
+                connection.close()
+
+    def forget(self, path: str) -> None:
+        """Close what waits of a file that is no longer the one that was opened."""
+        with self._lock:
+            connections = self._waiting.pop(path, [])
+            self._count -= len(connections)
+        for connection in connections:
+            connection.close()
+
+    def _take(self, path: str) -> sqlite3.Connection | None:
+        with self._lock:
+            connections = self._waiting.get(path)
+            if not connections:
+                return None
+            self._count -= 1
+            return connections.pop()
+
+    def _put_back(self, path: str, connection: sqlite3.Connection) -> None:
+        closed = None
+        with self._lock:
+            connections = self._waiting.pop(path, None) or []
+            connections.append(connection)
+            self._waiting[path] = connections
+            self._count += 1
+            if self._count > self._max_waiting:
+                closed = self._oldest()
+        if closed is not None:
+            closed.close()
+
+    def _oldest(self) -> sqlite3.Connection:
+        """Take the connection whose file was not used for the longest time."""
+        while True:
+            path = next(iter(self._waiting))
+            connections = self._waiting[path]
+            if len(connections) <= 1:
+                del self._waiting[path]
+            if connections:
+                self._count -= 1
+                return connections.pop()
 
 
-class SqliteEngine:
+def _connect(path: str) -> sqlite3.Connection:
+    # A published file never changes: immutable spares SQLite all locking and change detection.
+    uri = f"{Path(path).as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
+    return connection
+
+
+class Engine:
     """Builds in a folder; threads share the files that are open."""
 
     def __init__(
@@ -90,14 +136,11 @@ class SqliteEngine:
         open_files: OpenFiles,
         open_packs: OpenPackFiles,
         checked: CheckedFiles,
-        schema_version: int = MART_SCHEMA_VERSION,
     ) -> None:
         self._folder, self._open_files, self._open_packs = folder, open_files, open_packs
-        self._checked, self._schema_version = checked, schema_version
-        pointers = [str(path) for path in pointer_files(folder)]
-        self._pointers = pointers if schema_version > LAST_WITH_ONE_POINTER else pointers[:1]
-        self._seen: list[tuple[int, int] | None] = [None]
-        self._current, self._file, self._look_again = "", "", 0.0
+        self._checked, self._pointer = checked, str(pointer_file(folder))
+        self._seen: tuple[int, int] | None = None
+        self._current = ""
         self._looked_up: str | None = None
         self._next_look = 0.0
         # Where the build checked last was found: a page checks the same one several times.
@@ -105,21 +148,15 @@ class SqliteEngine:
 
     def current(self) -> str:
         """Return the data_version of the current build."""
-        # Called for every request: stat the pointer that this version of the code switches.
-        if _identity(self._pointers[-1]) != self._seen[-1] or time.monotonic() >= self._look_again:
-            self._look()
+        # Called for every request: read the pointer only if it was replaced.
+        seen = _identity(self._pointer)
+        if seen is None or seen != self._seen:
+            current = read_pointer(self._folder)
+            if current is None:
+                raise NothingPublished(NOTHING_PUBLISHED)
+            self._current, self._seen = current, seen
         self._looked_up = self._current
         return self._current
-
-    def _look(self) -> None:
-        """Read the pointers if one was replaced, or the build deleted by older code."""
-        seen = [_identity(path) for path in self._pointers]
-        if seen != self._seen or _identity(self._file) is None:
-            build = current_build_file(self._folder, self._schema_version)
-            if build is None:
-                raise NothingPublished(NOTHING_PUBLISHED)
-            self._current, self._file, self._seen = build.stem, str(build), seen
-        self._look_again = time.monotonic() + OLDER_CODE_SECONDS
 
     def check(self, data_version: str) -> None:
         """Raise ``UnknownVersion`` if there is no such build, or no longer."""
@@ -140,7 +177,7 @@ class SqliteEngine:
         name, path = self._found
         if name == data_version and _identity(path) is not None:
             return True
-        file = build_file(self._folder, data_version)
+        file = manifest_file(self._folder, data_version)
         self._found = (data_version, str(file))
         return file.is_file()
 
@@ -176,7 +213,7 @@ class SqliteEngine:
             path_of_packs = self._path(file.packs)
             require = partial(checked.require, path_of_packs, file.packs)
             packs = PackFile(path_of_packs, self._open_packs, checked.intact, require)
-        return FileReader(file.partition, "", query, packs=packs)
+        return FileReader(file.partition, query, packs)
 
     def check_files(self, data_version: str) -> None:
         """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
@@ -190,12 +227,13 @@ class SqliteEngine:
 
     def _unavailable(self, data_version: str) -> SankofaError:
         """Return the error for a build that is not there: a pin is wrong, the pointer is damage."""
-        if pointer_names(self._folder, data_version):
+        builds = Builds(self._folder)
+        if data_version == builds.current():
             return DamagedFile(
                 f"the current build {data_version} is missing: restore its manifest from your "
                 "backup, `sankofa rollback` to another build, or `sankofa publish`"
             )
-        return not_available(self._folder, data_version)
+        return builds.not_available(data_version)
 
     def close(self) -> None:
         """Close every file that is open."""

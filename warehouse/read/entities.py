@@ -4,13 +4,12 @@ from warehouse.json_encoding import encode
 from warehouse.read.conditions import Key, Order
 from warehouse.read.crosswalk import same_as_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.packs import is_packed, row_of_key
+from warehouse.read.packs import row_of_key
 from warehouse.read.rows import (
     RowPage,
     fetch_rows,
     make_page,
     one_of,
-    page_of,
     storable,
 )
 from warehouse.read.search import found_rows
@@ -22,8 +21,7 @@ _CHUNK = 500
 def entity(mart: Mart, service_id: str) -> RowPage | None:
     """Return the current record of an organisation, None if the id is unknown.
 
-    Asked by an alias, it is the record of the canonical id. In builds made before ids were
-    canonical, an alias that a register describes has its own, whose ``same_as`` names the other.
+    For an alias, it is the record of the canonical id.
     """
     build = mart.build()
     page = _record(build, service_id)
@@ -61,12 +59,8 @@ def _with_match(record: bytes, match: str) -> bytes:
 
 
 def _record(build: Build, service_id: str) -> RowPage:
-    if is_packed(build, "entities"):
-        row = row_of_key(build, "entities", storable(service_id))
-        return RowPage([] if row is None else [row], False, build.data_version, build.notice)
-    statement = "SELECT row FROM {table} WHERE service_id = ?"
-    rows = build.rows("entities", statement, storable(service_id))
-    return page_of(build, [row for (row,) in rows], 1)
+    row = row_of_key(build, "entities", storable(service_id))
+    return RowPage([] if row is None else [row], False, build.data_version, build.notice)
 
 
 def _records(build: Build, ids: list[str]) -> dict[str, bytes]:

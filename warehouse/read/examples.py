@@ -7,7 +7,6 @@ files of a table only, so that a large build costs no more than a small one.
 from collections.abc import Mapping
 
 from warehouse.mart.row_json import NEVER
-from warehouse.mart.tables import FILINGS_SINCE, FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Build
 
@@ -39,10 +38,10 @@ def examples(build: Build) -> dict[str, Example]:
         "search": _search(build, issuer),
         "tender": _first(
             build, "tender_releases", {"ocid": "ocid", "as_of": "available_at"}, _LATEST
-        )
-        if build.schema_version >= FILTERS_SINCE
-        else {},
-        "catalogue": _first_of_later(build, "catalogue", ("section", "dataset", "country")),
+        ),
+        "catalogue": _first(
+            build, "catalogue", {name: name for name in ("section", "dataset", "country")}
+        ),
         "changes": _changes(build),
         "entities": _of_issuer(build, "entities", {"service_id": "service_id"}, issuer),
         "crosswalk": _of_issuer(build, "identifiers", {"service_id": "organisation"}, issuer),
@@ -59,9 +58,10 @@ def examples(build: Build) -> dict[str, Example]:
 
 
 def _fundamentals(build: Build, issuer: str) -> Example:
-    columns = {"service_id": "organisation", "period_type": "period_type", "as_of": "available_at"}
-    if build.schema_version >= FILTERS_SINCE:
-        columns["line_items"] = "line_item"
+    columns = {
+        **{"service_id": "organisation", "period_type": "period_type"},
+        **{"as_of": "available_at", "line_items": "line_item"},
+    }
     example = _of_issuer(
         build, "fundamentals", columns, issuer, f"{_LATEST} AND period_type = 'FY'"
     )
@@ -77,8 +77,6 @@ def _of_several(figures: Example) -> Example:
 
 
 def _filings(build: Build, issuer: str) -> Example:
-    if build.schema_version < FILINGS_SINCE:
-        return {}
     columns = {
         **{"service_id": "organisation", "form": "form", "as_of": "available_at"},
         **{"from": "received_on", "to": "received_on"},
@@ -93,17 +91,8 @@ def _search(build: Build, issuer: str) -> Example:
 
 
 def _changes(build: Build) -> Example:
-    example = dict(_first_of_later(build, "changes", ("changed_on", "dataset", "id", "country")))
-    if example:
-        example["since"] = example.pop("changed_on")
-    return example
-
-
-def _first_of_later(build: Build, table: str, names: tuple[str, ...]) -> Example:
-    """Return an example from a table that older builds do not have."""
-    if build.schema_version < FILTERS_SINCE:
-        return {}
-    return _first(build, table, {name: name for name in names})
+    columns = {"since": "changed_on", "dataset": "dataset", "id": "id", "country": "country"}
+    return _first(build, "changes", columns)
 
 
 def _lookup(build: Build) -> Example:
@@ -130,14 +119,12 @@ def _shared_facts(build: Build) -> Example:
 
 
 def _signals(build: Build, where: str) -> Example:
-    names = ("signal_key", "country", "dimension", "dimension_value")
+    names = ("signal_key", "country", "dimension", "dimension_value", "measure")
     columns = {
         **{name: name for name in names},
         "as_of": "CASE WHEN closed_at > available_at THEN closed_at ELSE available_at END",
         **{"from": "month", "to": "month"},
     }
-    if build.schema_version >= FILTERS_SINCE:
-        columns["measure"] = "measure"
     example = dict(_first(build, "signals", columns, where))
     if example.get("dimension") == "category":
         example["category"] = example["dimension_value"]
@@ -148,9 +135,8 @@ def _tenders(build: Build) -> Example:
     columns = {
         **{"country": "country", "from": "released_on", "to": "released_on"},
         **{"category": "category", "buyer": "buyer_id", "as_of": "available_at"},
+        "status": "tender_status",
     }
-    if build.schema_version >= FILTERS_SINCE:
-        columns["status"] = "tender_status"
     where = f"{_LATEST} AND released_on <> ''"
     return _first(build, "tender_releases", columns, f"{where} AND category <> ''") or _first(
         build, "tender_releases", columns, where
@@ -171,7 +157,7 @@ def _of_issuer(
     owner = "service_id" if table == "entities" else "organisation"
     files = build.files_with(table, owner, issuer) if issuer else ()
     for file in build.files(table) if files is None else files:
-        statement = f"SELECT {', '.join(columns.values())} FROM {file.prefix}{table}"
+        statement = f"SELECT {', '.join(columns.values())} FROM {table}"
         if rows := file.query(f"{statement} WHERE {owner} = ? AND {where} LIMIT 1", issuer):
             return _filled(columns, rows[0])
     return _first(build, table, columns, where)
@@ -179,7 +165,7 @@ def _of_issuer(
 
 def _first(build: Build, table: str, columns: Mapping[str, str], where: str = "1 = 1") -> Example:
     for file in build.files(table)[:_MOST_FILES]:
-        statement = f"SELECT {', '.join(columns.values())} FROM {file.prefix}{table}"
+        statement = f"SELECT {', '.join(columns.values())} FROM {table}"
         if rows := file.query(f"{statement} WHERE {where} LIMIT 1"):
             return _filled(columns, rows[0])
     return {}

@@ -2,7 +2,6 @@
 
 from datetime import date
 
-from warehouse.mart.tables import FILINGS_SINCE
 from warehouse.read.conditions import Key
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.mart import Mart
@@ -13,7 +12,6 @@ from warehouse.read.rows import (
     fetch_page,
     known_on,
     latest_on,
-    page_of,
 )
 
 
@@ -29,13 +27,10 @@ def filings_known(
 ) -> RowPage:
     """Return the filings anyone could have known on ``as_of``, the one received last first.
 
-    ``from_`` and ``to`` bound the day of receipt. Every version of a document is a filing. Asked by
-    an alias, the rows are those of the organisation. A build made before there was such a list has
-    none.
+    ``from_`` and ``to`` bound the day of receipt. Every version of a document is a filing. For an
+    alias, the rows are those of the organisation.
     """
     build = mart.build()
-    if build.schema_version < FILINGS_SINCE:
-        return page_of(build, (), limit)
     owner = organisation_id(build, service_id)
     if (form, from_, to) == (None, None, None):
         return latest_on(build, "filings", "organisation", owner, as_of, limit, after)

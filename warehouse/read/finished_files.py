@@ -88,15 +88,14 @@ class FinishedFile(Protocol):
 
 
 def finished_files(
-    marts: Path | None,
+    marts: Path,
     files: Collection[BuildFile],
     exports: str,
     data_version: str,
     metadata: Mapping[str, str],
 ) -> Iterator[FinishedFile]:
-    """Yield every file of a build; the mart's only if they are files in a folder."""
-    if marts is not None:
-        yield from (MartFile(marts, file) for file in files)
+    """Yield every file of a build."""
+    yield from (MartFile(marts, file) for file in files)
     yield from _exported(exports, data_version)
     yield TextFile("the metadata of the build", msgspec.json.encode(metadata))
 
@@ -359,7 +358,7 @@ class MartFile:
                         yield name, number, decode(row).decode()
 
     def _packed(self, path: str) -> Iterator[tuple[int, str]]:
-        reader = FileReader(self.file.partition, "", lambda *_: [])
+        reader = FileReader(self.file.partition, lambda *_: [])
         # The same way as readers: LMDB must not open a file twice in a process.
         packs = OpenPackFiles().file(str((self.folder / path).absolute()))
         with packs.begin() as transaction:

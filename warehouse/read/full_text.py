@@ -1,4 +1,4 @@
-"""The full-text search of the databases: rows by their words, and words by their trigrams.
+"""The full-text search of SQLite: rows by their words, and words by their trigrams.
 
 A file with texts has a table ``words``; that of ``search`` also has ``vocabulary`` and ``trigrams``
 (``warehouse/mart/search_index.py``). Words come from ``terms``: they contain no character that
@@ -26,41 +26,26 @@ def every_word(words: Sequence[str]) -> list[Alternatives]:
     return [[word] for word in (*words[:-1], *last)]
 
 
-def text_matches(file: FileReader, text: str, only_names: bool) -> Condition:
+def text_matches(text: str, only_names: bool) -> Condition:
     """Match rows with every word of a text, the last perhaps a prefix; none without a word."""
     words = terms(text)
-    return words_match(file, [every_word(words)], only_names) if words else Condition("1 = 0")
+    return words_match([every_word(words)], only_names) if words else Condition("1 = 0")
 
 
-def words_match(
-    file: FileReader, choices: Iterable[Sequence[Alternatives]], only_names: bool
-) -> Condition:
+def words_match(choices: Iterable[Sequence[Alternatives]], only_names: bool) -> Condition:
     """Match rows that have, for one of the choices, one of each of its alternatives."""
-    if file.engine == "sqlite":
-        query = _either(choices, '"{}"', '"{}"*', " AND ", " OR ")
-        within = f"{{name}} : ({query})" if only_names else query
-        sql = "row_number IN (SELECT rowid FROM words WHERE words MATCH ?)"
-        return Condition(sql, (within,))
-    query = _either(choices, "'{}'", "'{}':*", " & ", " | ")
-    column = "name" if only_names else "all_words"
-    return Condition(
-        f"row_number IN (SELECT row_number FROM {file.prefix}words "
-        f"WHERE {column} @@ CAST(? AS tsquery))",
-        (query,),
-    )
-
-
-def _either(
-    choices: Iterable[Sequence[Alternatives]], word: str, prefix: str, and_: str, or_: str
-) -> str:
-    def written(text: str) -> str:
-        whole = text.removesuffix(PREFIX)
-        return (word if whole == text else prefix).format(whole)
-
-    return or_.join(
-        "(" + and_.join(f"({or_.join(map(written, words))})" for words in choice) + ")"
+    query = " OR ".join(
+        "(" + " AND ".join(f"({' OR '.join(map(_quoted, words))})" for words in choice) + ")"
         for choice in choices
     )
+    within = f"{{name}} : ({query})" if only_names else query
+    return Condition("row_number IN (SELECT rowid FROM words WHERE words MATCH ?)", (within,))
+
+
+def _quoted(word: str) -> str:
+    """Return a word as FTS5 reads it; the star of a prefix is outside the quotes."""
+    whole = word.removesuffix(PREFIX)
+    return f'"{whole}"' if whole == word else f'"{whole}"*'
 
 
 def similar_words(file: FileReader, word: str, least: float) -> list[tuple[str, int]]:
@@ -70,20 +55,11 @@ def similar_words(file: FileReader, word: str, least: float) -> list[tuple[str, 
     """
     wanted = sorted(trigrams(word))
     shared = max(1, int(least * len(wanted)))
-    if file.engine == "sqlite":
-        statement = "SELECT rowid FROM trigrams WHERE trigrams MATCH ?"
-        occurrences = " UNION ALL ".join([statement] * len(wanted))
-        return file.query(
-            "SELECT word, uses FROM vocabulary WHERE row_number IN ("
-            f"SELECT rowid FROM ({occurrences}) GROUP BY rowid HAVING count(*) >= ?) ORDER BY word",
-            *(f'"{trigram}"' for trigram in wanted),
-            shared,
-        )
+    statement = "SELECT rowid FROM trigrams WHERE trigrams MATCH ?"
+    occurrences = " UNION ALL ".join([statement] * len(wanted))
     return file.query(
-        f"SELECT word, uses FROM {file.prefix}vocabulary JOIN {file.prefix}trigrams "
-        "USING (row_number) WHERE trigrams && CAST(? AS text[]) AND cardinality(ARRAY("
-        "SELECT unnest(trigrams) INTERSECT SELECT unnest(CAST(? AS text[])))) >= ? ORDER BY word",
-        wanted,
-        wanted,
+        "SELECT word, uses FROM vocabulary WHERE row_number IN ("
+        f"SELECT rowid FROM ({occurrences}) GROUP BY rowid HAVING count(*) >= ?) ORDER BY word",
+        *(f'"{trigram}"' for trigram in wanted),
         shared,
     )

@@ -44,7 +44,7 @@ def facts_known(
         page = latest_on(build, "fundamentals", "organisation", owner, as_of, limit, after)
     else:
         where = [*equal(organisation=owner), *known_on(as_of, vintages)]
-        where += _of_periods(build, owner, period_type, as_of)
+        where += _of_periods(owner, period_type, as_of)
         where += [one_of("line_item", line_items)] if line_items else []
         page = fetch_page(build, "fundamentals", where, limit, after=after)
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
@@ -102,12 +102,9 @@ def _is_known(build: Build, owner: str) -> bool:
     )
 
 
-def _of_periods(
-    build: Build, owner: str, period_type: str | None, as_of: date | None
-) -> list[Condition]:
+def _of_periods(owner: str, period_type: str | None, as_of: date | None) -> list[Condition]:
     """Match figures of periods of a type, and balances at the ends of those that were known."""
-    # Builds of version 7 have no column of the end, and answer as they did.
-    if period_type in (None, "INSTANT", "OTHER") or build.schema_version < 8:
+    if period_type in (None, "INSTANT", "OTHER"):
         return equal(period_type=period_type)
     of_type = [*equal(organisation=owner, period_type=period_type), *known_on(as_of, "all")]
     of_type.append(Condition("withdrawn = 0"))
@@ -115,7 +112,7 @@ def _of_periods(
     return [
         Condition(
             "(period_type = ? OR (period_type = 'INSTANT' AND period_end IN "
-            f"(SELECT period_end FROM {{prefix}}fundamentals WHERE {ends})))",
+            f"(SELECT period_end FROM fundamentals WHERE {ends})))",
             (period_type, *(value for condition in of_type for value in condition.values)),
         )
     ]

@@ -6,8 +6,7 @@ answer mixes two. A build is a manifest of files; ``Build`` finds those that a q
 
 import copy
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,18 +18,11 @@ from warehouse.errors import (
     UnknownVersion,
 )
 from warehouse.mart.buckets import bucket_name, cell_of
-from warehouse.mart.builds import is_postgres_url, sqlite_folder
+from warehouse.mart.builds import mart_folder
 from warehouse.mart.file_labels import label_order, value_label
-from warehouse.mart.tables import (
-    DICTIONARIES_SINCE,
-    FILES_SINCE,
-    MART_TABLES,
-    READABLE_SCHEMA_VERSIONS,
-    Files,
-)
+from warehouse.mart.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
 from warehouse.read.checked_files import CheckedFiles
-from warehouse.read.engines import Engine, FileReader, SqliteEngine, SqlRows
-from warehouse.read.open_files import OpenFiles
+from warehouse.read.engines import Engine, FileReader, OpenFiles, SqlRows
 from warehouse.read.pack_files import OpenPackFiles
 from warehouse.steps.files import BuildFile, BuildManifest
 
@@ -39,12 +31,6 @@ _MAX_OPEN_BUILDS = 16
 # As the metadata of a build has it.
 READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
 _FILES = {table.name: table.files for table in MART_TABLES}
-# In version 9, these two were split by years.
-_FILES_BEFORE = {
-    **_FILES,
-    "screens": Files("", "value", 0, "answers_until", by_month=False),
-    "metrics_absent": Files("", "value", 0, "holds_until", by_month=False),
-}
 _NONE: tuple[FileReader, ...] = ()
 
 
@@ -64,26 +50,17 @@ class Build:
         """The licence notice that goes with every response."""
         return self.metadata["notice"]
 
-    @cached_property
-    def schema_version(self) -> int:
-        """The schema version it was written with; what it answers stays as it was then."""
-        return int(self.metadata["layout"])
-
-    @cached_property
-    def _files(self) -> Mapping[str, Files | None]:
-        return _FILES if self.schema_version >= DICTIONARIES_SINCE else _FILES_BEFORE
-
     def files(self, table: str) -> Sequence[FileReader]:
         """Return all files of a table, in the order in which they follow each other."""
         return self._of(table).all
 
     def split(self, table: str) -> Files | None:
         """Return how the rows of a table are spread over its files; None if it is one file."""
-        return self._files.get(table) if self.schema_version >= FILES_SINCE else None
+        return _FILES.get(table)
 
     def files_with(self, table: str, column: str, value: str) -> Sequence[FileReader] | None:
         """Return the files in which rows with a value can lie; None if the column decides none."""
-        decides = self._files.get(table)
+        decides = _FILES.get(table)
         if decides is None or decides.by != column:
             return None
         return self._of(table).of_value(value)
@@ -99,23 +76,15 @@ class Build:
         """Run a statement on every file of a table, whose name is ``{table}`` in it."""
         rows: SqlRows = []
         for file in self._of(table).all:
-            rows += file.run(statement.replace("{table}", file.prefix + table), values)
+            rows += file.run(statement.replace("{table}", table), values)
         return rows
-
-    def query(self, statement: str, *values: object) -> SqlRows:
-        """Run a statement over whole tables, for tests and commands; it reads them first."""
-        # Imported here: requests never need it.
-        from warehouse.read.whole_tables import query_whole_tables
-
-        return query_whole_tables(self, statement, values)
 
     def _of(self, table: str) -> "_Files":
         files = self._tables.get(table)
         if files is None:
-            named = self._manifest.of("mart", table)
-            # A build made before version 9 is one file with every table.
-            listed = named or self._manifest.of("mart", "")
-            decides = self._files.get(table) if named else None
+            listed = self._manifest.of("mart", table)
+            # A table without rows can have no file.
+            decides = _FILES.get(table) if listed else None
             readers = [self._reader(self.data_version, file) for file in listed]
             self._tables[table] = files = _Files(readers, decides.how if decides else "")
         return files
@@ -140,14 +109,13 @@ class _Files:
 
 
 class Mart:
-    """The builds at a mart URL; reads use the current one, or a pinned one.
+    """The builds of a folder; reads use the current one, or a pinned one."""
 
-    The URL is a folder, ``sqlite:///folder`` or ``postgresql://…``.
-    """
-
-    def __init__(self, url: str | Path) -> None:
-        self.url = url
-        self._new_engine = _engine_factory(url)
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = mart_folder(folder)
+        # What threads share: the files that are open, and what is known of them.
+        self._open_files, self._open_packs = OpenFiles(), OpenPackFiles()
+        self._checked = CheckedFiles()
         self._pinned: str | None = None
         # Per thread: its engine, and the builds that it has read last.
         self._thread = threading.local()
@@ -171,7 +139,9 @@ class Mart:
         thread = self._thread.__dict__
         engine: Engine | None = thread.get("engine")
         if engine is None:
-            self._thread.engine = engine = self._new_engine()
+            self._thread.engine = engine = Engine(
+                self.folder, self._open_files, self._open_packs, self._checked
+            )
             self._thread.builds = {}
         data_version = engine.current() if self._pinned is None else self._pinned
         builds: dict[str, Build] = thread["builds"]
@@ -209,7 +179,10 @@ class Mart:
     def _wrong_schema(self, data_version: str) -> SankofaError:
         reason = f"{data_version} was written by another version of the service"
         if self._pinned is None:
-            return NothingPublished(f"{reason}; run `sankofa publish`")
+            return NothingPublished(
+                f"{reason}; if that is newer than this one, replace this one by it, else run "
+                "`sankofa publish`"
+            )
         return UnknownVersion(f"{reason} and cannot be read by this one")
 
 
@@ -224,17 +197,5 @@ def check_readable(mart: Mart) -> str:
     build = mart.build()
     mart.check_files()
     for file in build.files("countries"):
-        file.query(f"SELECT row_number FROM {file.prefix}countries LIMIT 1")
+        file.query("SELECT row_number FROM countries LIMIT 1")
     return build.data_version
-
-
-def _engine_factory(url: str | Path) -> Callable[[], Engine]:
-    """Return a factory: one engine per reader thread."""
-    if is_postgres_url(url):
-        # Imported here: psycopg is an optional dependency.
-        from warehouse.read.postgres import PostgresEngine
-
-        return lambda: PostgresEngine(str(url))
-    folder, checked = sqlite_folder(url), CheckedFiles()
-    open_files, open_packs = OpenFiles(), OpenPackFiles()
-    return lambda: SqliteEngine(folder, open_files, open_packs, checked)

@@ -8,9 +8,7 @@ import msgspec
 
 from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
-from warehouse.mart.tables import FILES_SINCE
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
-from warehouse.read.bodies import served_bodies
 from warehouse.read.conditions import Condition, Key
 from warehouse.read.conditions import Order as RowOrder
 from warehouse.read.crosswalk import organisation_id
@@ -23,6 +21,7 @@ from warehouse.read.rows import (
     fetch_page,
     fetch_rows,
     make_page,
+    served_bodies,
 )
 from warehouse.read.several_files import files_for, row_statement
 
@@ -72,13 +71,7 @@ def screen(
     # How many were ranked before is the last part of the key.
     place, ranked_before = (None, 0) if after is None else (after[:-1], int(after[-1]))
     where = [*universe, *_current_on(as_of)]
-    if build.schema_version < FILES_SINCE:
-        # Rows are stored in descending order of the value.
-        by_value = RowOrder("row_number" if order == "desc" else "row_number DESC")
-        page = fetch_page(build, "metrics", where, limit, by_value, place)
-        count = _count_issuers(build, "1", "metrics", where).get(1, 0)
-    else:
-        page, count = _ranked(build, where, order, limit, place)
+    page, count = _ranked(build, where, order, limit, place)
     day = _as_of(as_of)
     ranks = range(ranked_before + 1, ranked_before + 1 + len(page.rows))
     ranked = [_with_as_of(row, day, rank) for rank, row in zip(ranks, page.rows, strict=True)]
@@ -114,14 +107,11 @@ def _ranked(
     )
     for key, (issuer,) in ranked:
         for file in build.files_with("metrics", "organisation", issuer) or ():
-            found = file.run(statement.replace("{prefix}", file.prefix), [issuer, *values])
+            found = file.run(statement, [issuer, *values])
             bodies = served_bodies(build, file, "metrics", [row for (row,) in found])
             rows += [(key, body) for body in bodies]
     count = row_statement("count(*)", "screens", where, RowOrder("1"))
-    counts = [
-        file.run(count[0].replace("{prefix}", file.prefix), count[1])
-        for file in files_for(build, "screens", where)
-    ]
+    counts = [file.run(count[0], count[1]) for file in files_for(build, "screens", where)]
     return make_page(build, rows, limit), sum(rows[0][0] for rows in counts)
 
 
@@ -147,14 +137,14 @@ def _count_issuers(
     files = files_for(build, table, where)
     conditions = " AND ".join(condition.sql for condition in where)
     values = [value for condition in where for value in condition.values]
-    counted = f"FROM {{prefix}}{table} WHERE {conditions} GROUP BY 1"
+    counted = f"FROM {table} WHERE {conditions} GROUP BY 1"
     if len(files) == 1:
         statement = f"SELECT {group}, count(DISTINCT service_id) {counted}"
-        rows = files[0].run(statement.replace("{prefix}", files[0].prefix), values)
+        rows = files[0].run(statement, values)
         return {value: int(count) for value, count in rows}
     issuers: dict[object, set[str]] = {}
     for file in files:
-        statement = f"SELECT {group}, service_id {counted}, 2".replace("{prefix}", file.prefix)
+        statement = f"SELECT {group}, service_id {counted}, 2"
         for value, service_id in file.run(statement, values):
             issuers.setdefault(value, set()).add(str(service_id))
     return {value: len(found) for value, found in issuers.items()}

@@ -12,17 +12,13 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from warehouse.errors import DamagedFile
 from warehouse.mart.row_json import LATEST_DAY
-from warehouse.mart.tables import FILES_SINCE, MART_TABLES, PACK_FILES_SINCE, SEVERAL_PARTS
+from warehouse.mart.tables import MART_TABLES, SEVERAL_PARTS
 from warehouse.read.engines import FileReader
 from warehouse.read.mart import Build
 from warehouse.read.pack_files import PackFile, StoredPack
-from warehouse.read.pack_tables import PackTable
 
-# Which tables are packed, and from which version on, unless since a build is a manifest of files.
-_PACKED = {table.name: FILES_SINCE for table in MART_TABLES if table.packed is not None}
-_PACKED |= dict.fromkeys(("fundamentals", "tender_releases", "macro_series"), 0)
-_PACKED |= {"entities": PACK_FILES_SINCE}
 _EPOCH = date(1970, 1, 1)
 _NO_LIMIT = 1 << 31
 _INT32 = struct.Struct("<i")
@@ -38,10 +34,9 @@ After = tuple[str, int] | None
 Bounds = list[int] | npt.NDArray[np.int64]
 
 
-def is_packed(build: Build, table: str) -> bool:
+def is_packed(table: str) -> bool:
     """Return whether the rows of a table lie in packs."""
-    since = _PACKED.get(table)
-    return since is not None and build.schema_version >= since
+    return table in PACKED_BY
 
 
 class Pack:
@@ -199,7 +194,7 @@ def latest_rows(
             continue
         skipped = 0 if begun or after is None else after[1]
         begun = True
-        for stored in stored_packs(build, file, table).of_key(key, skipped):
+        for stored in packs_of(file).of_key(key, skipped):
             pack = Pack(file, stored)
             bounds = pack.latest_on(day, max(0, skipped - pack.first_row + 1))
             if rows.add(pack, bounds, max_rows - len(rows)):
@@ -210,7 +205,7 @@ def latest_rows(
 def row_of_key(build: Build, table: str, key: str) -> bytes | None:
     """Return the row of a key that has only one."""
     for file in build.files(table):
-        row = stored_packs(build, file, table).row_of_key(key)
+        row = packs_of(file).row_of_key(key)
         if row is not None:
             return row
     return None
@@ -231,7 +226,7 @@ def _files_by_key(build: Build, table: str) -> dict[str, Sequence[FileReader] | 
     files: dict[str, list[FileReader]] = {}
     parts: dict[str, set[str]] = {}
     for file in build.files(table):
-        found = stored_packs(build, file, table).keys_and_parts()
+        found = packs_of(file).keys_and_parts()
         for key, part in found:
             parts.setdefault(key, set()).add(part)
         for key in {key for key, _ in found}:
@@ -246,13 +241,11 @@ def _is_one(parts: set[str]) -> bool:
     return len(parts) == 1 and SEVERAL_PARTS not in parts
 
 
-def rows_by_number(
-    build: Build, file: FileReader, table: str, numbers: Sequence[int]
-) -> list[bytes]:
+def rows_by_number(file: FileReader, numbers: Sequence[int]) -> list[bytes]:
     """Return rows of a file by their numbers; those that lie near each other with one query."""
-    packs, rows = stored_packs(build, file, table), list[bytes]()
+    rows: list[bytes] = []
     for near in _neighbours(numbers):
-        found = packs.with_rows(near[0], near[-1])
+        found = packs_of(file).with_rows(near[0], near[-1])
         pack, end = None, 0
         for number in near:
             while number >= end:
@@ -275,9 +268,11 @@ def _neighbours(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
             begin = position
 
 
-def stored_packs(build: Build, file: FileReader, table: str) -> PackFile | PackTable:
-    """Return where the packs of a file are: in a file beside it, or in a table."""
-    return file.packs or PackTable(build, file, table)
+def packs_of(file: FileReader) -> PackFile:
+    """Return the packs of a file of a packed table."""
+    if file.packs is None:
+        raise DamagedFile(f"the manifest names no packs of {file.label!r}; run `sankofa publish`")
+    return file.packs
 
 
 def _pairs(bounds: Bounds) -> list[tuple[int, int]]:

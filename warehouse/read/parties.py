@@ -8,13 +8,11 @@ import msgspec
 
 from warehouse.json_encoding import decode_object, encode, encode_object
 from warehouse.mart.row_json import NEVER_DAY
-from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.read.conditions import Condition, Key
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import (
     RowPage,
-    check_filter,
     equal,
     fetch_page,
     fetch_rows,
@@ -48,7 +46,6 @@ def parties(
     and ``to`` bound the day of the releases that are counted.
     """
     build = mart.build()
-    check_filter(build, FILTERS_SINCE, **{"as_of": as_of, "from": from_, "to": to})
     where = _conditions(build, country, role, service_id)
     if as_of is None and from_ is None and to is None:
         return fetch_page(build, "tender_parties", where, limit, after=after)

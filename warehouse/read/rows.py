@@ -1,18 +1,18 @@
 """Pages of rows, and the conditions that queries share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from re import compile as pattern
 from typing import Any
 
 import msgspec
+from zstandard import ZstdError
 
-from warehouse.errors import BadParameters
+from warehouse.mart.row_dictionary import decompressor
 from warehouse.mart.tables import MART_TABLES
-from warehouse.read.bodies import has_own_form, served_bodies
 from warehouse.read.conditions import IN_ORDER, Condition, Key, Order
-from warehouse.read.engines import FileReader, SqlRows
+from warehouse.read.engines import FileReader, SqlRows, translate_errors
 from warehouse.read.mart import Build
 from warehouse.read.packs import (
     PackedRows,
@@ -32,6 +32,12 @@ from warehouse.record.as_of import Vintages
 
 _ROW_COLUMN = pattern(r"row\b")
 _MERGED_BY = {table.name: table.merged_by for table in MART_TABLES}
+_DICTIONARIES = {table.name: table.dictionary for table in MART_TABLES if table.with_dictionary}
+_OBJECTS = {
+    table.name: (f'"{table.stored_once}":['.encode(), table.objects)
+    for table in MART_TABLES
+    if table.stored_once
+}
 KeyedRows = list[tuple[Key, tuple[Any, ...]]]
 # Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
@@ -100,17 +106,6 @@ def equal(**values: str | None) -> list[Condition]:
 def one_of(name: str, values: Sequence[object]) -> Condition:
     """Match rows in which a column has one of the values."""
     return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values))
-
-
-def check_filter(build: Build, since: int, **values: object) -> None:
-    """Refuse a filter by a column that builds before a schema version do not have."""
-    for name, value in values.items():
-        if value is not None and build.schema_version < since:
-            raise BadParameters(
-                f"{build.data_version} was published before its rows could be filtered by {name}; "
-                f"leave {name} out, or ask a newer data_version",
-                name,
-            )
 
 
 def storable(text: str) -> str:
@@ -191,9 +186,10 @@ def fetch_keyed(
     merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
     begins = None if after is None else begin_after(table, files, order, merged_by, after)
     columns = f"{columns}, row_number"
-    if len(files) == 1 and not (with_row and is_packed(build, table)):
+    if len(files) == 1 and not (with_row and is_packed(table)):
         rows = select(files[0], columns, table, where, order, limit, begins)
-        if with_row and has_own_form(table):
+        # The other tables have their rows as they are served.
+        if with_row and (table in _DICTIONARIES or table in _OBJECTS):
             bodies = served_bodies(build, files[0], table, [row[0] for row in rows])
             rows = [(body, *row[1:]) for body, row in zip(bodies, rows, strict=True)]
         return [((files[0].label, str(row[-1])), row[:-1]) for row in rows]
@@ -224,14 +220,59 @@ def with_bodies(build: Build, table: str, found: Found) -> SqlRows:
 
 
 def _bodies(build: Build, file: FileReader, table: str, numbers: Sequence[int]) -> list[bytes]:
-    if is_packed(build, table):
-        return rows_by_number(build, file, table, numbers)
+    if is_packed(table):
+        return rows_by_number(file, numbers)
     rows: dict[int, bytes] = {}
     for begin in range(0, len(numbers), _CHUNK):
         chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
-        statement = f"SELECT row_number, row FROM {file.prefix}{table} WHERE {chunk.sql}"
+        statement = f"SELECT row_number, row FROM {table} WHERE {chunk.sql}"
         rows |= dict(file.run(statement, chunk.values))
     return served_bodies(build, file, table, [rows[number] for number in numbers])
+
+
+def served_bodies(build: Build, file: FileReader, table: str, rows: Sequence[bytes]) -> list[bytes]:
+    """Return the JSON of rows of a file as it is served."""
+    bodies = _decompressed(build, file, table, rows)
+    if not bodies or table not in _OBJECTS:
+        return bodies
+    member, objects_table = _OBJECTS[table]
+    parts = [_cut(row, member) for row in bodies]
+    numbers = sorted({number for _, cited, _ in parts for number in cited})
+    # Objects are numbered by organisation and year: those of one question lie together.
+    statement = f"SELECT row_number, row FROM {objects_table} "
+    statement += "WHERE row_number >= ? AND row_number <= ?"
+    found: dict[int, bytes] = (
+        dict(file.query(statement, numbers[0], numbers[-1])) if numbers else {}
+    )
+    texts = _decompressed(build, file, table, [found[number] for number in numbers])
+    objects = dict(zip(numbers, texts, strict=True))
+    return [
+        before + b",".join([objects[number] for number in cited]) + after
+        for before, cited, after in parts
+    ]
+
+
+def _decompressed(build: Build, file: FileReader, table: str, rows: Iterable[bytes]) -> list[bytes]:
+    """Return rows of a file as they were before they were compressed with its dictionary."""
+    dictionary = _DICTIONARIES.get(table)
+    if dictionary is None:
+        return list(rows)
+    name = f"{dictionary} {file.label}"
+    with translate_errors(ZstdError):
+        return list(map(build.made_once(name, lambda: _decompressor(file, dictionary)), rows))
+
+
+def _decompressor(file: FileReader, table: str) -> Callable[[bytes], bytes]:
+    found = file.query(f"SELECT row FROM {table} WHERE row_number = 1")
+    return decompressor(b"".join(row for (row,) in found))
+
+
+def _cut(row: bytes, member: bytes) -> tuple[bytes, list[int], bytes]:
+    """Return what is before the numbers of a row, the numbers, and what is after them."""
+    # No quote stands unescaped inside a string, so that the first place is the member.
+    begin = row.index(member) + len(member)
+    end = row.index(b"]", begin)
+    return row[:begin], [int(number) for number in row[begin:end].split(b",") if number], row[end:]
 
 
 def distinct_values(

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import msgspec
 
 from warehouse.json_encoding import encode
-from warehouse.mart.tables import SEARCH_SINCE
 from warehouse.mart.words import (
     FORM_WORDS,
     PREFIX_END,
@@ -31,8 +30,7 @@ from warehouse.read.conditions import Condition, Key
 from warehouse.read.engines import FileReader
 from warehouse.read.full_text import every_word, similar_words, words_match
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, alpha_2, equal, fetch_rows, make_page, one_of, storable
-from warehouse.read.search_before import organisations_before
+from warehouse.read.rows import RowPage, fetch_rows, make_page, one_of, storable
 
 Match = Literal["identifier", "exact", "prefix", "words", "near"]
 Row = dict[str, Any]
@@ -75,7 +73,6 @@ def search(
     """Return what a query finds after the cursor key ``after``, best match first.
 
     A key is valid for the data_version it came with. ``country`` is alpha-2 or alpha-3 in any case.
-    A build made before version 11 finds organisations only.
     """
     build = mart.build()
     first = 0 if after is None else int(after[0])
@@ -93,8 +90,6 @@ def found_rows(
     limit: int | None,
 ) -> list[Row]:
     """Return the first rows that a query finds, as they are served."""
-    if build.schema_version < SEARCH_SINCE:
-        return _found_before(build, query, kinds, country, limit)
     (file,) = build.files("search")
     where = [*_of_kinds(kinds), *_in_country(country)]
     hits = list(islice(_hits(build, file, query, where, limit), limit))
@@ -118,7 +113,7 @@ def _hits(
 ) -> Iterator[Hit]:
     """Yield each row once, best match first."""
     seen: set[int] = set()
-    for match, condition in _conditions(file, query):
+    for match, condition in _conditions(query):
         # Rows that were found already are found again.
         most = None if limit is None else limit + len(seen)
         for row_number, key in _select(file, [condition, *where], most, match == "identifier"):
@@ -129,25 +124,25 @@ def _hits(
         yield from _near(build, file, query, where)
 
 
-def _conditions(file: FileReader, query: str) -> Iterator[tuple[Match, Condition]]:
+def _conditions(query: str) -> Iterator[tuple[Match, Condition]]:
     """Yield what rows must meet, best match first."""
     if keys := _identifier_keys(query):
         places = ", ".join("?" * len(keys))
-        yield "identifier", _with_key(file, f"is_name = 0 AND key IN ({places})", keys)
+        yield "identifier", _with_key(f"is_name = 0 AND key IN ({places})", keys)
     words, name = name_terms(query), name_key(query)
     if not words:
         return
-    yield "exact", _with_key(file, "is_name = 1 AND key = ?", [name])
-    # A range instead of LIKE, so that both engines use the index.
+    yield "exact", _with_key("is_name = 1 AND key = ?", [name])
+    # A range instead of LIKE, so that the index is used.
     between = [name, name + PREFIX_END]
-    yield "prefix", _with_key(file, "is_name = 1 AND key > ? AND key < ?", between)
+    yield "prefix", _with_key("is_name = 1 AND key > ? AND key < ?", between)
     without_forms = tuple(word for word in words if word not in FORM_WORDS)
     for wanted in dict.fromkeys((words, without_forms or words)):
         for only_names in (True, False):
-            yield "words", words_match(file, [every_word(wanted)], only_names)
+            yield "words", words_match([every_word(wanted)], only_names)
     if subject := named_subject(words):
         # Parts of codes are short: in names of organisations they mean something else.
-        stands_for = words_match(file, [subject], only_names=False)
+        stands_for = words_match([subject], only_names=False)
         yield (
             "words",
             replace(stands_for, sql=f"kind IN ('series', 'indicator') AND {stands_for.sql}"),
@@ -163,11 +158,9 @@ def _identifier_keys(query: str) -> list[str]:
     return [key for key in keys if key]
 
 
-def _with_key(file: FileReader, condition: str, values: Sequence[str]) -> Condition:
-    return Condition(
-        f"row_number IN (SELECT search_row FROM {file.prefix}search_keys WHERE {condition})",
-        tuple(values),
-    )
+def _with_key(condition: str, values: Sequence[str]) -> Condition:
+    found = f"row_number IN (SELECT search_row FROM search_keys WHERE {condition})"
+    return Condition(found, tuple(values))
 
 
 def _select(
@@ -176,7 +169,7 @@ def _select(
     """Return the rows that meet every condition, in order, with the identifier that one found."""
     limited = "" if limit is None else f"LIMIT {limit:d}"
     conditions = " AND ".join(condition.sql for condition in where)
-    statement = f"SELECT row_number FROM {file.prefix}search WHERE {conditions} "
+    statement = f"SELECT row_number FROM search WHERE {conditions} "
     values = [value for condition in where for value in condition.values]
     rows = file.run(f"{statement} ORDER BY row_number {limited}", values)
     if not with_key or not rows:
@@ -184,7 +177,7 @@ def _select(
     keys = where[0].values
     places = ", ".join("?" * len(keys))
     found = file.query(
-        f"SELECT search_row, max(key) FROM {file.prefix}search_keys "
+        "SELECT search_row, max(key) FROM search_keys "
         f"WHERE is_name = 0 AND key IN ({places}) GROUP BY search_row",
         *keys,
     )
@@ -202,7 +195,7 @@ def _near(build: Build, file: FileReader, query: str, where: Sequence[Condition]
     for size in (2, 1):
         choices = list(combinations(groups, size))
         if choices and not compared:
-            condition = words_match(file, choices, only_names=False)
+            condition = words_match(choices, only_names=False)
             compared = _select(file, [condition, *where], _MOST_COMPARED, False)
     scores = _scores(build, file, [number for number, _ in compared], near)
     best = max(scores.values(), default=0.0)
@@ -239,7 +232,7 @@ def _near_words(file: FileReader, query: str) -> dict[str, _NearWords]:
 
 
 def _row_count(file: FileReader) -> int:
-    (count,) = file.query(f"SELECT max(row_number) FROM {file.prefix}search")[0]
+    (count,) = file.query("SELECT max(row_number) FROM search")[0]
     return int(count or 0)
 
 
@@ -260,7 +253,7 @@ def _scores(
             like: share * log(1 + count / words.uses[like])
             for like, share in words.likeness.items()
         }
-        condition = words_match(file, [[sorted(weights)]], only_names=False)
+        condition = words_match([[sorted(weights)]], only_names=False)
         for number, _ in _select(file, [one_of("row_number", numbers), condition], None, False):
             named = [weights[like] for like in weights if like in in_names[number]]
             scores[number] += max(named, default=_ABOUT * min(weights.values()))
@@ -311,46 +304,3 @@ def _matched_identifier(row: Row, key: str) -> str:
         # A ticker can be listed at several exchanges: the one that was asked for, else the first.
         return str(max(listings, key=lambda name: len(wanted.intersection(terms(name)))))
     return str(row["id"]) if identifier_key(row["id"]) == key else key.upper()
-
-
-def _found_before(
-    build: Build,
-    query: str,
-    kinds: Collection[str] | None,
-    country: str | None,
-    limit: int | None,
-) -> list[Row]:
-    """Return the organisations that a build made before version 11 finds."""
-    if kinds is not None and "organisation" not in kinds:
-        return []
-    code = alpha_2(build, country)
-    matches: dict[int, str] = {}
-    for number, match in organisations_before(build, query, code, limit):
-        matches.setdefault(number, match)
-    found: list[Row] = []
-    for begin in range(0, len(matches), _CHUNK):
-        chunk = [*matches][begin : begin + _CHUNK]
-        where = [one_of("row_number", chunk), *equal(country=code)]
-        rows: dict[int, bytes] = dict(fetch_rows(build, "row_number, row", "entities", where))
-        found += [_as_found(rows[number], matches[number]) for number in chunk if number in rows]
-        if limit is not None and len(found) >= limit:
-            break
-    return found[:limit]
-
-
-def _as_found(entity: bytes, match: str) -> Row:
-    row = msgspec.json.decode(entity)
-    listings = [f"{listing['mic']}:{listing['ticker']}" for listing in row["listings"]]
-    return {
-        "kind": "organisation",
-        "id": row["service_id"],
-        "name": row["legal_name"],
-        "other_names": row["other_names"] or [],
-        "description": None,
-        "country": row["country"],
-        "jurisdiction": row["jurisdiction"],
-        "listings": listings,
-        "datasets": row["datasets"],
-        "match": match,
-        "matched": row["legal_name"],
-    }

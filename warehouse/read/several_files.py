@@ -86,7 +86,7 @@ def _last_before(
     The rows of a file have the order of the table, so that they can be halved.
     """
     columns = _names(order.merged_by)
-    statement = f"SELECT coalesce(max(row_number), 0) FROM {file.prefix}{table}"
+    statement = f"SELECT coalesce(max(row_number), 0) FROM {table}"
     count = int(file.query(statement)[0][0])
     is_reversed = _is_reversed(order)
     low, high = 0, count
@@ -111,7 +111,7 @@ def _compare(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str])
 
 
 def _values(file: FileReader, table: str, columns: Sequence[str], number: int) -> Sequence[Any]:
-    statement = f"SELECT {', '.join(columns)} FROM {file.prefix}{table} WHERE row_number = ?"
+    statement = f"SELECT {', '.join(columns)} FROM {table} WHERE row_number = ?"
     return file.query(statement, number)[0]
 
 
@@ -159,7 +159,7 @@ def select_all(
         limited = statement if remaining is None else f"{statement} LIMIT {remaining:d}"
         for file in together:
             own = values if begins is None else [*values, begins[file.label]]
-            rows[file.label] = file.run(limited.replace("{prefix}", file.prefix), own)
+            rows[file.label] = file.run(limited, own)
             count += len(rows[file.label])
         if limit is None or count < limit:
             continue
@@ -206,17 +206,17 @@ def select(
     if begins is not None:
         values.append(begins[file.label])
     limited = statement if limit is None else f"{statement} LIMIT {limit:d}"
-    return file.run(limited.replace("{prefix}", file.prefix), values)
+    return file.run(limited, values)
 
 
 def row_statement(
     columns: str, table: str, where: Sequence[Condition], order: Order = IN_ORDER_OF_FILE
 ) -> tuple[str, list[object]]:
-    """Return a statement with ``{prefix}`` for any file, and the values of its placeholders."""
+    """Return a statement for any file, and the values of its placeholders."""
     conditions = " AND ".join([condition.sql for condition in where]) or "1 = 1"
     values = [value for condition in where for value in condition.values]
     return (
-        f"SELECT {columns} FROM {{prefix}}{table} WHERE {conditions} ORDER BY {order.sql}",
+        f"SELECT {columns} FROM {table} WHERE {conditions} ORDER BY {order.sql}",
         values,
     )
 

@@ -8,7 +8,7 @@ from typing import Literal
 from warehouse.errors import BadParameters
 from warehouse.json_encoding import decode_object, encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
-from warehouse.read.conditions import Condition, Key, Order
+from warehouse.read.conditions import Condition, Key
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import (
@@ -28,9 +28,6 @@ Members = Mapping[str, bytes]
 Facts = list[tuple[Key, bytes]]
 
 _NULL = b"null"
-# The first schema version whose facts have a base_period, an ocid, and one tender value for each
-# process. Answers of a build made before stay byte for byte as they were.
-_WITH_BASE_AND_PROCESS = 8
 
 
 def shared_facts(
@@ -114,7 +111,7 @@ def _financials(build: Build, asked: _Asked) -> Facts:
     ids = {service_id for _, (_, service_id) in rows}
     issuers = {service_id: _issuer_members(build, service_id, owner) for service_id in ids}
     return [
-        (key, _fact(build, row, None, issuers[service_id], b'"AF-FUND"', *_FIGURE))
+        (key, _fact(row, None, issuers[service_id], b'"AF-FUND"', *_FIGURE))
         for key, (row, service_id) in rows
     ]
 
@@ -135,26 +132,9 @@ def _awards(build: Build, asked: _Asked) -> Facts:
 
 
 def _tender_values(build: Build, asked: _Asked) -> Facts:
-    if build.schema_version < _WITH_BASE_AND_PROCESS:
-        return _values_of_releases(build, asked)
     of_country = equal(country_iso3=asked.entity.upper(), measure=asked.measure)
     where = [*of_country, *known_on(asked.as_of)]
     return [(key, row) for key, (row,) in _read(build, "row", "tender_facts", where, asked)]
-
-
-def _values_of_releases(build: Build, asked: _Asked) -> Facts:
-    """Read the tender values of a build that has them by release, as it answered then."""
-    statement = "SELECT country FROM {table} WHERE country_iso3 = ?"
-    country = asked.entity.upper()
-    codes = build.rows("countries", statement, country)
-    if not codes or asked.measure not in (None, "tender_value"):
-        return []
-    has_value = Condition("tender_value <> ''")
-    where = [*equal(country=codes[0][0]), has_value, *known_on(asked.as_of)]
-    columns = "row, row_id, tender_value, tender_currency, buyer_id"
-    order = Order("released_on DESC, row_number")
-    rows = _read(build, columns, "tender_releases", where, asked, order)
-    return [(key, _value_of_release(country, *row)) for key, row in rows]
 
 
 def _macro(build: Build, asked: _Asked) -> Facts:
@@ -177,7 +157,7 @@ def _macro(build: Build, asked: _Asked) -> Facts:
         ]
         wanted = replace(asked, limit=remaining)
         facts += [
-            ((table, *key), _fact(build, row, fact_id, entity, b'"AF-MACRO"', column, "value"))
+            ((table, *key), _fact(row, fact_id, entity, b'"AF-MACRO"', column, "value"))
             for key, (row, fact_id) in _read(build, "row, row_id", table, where, wanted)
         ]
         asked = replace(asked, after=None)
@@ -185,14 +165,9 @@ def _macro(build: Build, asked: _Asked) -> Facts:
 
 
 def _read(
-    build: Build,
-    columns: str,
-    table: str,
-    where: Sequence[Condition],
-    asked: _Asked,
-    order: Order | None = None,
+    build: Build, columns: str, table: str, where: Sequence[Condition], asked: _Asked
 ) -> KeyedRows:
-    return fetch_keyed(build, columns, table, where, order, asked.limit, asked.after)
+    return fetch_keyed(build, columns, table, where, None, asked.limit, asked.after)
 
 
 def _country_name(build: Build, country: str) -> bytes:
@@ -201,7 +176,6 @@ def _country_name(build: Build, country: str) -> bytes:
 
 
 def _fact(
-    build: Build,
     row: bytes,
     fact_id: str | None,
     entity: Members,
@@ -211,7 +185,6 @@ def _fact(
 ) -> bytes:
     members = decode_object(row)
     period_type = members.get("period_type") or members["frequency"]
-    is_current = build.schema_version >= _WITH_BASE_AND_PROCESS
     return encode_object(
         {
             "fact_id": members["fact_id"] if fact_id is None else encode(fact_id),
@@ -220,32 +193,10 @@ def _fact(
             "measure": members[measure],
             "value": members[value],
             "unit": members["unit"],
-            **({"base_period": members.get("base_period", _NULL)} if is_current else {}),
+            "base_period": members.get("base_period", _NULL),
             "period_end": members["period_end"],
             "period_type": period_type,
-            **({"ocid": _NULL} if is_current else {}),
-            **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},
-        }
-    )
-
-
-def _value_of_release(
-    country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
-) -> bytes:
-    members = decode_object(row)
-    buyer = decode_object(members["buyer"]) if members["buyer"] != _NULL else {}
-    return encode_object(
-        {
-            "fact_id": encode(fact_id),
-            "entity_id": encode(buyer_id or None),
-            "entity_name": buyer.get("name", _NULL),
-            "country_iso3": encode(country),
-            "dataset": b'"AF-TENDER"',
-            "measure": b'"tender_value"',
-            "value": value.encode(),
-            "unit": encode(currency or None),
-            "period_end": members["date"],
-            "period_type": b'"INSTANT"',
+            "ocid": _NULL,
             **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},
         }
     )

@@ -3,11 +3,10 @@
 from datetime import date
 
 from warehouse.mart.row_json import NEVER
-from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.read.conditions import Condition, Key
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, between, cap_at_today, check_filter, equal, fetch_page
+from warehouse.read.rows import RowPage, between, cap_at_today, equal, fetch_page
 
 PROCUREMENT_DEMAND = "procurement-demand"
 
@@ -31,7 +30,6 @@ def panel(
     without rows is empty.
     """
     build = mart.build()
-    check_filter(build, FILTERS_SINCE, measure=measure)
     # A month is stored as its first day: any later day of ``from_`` would exclude it.
     months = between("month", None if from_ is None else from_.replace(day=1), to)
     where = [

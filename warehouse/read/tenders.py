@@ -1,10 +1,8 @@
 """Tender releases, newest first: of a country by many filters, or of one process."""
 
-from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from datetime import date
 
-from warehouse.mart.tables import FILTERS_SINCE, SEARCH_SINCE
 from warehouse.read.conditions import IN_ORDER, Condition, Key, Order
 from warehouse.read.crosswalk import is_known_id, organisation_id
 from warehouse.read.engines import FileReader
@@ -14,7 +12,6 @@ from warehouse.read.rows import (
     KeyedRows,
     RowPage,
     between,
-    check_filter,
     equal,
     fetch_keyed,
     fetch_page,
@@ -22,16 +19,12 @@ from warehouse.read.rows import (
     known_on,
     latest_on,
     make_page,
-    one_of,
 )
-from warehouse.read.search_before import rows_with_words
 from warehouse.read.several_files import files_for
 
 _COLUMNS = "row"
 # The files of a country follow each other, newest first.
 _NEWEST_FIRST = Order("released_on DESC, row_number")
-# Rows per query: SQLite allows a limited number of placeholders.
-_CHUNK = 500
 _TABLE = "tender_releases"
 
 
@@ -57,7 +50,6 @@ def releases(
     the last word may be a prefix. ``as_of`` leaves out what was published later.
     """
     build, country = mart.build(), country.upper()
-    check_filter(build, FILTERS_SINCE, status=status)
     if all(value is None for value in (from_, to, category, buyer, status, query)):
         # Without a filter, whole runs of rows can be sent as they lie in the packs.
         return latest_on(build, _TABLE, "country", country, as_of, limit, after)
@@ -73,9 +65,6 @@ def releases(
         # The first condition lets the planner use the partial index on buyer_id.
         buyer_id = equal(buyer_id=organisation_id(build, buyer.upper()))
         where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
-    if query is not None or buyer is not None:
-        # Before, only words of the latest vintages were found.
-        check_filter(build, FILTERS_SINCE, as_of=as_of)
     one_more = None if limit is None else limit + 1
     rows: KeyedRows = []
     for file in files:
@@ -99,7 +88,6 @@ def releases_of(
 ) -> RowPage | None:
     """Return the releases of one contracting process, newest first; None if it is unknown."""
     build = mart.build()
-    check_filter(build, FILTERS_SINCE, ocid=ocid)
     of_process = equal(ocid=ocid)
     page = fetch_page(build, _TABLE, [*of_process, *known_on(as_of)], limit, after=after)
     return page if page.rows or fetch_rows(build, "1", _TABLE, of_process, limit=1) else None
@@ -125,76 +113,11 @@ def _matching(
         for condition in known
     ]
     where = [*where, *unindexed]
-    if build.schema_version < SEARCH_SINCE:
-        return _matching_before(build, file, country, where, after, searched, limit)
     with_words = [
-        text_matches(file, text, only_names)
+        text_matches(text, only_names)
         for text, only_names in zip(searched, (True, False), strict=True)
         if text is not None
     ]
     # All rows of the file are of the country, newest first.
     where = [*with_words, *where]
     return fetch_keyed(build, _COLUMNS, _TABLE, where, Order(IN_ORDER), limit, after, [file])
-
-
-def _matching_before(
-    build: Build,
-    file: FileReader,
-    country: str,
-    where: list[Condition],
-    after: Key | None,
-    searched: tuple[str | None, str | None],
-    limit: int | None,
-) -> KeyedRows:
-    """Return the releases with such words in a build that has a table of words of its own."""
-    candidates = _intersection(
-        *(
-            None if text is None else rows_with_words(file, field, text)
-            for field, text in zip(("buyer", "tender"), searched, strict=True)
-        )
-    )
-    after_row = 0 if after is None else int(after[1])
-    in_country = _in_country(file, country, candidates)
-    remaining = [number for number in in_country if number > after_row]
-    return _fetch_by_number(build, file, remaining, where, limit)
-
-
-def _intersection(first: list[int] | None, second: list[int] | None) -> list[int]:
-    """Return the sorted numbers that both have; None stands for every row."""
-    if first is None or second is None:
-        return (second if first is None else first) or []
-    return sorted(set(first) & set(second))
-
-
-def _in_country(file: FileReader, country: str, candidates: list[int]) -> list[int]:
-    """Return those of the sorted row numbers that belong to a country.
-
-    The rows of a country are contiguous, newest first: its first and last row bound them.
-    """
-    statement = f"SELECT row_number FROM {file.prefix}{_TABLE} WHERE country = ?"
-    ends = [
-        file.query(f"{statement} ORDER BY {order} LIMIT 1", country)
-        for order in ("released_on DESC, row_number ASC", "released_on ASC, row_number DESC")
-    ]
-    if not all(ends):
-        return []
-    first, last = (int(end[0][0]) for end in ends)
-    return candidates[bisect_left(candidates, first) : bisect_right(candidates, last)]
-
-
-def _fetch_by_number(
-    build: Build,
-    file: FileReader,
-    numbers: list[int],
-    where: list[Condition],
-    limit: int | None,
-) -> KeyedRows:
-    """Read rows by sorted numbers, in chunks, until there are enough."""
-    rows: KeyedRows = []
-    for begin in range(0, len(numbers), _CHUNK):
-        chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
-        matching = [chunk, *where]
-        rows += fetch_keyed(build, _COLUMNS, _TABLE, matching, Order(IN_ORDER), limit, files=[file])
-        if limit is not None and len(rows) >= limit:
-            break
-    return rows

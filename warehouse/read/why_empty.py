@@ -237,13 +237,11 @@ def _span(build: Build, asked: Asked, where: Sequence[Condition]) -> tuple[str, 
     where = [*where, Condition(f"{asked.dated} <> ''")]
     conditions = " AND ".join(condition.sql for condition in where)
     values = [value for condition in where for value in condition.values]
-    statement = f"SELECT min({asked.dated}), max({asked.dated}) FROM {{prefix}}{asked.table}"
+    statement = f"SELECT min({asked.dated}), max({asked.dated}) FROM {asked.table}"
     ends = [
         end
         for file in files_for(build, asked.table, where)
-        for end in file.run(
-            f"{statement} WHERE {conditions}".replace("{prefix}", file.prefix), values
-        )
+        for end in file.run(f"{statement} WHERE {conditions}", values)
         if end[0] is not None
     ]
     return (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else None

@@ -10,16 +10,11 @@ from warehouse.errors import DamagedFile
 from warehouse.file_checks import break_seal, damage_of, seal
 from warehouse.json_encoding import encode
 
-# The key of the metadata that says that a manifest has a seal, and that exports and pages of the
-# build have lists of their files.
-SEALED = "sealed"
-
 
 class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where bytes of a build are, and what they must be.
 
-    ``xxh3`` is by what readers find damage; it is empty in manifests that older versions wrote, and
-    for what is in a database.
+    ``xxh3`` is by what readers find damage; it is empty until the build is complete.
     """
 
     path: str
@@ -81,22 +76,19 @@ _decode = msgspec.json.Decoder(BuildManifest).decode
 
 
 def encode_manifest(manifest: BuildManifest) -> bytes:
-    """Encode the manifest of a build, sealed; versions before seals read it as well."""
-    marked = msgspec.structs.replace(manifest, metadata={**manifest.metadata, SEALED: "yes"})
-    return seal(msgspec.json.encode(marked))
+    """Encode the manifest of a build, sealed."""
+    return seal(msgspec.json.encode(manifest))
 
 
 def decode_manifest(body: bytes, name: str) -> BuildManifest:
     """Decode the manifest of a build; raise ``DamagedFile`` if it is not as it was written."""
     inner, sealed = break_seal(body, name)
+    if not sealed:
+        raise DamagedFile(f"{name} is damaged: its seal is broken")
     try:
-        manifest = _decode(inner)
+        return _decode(inner)
     except msgspec.MsgspecError as error:
         raise DamagedFile(f"{name} is damaged: {error}") from error
-    # Older versions sealed nothing; of a newer one, the seal itself may be what is damaged.
-    if SEALED in manifest.metadata and not sealed:
-        raise DamagedFile(f"{name} is damaged: its seal is broken")
-    return manifest
 
 
 def with_results(

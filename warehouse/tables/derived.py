@@ -157,15 +157,12 @@ class SharedFact(SQLModel):
     measure: str = column("What is measured.", "FX.EUR.ZAR")
     value: Decimal | None = column("The value, digit for digit.", Decimal("20.1234"))
     unit: str | None = column("Its unit.", "ZAR")
-    base_period: str | None = column(
-        "Base of an index; null if there is none.", "2010=100", since="0.1.0"
-    )
+    base_period: str | None = column("Base of an index; null if there is none.", "2010=100")
     period_end: date | None = column("Last day of the period.", "2024-06-28")
     period_type: str = column("Cadence, or frequency of a series.", "daily")
     ocid: str | None = column(
         "Open Contracting process id of a tender or award; null for other datasets.",
         None,
-        since="0.1.0",
     )
 
 

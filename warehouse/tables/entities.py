@@ -41,27 +41,22 @@ class Entity(Sighting):
         '["Fictional Shafts Ltd"]',
         None,
         content=True,
-        since="0.2.0",
     )
     trading_names: str | None = column(
         "Those of the other names that are trading names, a JSON array.",
         '["UFM"]',
         None,
         content=True,
-        since="0.2.0",
     )
     headquarters_country: str | None = column(
-        "Country of the headquarters, alpha-2.", "ZA", None, content=True, since="0.2.0"
+        "Country of the headquarters, alpha-2.", "ZA", None, content=True
     )
-    legal_form: str | None = column(
-        "Legal form, code of ISO 20275.", "XH8C", None, content=True, since="0.2.0"
-    )
+    legal_form: str | None = column("Legal form, code of ISO 20275.", "XH8C", None, content=True)
     withheld_names: str | None = column(
         "Names of people that the register states with it, encrypted: none may be served.",
         None,
         None,
         appears="table",
-        since="0.2.0",
     )
 
 
@@ -83,22 +78,19 @@ class EntityIdentifier(Sighting):
         "share_class",
         None,
         content=True,
-        since="0.2.0",
     )
     currency: str | None = column(
-        "Currency in which a listing is traded, ISO 4217.", "ZAR", None, content=True, since="0.2.0"
+        "Currency in which a listing is traded, ISO 4217.", "ZAR", None, content=True
     )
     valid_from: date | None = column(
         "First day of a listing, where the source states it.",
         "2008-10-06",
         None,
         content=True,
-        since="0.2.0",
     )
     valid_to: date | None = column(
         "Last day of a listing, where the source states it.",
         "2024-06-28",
         None,
         content=True,
-        since="0.2.0",
     )

@@ -58,7 +58,6 @@ class Fundamental(EvidencedSighting):
         "ifrs-full:Revenue",
         default=None,
         after="line_item",
-        since="0.1.0",
     )
     measuring_unit_date: date | None = column(
         "Day in whose purchasing power the figure is stated (IAS 29); null if its currency is not "
@@ -66,14 +65,12 @@ class Fundamental(EvidencedSighting):
         "2018-12-31",
         default=None,
         after="unit",
-        since="0.1.0",
     )
     conflicts_with: str | None = column(
         "Line items of the same filing that the figure contradicts, separated by commas; null if "
         "it contradicts none. Such a figure is no input of a metric.",
         "profit_attributable,profit_before_tax",
         default=None,
-        since="0.1.0",
     )
 
 
@@ -87,5 +84,4 @@ class FundamentalVintage(Fundamental):
         "restatement",
         default=None,
         part="time",
-        since="0.1.0",
     )

@@ -29,12 +29,11 @@ class LoadEntry(SQLModel):
     held: int = column("Records that the table had already.", 178)
     quarantined: int = column("Records quarantined.", 2)
     withdrawn: int = column("Figures withdrawn, in addition to what was read.", 0)
-    code_version: str = column("Version of the code that read them.", "0.1.0")
+    code_version: str = column("Version of the code that read them.", "1.0.0")
     loaded_at: datetime = column("When the load was committed, in UTC.", "2026-11-14T02:10:04Z")
     parser_version: str | None = column("Version of the parser that read the documents.", "1", None)
     retracted: int | None = column(
-        "Rows of an earlier reading of the documents that newer code no longer reads; null in "
-        "loads made before this was counted.",
+        "Rows of an earlier reading of the documents that newer code no longer reads.",
         0,
         None,
     )
@@ -57,7 +56,7 @@ class FailureEntry(SQLModel):
         "Where in our code it was raised.", "assets/filings/companyfacts.py:88 in parse"
     )
     appended: int = column("Sightings of the document that had been appended by then.", 0)
-    code_version: str = column("Version of the release that raised.", "0.1.0")
+    code_version: str = column("Version of the release that raised.", "1.0.0")
     failed_at: datetime = column("When it was raised, in UTC.", "2026-11-14T02:10:04Z")
 
 
@@ -92,7 +91,7 @@ class RetryEntry(SQLModel):
 
     quarantine_id: str = column("The quarantined row.", "5d41402abc4b2a76b9719d911017c592")
     became: RetryOutcome = column("What became of it.", "read")
-    code_version: str = column("Version of the code that read it again.", "0.1.0")
+    code_version: str = column("Version of the code that read it again.", "1.0.0")
     retried_at: datetime = column("When it was read again, in UTC.", "2026-11-14T02:10:04Z")
 
 

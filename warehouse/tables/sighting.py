@@ -97,7 +97,6 @@ class Sighting(SQLModel):
         default=None,
         appears="table",
         part="time",
-        since="0.2",
     )
 
 
@@ -113,5 +112,4 @@ class EvidencedSighting(Sighting):
         default=None,
         after="available_at",
         part="time",
-        since="0.2.0",
     )

@@ -54,7 +54,6 @@ class TenderRelease(Sighting):
         "Date and time of the release exactly as the portal writes them.",
         "2026-03-02T09:30:00+02:00",
         None,
-        since="0.2.0",
     )
     tag: str | None = column("OCDS release tags, joined by a comma.", "tender", content=True)
     category: str | None = column("Category as published by the portal.", "works")
@@ -93,14 +92,12 @@ class TenderRelease(Sighting):
         None,
         None,
         appears="file",
-        since="0.1.0",
     )
     numbers_as_text: int | None = column(
         "Amounts and other numbers that the portal writes as text and that were read.",
         0,
         None,
         appears="file",
-        since="0.1.0",
     )
     parties_withheld: int = column("Parties not established to be organisations.", 0)
     withheld_names: str | None = column(
@@ -108,7 +105,6 @@ class TenderRelease(Sighting):
         None,
         None,
         appears="table",
-        since="0.2.0",
     )
     source_url: str | None = column(
         "Address of the release at the portal.",
@@ -126,7 +122,6 @@ class TenderReleaseVintage(TenderRelease):
         "portal states them, and count in no panel and no fact. Null if there are none.",
         ["awards[0].value.amount"],
         None,
-        since="0.2.0",
     )
 
 

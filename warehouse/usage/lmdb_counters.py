@@ -26,8 +26,6 @@ from warehouse.lmdb_files import (
     create_whole,
     damage,
     is_lmdb,
-    lmdb_and_old_file,
-    lock_file,
     open_lmdb,
 )
 from warehouse.tiers import Tier
@@ -39,7 +37,6 @@ from warehouse.usage.counters import (
     UsageUnavailable,
     month_number,
 )
-from warehouse.usage.old_counters import OLD_HEAD, read_old_counters
 
 _LOG = logging.getLogger("sankofa.usage")
 _FORMAT = (b"\0format", b"sankofa usage 1")
@@ -76,8 +73,7 @@ class LmdbCounters:
     """Counters in an LMDB file, which is created if missing."""
 
     def __init__(self, path: Path, map_size: int = _MAP_SIZE) -> None:
-        self.path, self._old = lmdb_and_old_file(path, ".counts", OLD_HEAD)
-        self._path_text, self._map_size = str(self.path), map_size
+        self.path, self._path_text, self._map_size = path, str(path), map_size
         # Transactions of LMDB exclude each other; this also covers opening, closing and growing.
         self._turn = threading.Lock()
         self._environment: lmdb.Environment | None = None
@@ -196,16 +192,10 @@ class LmdbCounters:
         return self._locked_file()
 
     def _create(self) -> None:
-        """Create the file, with the counters of an earlier version unless it had them before."""
-        old = self._old if self._old and not lock_file(self.path).exists() else None
-        now = time.time()
+        """Create the file."""
 
         def fill(transaction: "lmdb.Transaction[bytes]") -> None:
             transaction.put(*_FORMAT)
-            for key_id, mark, months in read_old_counters(old) if old else ():
-                name = key_id if mark == _mark(key_id) else _network(key_id, mark)
-                counts = [(month_number(month), count) for month, count in months]
-                transaction.put(name, _packed(now, 0, counts))
 
         create_whole(self.path, fill)
 

@@ -345,7 +345,7 @@ def test_sightings_of_every_table_have_the_writers_columns_after_a_column_was_ad
     assert sorted((row["load_seq"], row["note"]) for row in stored) == [(1, None), (2, "n")]
 
 
-LATER = {"content": True, "since": "0.2.0"}
+LATER = {"content": True, "since": "1.1.0"}
 
 
 def test_a_content_column_added_later_leaves_stored_hashes_as_they_are(record: Record) -> None:
