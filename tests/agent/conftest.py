@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.agent.asked import Asked, asked_world
-from tests.helpers.installation import copy_of, sample_home
+from tests.helpers.installation import sample_home
+from tests.helpers.made_once import copy_of
 
 
 @pytest.fixture(scope="session")

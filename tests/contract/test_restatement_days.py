@@ -19,7 +19,8 @@ import duckdb
 import pytest
 
 from tests.helpers.contract_client import Contract
-from tests.helpers.installation import copy_of, sample_home, settings_of
+from tests.helpers.installation import sample_home, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
 from tests.helpers.random_world import derived_of

@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 from pipelines.commands import main as sankofa_main
 from pipelines.commands.exit_status import MEANINGS, Exit
 from pipelines.commands.main import SECTIONS, sankofa
-from tests.helpers.installation import copy_of, run_command, sample_home
+from tests.helpers.installation import run_command, sample_home
+from tests.helpers.made_once import copy_of
 from warehouse.keys.store import KeyStore, list_keys, usable_sandbox_key
 
 

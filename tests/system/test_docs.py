@@ -27,7 +27,8 @@ from tests.helpers.doc_pages import (
     pages,
     query,
 )
-from tests.helpers.installation import copy_of, sample_home
+from tests.helpers.installation import sample_home
+from tests.helpers.made_once import copy_of
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 

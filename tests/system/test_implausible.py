@@ -18,13 +18,8 @@ from mcp_server.compact import compact
 from pipelines.quality_report import current_quality
 from quality.floors import FLOORS, measure
 from tests.helpers.audited import MOMENT, staged
-from tests.helpers.installation import (
-    copy_of,
-    load_sample,
-    publication,
-    sample_home,
-    settings_of,
-)
+from tests.helpers.installation import load_sample, publication, sample_home, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.random_world import derived_of
 from tests.helpers.rest_service import world_of
 from tests.helpers.signals_world import FIRST, TenderWorld, award

@@ -17,14 +17,8 @@ from quality.audit import audit
 from quality.history import history
 from tests.helpers.exports import current_loads, load, party_row
 from tests.helpers.facts import fact
-from tests.helpers.installation import (
-    copy_of,
-    load_sample,
-    run_command,
-    sample_home,
-    sankofa,
-    settings_of,
-)
+from tests.helpers.installation import load_sample, run_command, sample_home, sankofa, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.waiting import wait_until
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot

@@ -9,13 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.helpers.installation import (
-    BriefPublication,
-    copy_of,
-    publication,
-    sample_home,
-    settings_of,
-)
+from tests.helpers.installation import BriefPublication, publication, sample_home, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.whole_tables import query as query_tables

@@ -20,12 +20,12 @@ import pytest
 
 from pipelines.builds import drop_builds, roll_back
 from tests.helpers.installation import publication, settings_of
+from tests.helpers.nightly import times
 from tests.helpers.publishing import publish
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, started
 from tests.helpers.s3_server import S3Server, s3_server
-from tests.helpers.thoroughness import times
 from tests.helpers.waiting import wait_until
 from warehouse.errors import DamagedFile, DatastoreUnavailable, SankofaError
 from warehouse.file_checks import seal

@@ -13,13 +13,8 @@ from markupsafe import escape
 
 from api.site.cards import CARDS
 from api.site.datasets import short_count
-from tests.helpers.installation import (
-    BriefPublication,
-    copy_of,
-    publication,
-    sample_home,
-    settings_of,
-)
+from tests.helpers.installation import BriefPublication, publication, sample_home, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.rest_service import Served, World, world_of
 from tests.helpers.site import (
     MCP,

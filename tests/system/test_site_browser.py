@@ -10,7 +10,8 @@ import pytest
 
 from api.site.browse import issuers_of
 from tests.helpers.browser import CHROMIUM, Page, browser
-from tests.helpers.installation import copy_of, sample_home
+from tests.helpers.installation import sample_home
+from tests.helpers.made_once import copy_of
 from tests.helpers.nightly import is_nightly
 from tests.helpers.page_actions import DRAWN, SETTLED, choose, go, rows_of
 from tests.helpers.paths import VENDOR
@@ -94,7 +95,7 @@ def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
     page: Page, server: Served, world: World
 ) -> None:
     page.look(1280, "light")
-    for address in (*addresses(world), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+    for address in (*addresses(), *rendered_pages(server, world).values(), *SERVICE_PAGES):
         go(page, f"{server.address}/{address}")
         assert_quiet(page, server, address)
         drawn = page.evaluate(DRAWN)

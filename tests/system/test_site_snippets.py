@@ -14,7 +14,8 @@ import pytest
 from fsspec.implementations.http import HTTPFileSystem
 
 from api.site.cards import CARDS, Card
-from tests.helpers.installation import copy_of, sample_home
+from tests.helpers.installation import sample_home
+from tests.helpers.made_once import copy_of
 from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.rest_service import Served, World, world_of
 from tests.helpers.site import MCP, Snippet, served_site, snippets

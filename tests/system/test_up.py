@@ -20,7 +20,8 @@ from pipelines.commands.serving import _dagster, up
 from pipelines.doctor.findings import CheckContext
 from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import Address, holder, is_free, refuse_taken
-from tests.helpers.installation import copy_of, run_process, sample_home, sankofa, settings_of
+from tests.helpers.installation import run_process, sample_home, sankofa, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.processes import children_of, command_line
 from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError

@@ -208,13 +208,13 @@ def test_the_world_ends_with_what_was_new_on_its_day(world: Path) -> None:
         "cvm": (r";DFP;\d+;(\d{4}-\d\d-\d\d);", 14),
     }
     for source, (pattern, most) in newest.items():
-        days = {
+        newest_days = {
             found
             for file in (world / source).rglob("*.*")
             if file.is_file()
             for found in re.findall(pattern, file.read_text("utf-8", "replace"))
         }
-        age = SMALL_WORLD.day - date.fromisoformat(max(days))
+        age = SMALL_WORLD.day - date.fromisoformat(max(newest_days))
         assert timedelta(0) <= age <= timedelta(days=most), (source, age)
 
 
