@@ -78,13 +78,13 @@ def _make_files(function: StepFunction, task: Task, sql: duckdb.DuckDBPyConnecti
     folder = Path(task.folder)
     if folder.exists():
         return
-    partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
-    partial.mkdir(parents=True)
+    unfinished = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
+    unfinished.mkdir(parents=True)
     try:
-        function(replace(task, folder=str(partial)), sql)
-        seal(partial, folder)
+        function(replace(task, folder=str(unfinished)), sql)
+        seal(unfinished, folder)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def run_step(
