@@ -92,7 +92,7 @@ def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
     page: Page, server: Served, world: World
 ) -> None:
     page.look(1280, "light")
-    for address in (*addresses(world), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+    for address in (*addresses(), *rendered_pages(server, world).values(), *SERVICE_PAGES):
         go(page, f"{server.address}/{address}")
         assert_quiet(page, server, address)
         drawn = page.evaluate(DRAWN)
