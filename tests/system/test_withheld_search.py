@@ -124,7 +124,7 @@ def _rewrite_page_data(settings: Settings, row: str) -> str:
     folder, file = mart_file(settings, "page_data")
     with closing(sqlite3.connect(folder / file.path)) as mart, mart:
         mart.execute("UPDATE page_data SET row = ? WHERE name = 'issuers'", (row.encode(),))
-    return "mart files/page_data"
+    return "table page_data, column row"
 
 
 def rewrite_index(settings: Settings) -> str:
