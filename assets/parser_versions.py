@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assets.parsing.pieces import InPieces
+from assets.parsing.parsed import InPieces
 from assets.source import Parser
 from warehouse.code_version import code_hash
 from warehouse.errors import SankofaError

@@ -14,7 +14,7 @@ import ijson
 
 from assets.parsing.csv_lines import has_undecoded_bytes, read_lines
 from assets.parsing.records import BoundedRecords, RecordTooLong
-from assets.parsing.zips import LocatedRecords, located_records
+from assets.parsing.unpacking import LocatedRecords, located_records
 
 _BOM = b"\xef\xbb\xbf"
 # Bytes of a record: the longest of the golden copy are some kilobytes.

@@ -23,7 +23,7 @@ from assets.entities.check_digits import Flags, are_isins, are_leis
 from assets.entities.identifiers import is_isin, is_lei, mint
 from assets.parsing.csv_lines import decode_as_latin1, located_cells, text_lines
 from assets.parsing.parsed import Parsed, join_parts, provenance, source_ref
-from assets.parsing.zips import UNREADABLE, located_records
+from assets.parsing.unpacking import UNREADABLE, located_records
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS, incoming_schema
 

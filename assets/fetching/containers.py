@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import IO
 from urllib.parse import quote
 
-from assets.parsing.zips import UNREADABLE, zip_members
+from assets.parsing.unpacking import UNREADABLE, zip_members
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse
 

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 from assets.fetching.client import FetchError
 from assets.filings.issuers import follows_rule, may_follow
-from assets.parsing.zip_directory import ZipEntry, read_beginning, read_entry, zip_entries
+from assets.parsing.unpacking import ZipEntry, read_beginning, read_entry, zip_entries
 
 # The largest issuers have about 20 MB of facts: a larger member is not an issuer's.
 LARGEST_MEMBER = 256 << 20

@@ -47,8 +47,7 @@ from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element
 from assets.filings.periods import years_of
 from assets.parsing.parsed import Parsed, join_parts
 from assets.parsing.strict import number_from_text
-from assets.parsing.unpacking import counted
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.parsing.unpacking import UNREADABLE, counted, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -11,9 +11,8 @@ from assets.filings import inline_xbrl, xbrl_xml
 from assets.filings.oim import Report, add_figures
 from assets.parsing.parsed import Parsed
 from assets.parsing.strict import json_object, json_pointer, read_json
-from assets.parsing.unpacking import gunzip, read_member
+from assets.parsing.unpacking import UNREADABLE, gunzip, open_zip, read_member, zip_members
 from assets.parsing.xml_tree import read_tree
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

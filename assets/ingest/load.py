@@ -27,7 +27,7 @@ from assets.ingest.unpacked import unpacks_to_more
 from assets.ingest.unread import ReadState, documents_to_read, read_state
 from assets.ingest.workers import InThisProcess, WorkerPool, readers
 from assets.parsing.limits import DocumentLimits
-from assets.parsing.pieces import InPieces
+from assets.parsing.parsed import InPieces
 from assets.source import Source
 from warehouse.record.append import Load, append_prepared
 from warehouse.record.failures import add_failures

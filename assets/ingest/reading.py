@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from assets.ingest.failures import Raised
 from assets.parsing.limits import Budget, DocumentLimits, LimitExceeded, spending
-from assets.parsing.parsed import Parsed, to_table
-from assets.parsing.pieces import InPieces
+from assets.parsing.parsed import InPieces, Parsed, to_table
 from assets.source import Parser
 from warehouse.errors import LandingError
 from warehouse.names.sealed import sealed_rows

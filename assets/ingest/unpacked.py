@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import IO
 from zipfile import BadZipFile
 
-from assets.parsing.zip_directory import zip_entries
+from assets.parsing.unpacking import zip_entries
 from warehouse.errors import LandingError
 from warehouse.record.landing import Document, Landing
 

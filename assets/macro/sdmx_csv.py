@@ -22,8 +22,7 @@ from assets.macro.iso_codes import Area, area_of, area_of_currency, require_curr
 from assets.macro.periods import Span, period_of, utc_time
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
-from assets.parsing.unpacking import read_member
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.tables import FIRST_READ, PUBLISHED

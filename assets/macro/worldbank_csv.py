@@ -31,8 +31,7 @@ from assets.parsing.csv_lines import LineTooLong, bounded_lines
 from assets.parsing.limits import count_unpacked
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, printable_text, read_text
-from assets.parsing.unpacking import read_member
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 

@@ -1,8 +1,8 @@
 """The result of a parser: rows for each table, and the records it could not read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
@@ -101,3 +101,22 @@ def provenance(document: Document, location: str, method: str) -> dict[str, Any]
         "extraction_confidence": None,
         "withdrawn": False,
     }
+
+
+# A parser of large bodies that reads them in pieces, each of which any process can read.
+
+
+@dataclass(frozen=True)
+class InPieces:
+    """Cuts a body into pieces, which is cheap, and reads them one by one, which is not.
+
+    ``cut`` yields values that can be pickled. ``read`` needs no other piece of the document.
+    """
+
+    cut: Callable[[IO[bytes]], Iterator[Any]]
+    read: Callable[[Document, Any], Parsed]
+
+    def __call__(self, document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+        """Read a body piece by piece, in this process."""
+        for piece in self.cut(body):
+            yield self.read(document, piece)

@@ -16,8 +16,7 @@ import msgspec
 from assets.parsing import table_formats
 from assets.parsing.csv_lines import located_cells
 from assets.parsing.limits import count_unpacked
-from assets.parsing.unpacking import read_member
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 
 # A row by the folded names of its columns; a text instead is the reason why there is none.
 Row = dict[str, str]

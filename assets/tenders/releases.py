@@ -12,8 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from assets.parsing.unpacking import read_member
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 from assets.tenders.json_values import JsonValue, Unreadable, decode_json, json_values
 from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
 

@@ -12,8 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO
 
-from assets.parsing.parsed import Parsed
-from assets.parsing.pieces import InPieces
+from assets.parsing.parsed import InPieces, Parsed
 from assets.source import Parser, Source
 from tests.helpers import monthly_portal
 from warehouse.record.landing import Document

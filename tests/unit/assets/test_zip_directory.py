@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.parsing.zip_directory import read_beginning, read_entry, zip_entries
+from assets.parsing.unpacking import read_beginning, read_entry, zip_entries
 
 NAMES = st.text(st.characters(exclude_characters="/\\\0", codec="utf-8"), min_size=1, max_size=20)
 BODIES = st.one_of(st.binary(max_size=400), st.binary(max_size=8).map(lambda part: part * 900))
