@@ -11,6 +11,8 @@ from warehouse.record.compaction import compact
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def filled(record: Record) -> Record:
