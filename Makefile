@@ -19,7 +19,7 @@ run: $(STAMP)
 test: check
 	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-## test-fast: the unit tests, without those of real files and the slow ones
+## test-fast: the unit tests, without real files, records on disk and whatever takes a second
 test-fast: $(STAMP)
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" --hypothesis-profile fast tests/unit
 

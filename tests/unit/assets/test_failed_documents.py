@@ -27,6 +27,8 @@ from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.settings import read_settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def portal(tmp_path: Path) -> MonthlyPortal:
@@ -322,7 +324,6 @@ steps = st.one_of(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=times(3), deadline=None)
 @given(st.lists(steps, min_size=3, max_size=10), st.booleans(), st.booleans())
 def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
@@ -380,7 +381,6 @@ def perform(portal: MonthlyPortal, step: tuple[object, ...], *, may_break: bool)
             portal.load()
 
 
-@pytest.mark.slow
 def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
     portal: MonthlyPortal, tmp_path: Path
 ) -> None:

@@ -21,6 +21,8 @@ from tests.helpers.registers import (
     joins,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def pointers(identifiers: Any, entities: Any = ()) -> dict[str, str]:
     return {row["service_id"]: row["same_as"] for row in joins(identifiers, entities)}
@@ -327,7 +329,6 @@ def test_the_method_of_a_join_is_the_weakest_evidence_on_the_way_to_the_canonica
     assert methods == {filer: "exact_name", security: "exact_name"}
 
 
-@pytest.mark.slow
 @settings(max_examples=times(12))
 @given(IDENTIFIERS, ENTITIES, st.randoms())
 def test_pointers_do_not_depend_on_order_and_form_no_chains(

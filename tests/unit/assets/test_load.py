@@ -17,6 +17,8 @@ from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, RecordTable
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def portal(tmp_path: Path) -> MonthlyPortal:
@@ -49,7 +51,6 @@ def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: MonthlyPort
     assert portal.values() == {"revenue": 1, "profit": 2, "tax": 3}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
 def test_a_late_document_is_read_in_the_order_of_observation(
     portal: MonthlyPortal, order: tuple[int, ...]
@@ -72,7 +73,6 @@ def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: Monthl
     assert portal.values(date(2026, 3, 31)) == {"revenue": 1}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", list(permutations((6, 12, 18))))
 @pytest.mark.parametrize("available_at", [None, date(2026, 1, 5)])
 def test_the_last_reading_of_a_day_or_without_a_date_counts(

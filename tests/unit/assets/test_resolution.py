@@ -184,6 +184,7 @@ def test_a_name_known_under_another_number_is_no_match() -> None:
     assert match_of(party("Ubuntu Ltd"), identifiers, entities).service_id == "A"
 
 
+@pytest.mark.slow
 def test_a_blank_or_placeholder_states_no_number() -> None:
     identifiers = [identifier("A", "registry", "2001/999999/06", "RA000531")]
 

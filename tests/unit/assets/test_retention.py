@@ -19,6 +19,8 @@ from warehouse.record.landing import Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 REMOVED = "its body was removed on 2026-06-01, after 90 days"
 
@@ -194,7 +196,6 @@ def test_retrying_a_quarantined_row_says_that_the_body_was_removed(portal: Month
     assert portal.values() == {"cpi": 1}
 
 
-@pytest.mark.slow
 @settings(max_examples=times(3))
 @given(
     published=st.lists(

@@ -14,6 +14,8 @@ from tests.helpers.nightly import times
 from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.tables import MACRO_SERIES
 
+pytestmark = pytest.mark.slow
+
 ITEMS = ("profit", "revenue", "tax")
 
 
@@ -103,7 +105,6 @@ versions = st.lists(st.sets(unread, max_size=3), min_size=1, max_size=4)
 _SAME_MOMENT = [(6, "a", {"profit": value, "tax": tax}) for value, tax in ((2, 1), (1, 1), (1, 2))]
 
 
-@pytest.mark.slow
 @settings(max_examples=times(3))
 @example(batches=[_SAME_MOMENT], versions=[set(), set()])
 @given(batches=st.lists(st.lists(documents, max_size=3), min_size=1, max_size=3), versions=versions)

@@ -32,6 +32,7 @@ def modules() -> Iterator[Path]:
         yield from (path.relative_to(ROOT) for path in sorted((ROOT / package).rglob("*.py")))
 
 
+@pytest.mark.slow
 def test_no_module_outside_its_subject_names_a_source() -> None:
     subject_folders = tuple(f"assets/{subject}/" for subject in SUBJECTS)
     named = {

@@ -53,6 +53,7 @@ def test_a_beginning_is_the_beginning(content: bytes, method: int, size: int) ->
         assert beginning == content[:size]
 
 
+@pytest.mark.slow
 def test_more_members_than_a_zip_of_old_could_have_are_all_found() -> None:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:

@@ -31,6 +31,7 @@ def settings_in(path: Path) -> Iterator[str]:
             yield str(node.arg)
 
 
+@pytest.mark.slow
 def test_the_table_of_settings_is_all_that_the_code_reads() -> None:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     declared = {setting.prefix for setting in SETTINGS.values()}

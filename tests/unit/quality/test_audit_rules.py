@@ -10,6 +10,8 @@ from warehouse.record.rules import rules_of
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.steps.files import BuildFile
 
+pytestmark = pytest.mark.slow
+
 _INTERVAL = "DATE '2020-01-01' AS {}, DATE '{}' AS {}"
 # Rows that fail and rows that do not, by the words of the rule: SELECTs of the columns it names.
 ROWS: dict[str, tuple[str, str]] = {

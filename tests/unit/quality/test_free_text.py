@@ -253,6 +253,7 @@ def releases_with_contact(record: Record, stage: Path) -> list[str]:
     return list(rows["ocid"].to_pylist())
 
 
+@pytest.mark.slow
 def test_a_contact_in_a_column_of_free_text_is_found(
     record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def filled(record: Record) -> Record:

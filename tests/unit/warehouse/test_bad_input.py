@@ -15,6 +15,8 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 from warehouse.tables import LoadEntry
 
+pytestmark = pytest.mark.slow
+
 SIXTY_DIGITS = Decimal("1" * 60)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, filing_row, load, sighting
@@ -22,6 +23,8 @@ from warehouse.record.tables import (
     arrow_schema,
 )
 from warehouse.tables import SameAs
+
+pytestmark = pytest.mark.slow
 
 OWN, ALIAS, OTHER = "DCOWN", "DCALIAS", "DCOTHER"
 

@@ -18,6 +18,8 @@ from warehouse.record.tables import FUNDAMENTALS
 from warehouse.record.vacuum import vacuum
 from warehouse.record.versions import load_seqs_of, name_version
 
+pytestmark = pytest.mark.slow
+
 LOADS = 6
 
 

@@ -15,6 +15,8 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.tables import FIRST_READ, PUBLISHED, LoadEntry
 
+pytestmark = pytest.mark.slow
+
 FILED = date(2019, 3, 29)
 JANUARY, FEBRUARY = datetime(2026, 1, 1, 6, tzinfo=UTC), datetime(2026, 2, 1, 6, tzinfo=UTC)
 

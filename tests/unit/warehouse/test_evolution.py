@@ -32,6 +32,8 @@ from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import Fundamental, LoadEntry
 
+pytestmark = pytest.mark.slow
+
 WIDER = wider_table(FUNDAMENTALS, note=str | None)
 EVERY_TYPE: dict[str, tuple[Any, Any]] = {
     "text": (str | None, "a"),
@@ -186,7 +188,6 @@ def test_tables_without_added_columns_are_read_without_comparing_their_files(
     assert "union_by_name" in opened(record, WIDER).relation("fundamentals")
 
 
-@pytest.mark.slow
 def test_writers_that_add_a_column_at_once_all_succeed(record: Record) -> None:
     restated(record)
 
@@ -502,7 +503,6 @@ class World:
             assert before == [None] * len(before)
 
 
-@pytest.mark.slow
 @settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_no_pinned_answer_changes_and_older_rows_read_as_null(

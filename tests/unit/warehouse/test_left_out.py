@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from warehouse.record.merge import CompleteScope
 from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+
+pytestmark = pytest.mark.slow
 
 _RULE = "values are plausible"
 _START = datetime(2026, 1, 1, 6, tzinfo=UTC)

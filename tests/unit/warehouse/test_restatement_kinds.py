@@ -17,6 +17,8 @@ from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 
+pytestmark = pytest.mark.slow
+
 SALES, OTHER = "ifrs-full:Revenue", "ifrs-full:RevenueFromContractsWithCustomers"
 FIRST_DAY = date(2019, 3, 29)
 
@@ -98,7 +100,6 @@ STATED = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=times(4))
 @given(st.lists(STATED, min_size=2, max_size=5))
 def test_what_is_filed_later_never_changes_the_kind_of_an_earlier_vintage(

@@ -15,6 +15,8 @@ from warehouse.record.rules import RowRule, rules_of, rules_version
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, TENDER_RELEASES, RecordTable
 
+pytestmark = pytest.mark.slow
+
 each_table = pytest.mark.parametrize("table", RECORD_TABLES, ids=lambda table: table.name)
 
 

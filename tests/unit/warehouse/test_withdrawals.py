@@ -16,6 +16,8 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.tables import LoadEntry
 
+pytestmark = pytest.mark.slow
+
 FEBRUARY = datetime(2026, 2, 1, 6, tzinfo=UTC)
 MARCH = datetime(2026, 3, 1, 6, tzinfo=UTC)
 

@@ -51,6 +51,8 @@ from warehouse.record.withheld import (
     withhold,
 )
 
+pytestmark = pytest.mark.slow
+
 SECRET = b"a key of the tests"
 PERSON = "Nomsa Fictional Dlamini"
 RELEASE = {
