@@ -257,13 +257,13 @@ class Settings:
             **_in_home("docs"),
         ),
     ]
-    keys: Annotated[
+    control: Annotated[
         str,
         Setting(
-            "SANKOFA_KEYS",
+            "SANKOFA_CONTROL",
             _TEXT,
-            "Key store: a file or `redis://…`.",
-            **_in_home("keys.lmdb"),
+            "Control database, of API keys and of operators' actions: a file or `postgresql://…`.",
+            **_in_home("control.sqlite"),
         ),
     ]
     usage: Annotated[

@@ -39,7 +39,7 @@ def main() -> None:
     arguments = _parser(settings).parse_args()
     options = http.Options(
         marts=arguments.marts,
-        keys=arguments.keys,
+        control=arguments.control,
         usage=arguments.usage,
         metrics=arguments.metrics,
         tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),

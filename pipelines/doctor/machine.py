@@ -175,7 +175,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
         "pages": settings.pages,
     }
     local = {name: Path(url) for name, url in urls.items() if "://" not in url}
-    stores = {"keys": settings.keys, "usage": settings.usage}
+    stores = {"control": settings.control, "usage": settings.usage}
     beside = {name: Path(url).parent for name, url in stores.items() if "://" not in url}
     ours = {
         "home": settings.home,

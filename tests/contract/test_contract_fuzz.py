@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.random_world import publish_world
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 
 PATHS = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
@@ -30,7 +30,7 @@ EXPECTED = {200, 400, 402, 404}
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[testing.TestClient, str]]:
     root: Path = tmp_path_factory.mktemp("fuzzed")
     publish_world(root / "record", root / "marts", 1)
-    store = KeyStore(root / "keys.lmdb")
+    store = KeyStore(root / "control.sqlite")
     client = testing.TestClient(create_app(Mart(root / "marts"), store))
     yield client, create_key(store, "sample")
 

@@ -20,7 +20,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES
@@ -107,7 +107,7 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
 
 
 def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_path: Path) -> None:
-    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.lmdb")
+    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "control.sqlite")
     publish_world(tmp_path / "record", marts, 1)
     record, key = Record(str(tmp_path / "record")), create_key(keys, "professional")
     paths = [

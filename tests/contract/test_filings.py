@@ -12,7 +12,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.list_service import ListService, list_service
 from tests.helpers.stored_builds import stored_build
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 
 FILINGS = "/v1/filings?service_id="
@@ -99,7 +99,7 @@ def filings_on_page(client: testing.TestClient, address: str) -> str:
 def test_the_page_of_a_company_shows_the_newest_filings(
     service: ListService, tmp_path: Path
 ) -> None:
-    keys = KeyStore(service.root / "keys.lmdb")
+    keys = KeyStore(service.root / "control.sqlite")
     client = testing.TestClient(create_app(service.mart, keys, docs=str(tmp_path)))
     shown = filings_on_page(client, "/issuers/DCA1?as_of=2018-04-01")
     found = [re.findall(r">([^<>\n]+)<", row) for row in shown.split("<tr>")[2:]]
@@ -114,7 +114,7 @@ def test_the_page_of_a_company_shows_the_newest_filings(
 
 @pytest.mark.parametrize("version", [8, 11, 12])
 def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Path) -> None:
-    keys = KeyStore(tmp_path / "keys.lmdb")
+    keys = KeyStore(tmp_path / "control.sqlite")
     key = create_key(keys, "professional")
     with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
         client = testing.TestClient(create_app(mart, keys))
@@ -127,7 +127,7 @@ def test_a_build_made_before_there_was_a_list_says_so(version: int, tmp_path: Pa
 
 @pytest.mark.parametrize("version", [11, 12])
 def test_a_page_of_such_a_build_says_so_too(version: int, tmp_path: Path) -> None:
-    keys = KeyStore(tmp_path / "keys.lmdb")
+    keys = KeyStore(tmp_path / "control.sqlite")
     with closing(Mart(stored_build(version, tmp_path / "marts"))) as mart:
         client = testing.TestClient(create_app(mart, keys, docs=str(tmp_path)))
         shown = filings_on_page(client, "/issuers/DCA1?as_of=2017-06-01")

@@ -18,7 +18,7 @@ from assets.pages.site import PageWriter
 from tests.helpers.browser import CHROMIUM, Page, browser
 from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.stored_builds import nothing_published
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.site.environment import FOOTER, NAVIGATION
 from warehouse.tiers import TIERS

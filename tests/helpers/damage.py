@@ -11,7 +11,7 @@ from tests.helpers.installation import (
     settings_of,
     write_sample,
 )
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.mart.sqlite_builds import SqliteBuilds
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
@@ -27,7 +27,7 @@ def make_home(home: Path) -> str:
     settings = settings_of(home)
     note_files(open_record(settings))
     publication(settings, BriefPublication).run()
-    return create_key(KeyStore(settings.keys), "professional")
+    return create_key(KeyStore(settings.control), "professional")
 
 
 def flip(path: Path, place: float = 0.5) -> None:

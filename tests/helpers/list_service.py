@@ -9,7 +9,7 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.split_world import publish_split
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 
 _ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -38,7 +38,7 @@ class ListService:
 
 def list_service(root: Path) -> ListService:
     """Publish the world and return the app over it."""
-    mart, keys = publish_split(root, root / "marts", 1 / 4096), KeyStore(root / "keys.lmdb")
+    mart, keys = publish_split(root, root / "marts", 1 / 4096), KeyStore(root / "control.sqlite")
     key = create_key(keys, "professional")
     return ListService(testing.TestClient(create_app(mart, keys)), key, mart, root)
 

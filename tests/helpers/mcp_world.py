@@ -17,7 +17,7 @@ from tests.helpers.mcp_service import mcp_served
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World
-from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -70,7 +70,7 @@ def agents_at(root: Path) -> Iterator[Agents]:
         for n in range(200)
     ]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
-    store = KeyStore(root / "keys.lmdb")
+    store = KeyStore(root / "control.sqlite")
     world = World(root, sandbox(store), create_key(store, "professional"))
     world.publish(*_large_releases())
     rest = testing.TestClient(create_app(Mart(world.marts), store, exports_url=EXPORTS_URL))

@@ -16,7 +16,7 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.paths import ROOT
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
@@ -47,7 +47,7 @@ class OldRecord:
             with ZipFile(_FILE) as archive:
                 archive.extractall(folder)
         self.record, self.marts = Record(str(folder / "record")), folder / "marts"
-        keys = KeyStore(folder / "keys.lmdb")
+        keys = KeyStore(folder / "control.sqlite")
         self._key = create_key(keys, "professional")
         self._client = testing.TestClient(create_app(Mart(self.marts), keys))
         expected = json.loads((folder / "answers.json").read_text("utf-8"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.helpers.rest_service import Served, World, served
-from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.control.keys import KeyStore, create_key, sandbox
 
 MCP = "http://127.0.0.1:8322"
 # A page of every kind about the service.
@@ -35,7 +35,7 @@ class Snippet:
 
 def world_of(home: Path) -> World:
     """Return a home as a world, with a key of each kind."""
-    keys = KeyStore(home / "keys.lmdb")
+    keys = KeyStore(home / "control.sqlite")
     return World(home, sandbox(keys), create_key(keys, "professional"))
 
 

@@ -1,4 +1,4 @@
-"""The three stores of a service: files of a home, or a PostgreSQL and two Redis that run."""
+"""The three stores of a service: files of a home, or two PostgreSQL and a Redis that run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ class Stores:
 
     def options(self) -> tuple[str, ...]:
         """Return the options that name them to a server."""
-        names = ("--marts", "--keys", "--usage")
+        names = ("--marts", "--control", "--usage")
         urls = (self.datastore.url, self.key_store.url, self.usage_store.url)
         return tuple(item for pair in zip(names, urls, strict=True) for item in pair)
 
@@ -71,25 +71,21 @@ class Embedded:
 
 def embedded(home: Path) -> Stores:
     """Return the stores of a home."""
-    names = ("marts", "keys.lmdb", "usage.lmdb")
+    names = ("marts", "control.sqlite", "usage.lmdb")
     return Stores(*(Embedded(home / name) for name in names))
 
 
 @contextmanager
 def servers(folder: Path) -> Iterator[Stores]:
     """Start a server for each store, empty."""
-    redises = []
-    for name in ("keys", "usage"):
-        (folder / name).mkdir(parents=True)
-        redises.append(Redis(folder / name))
-    with postgres() as server:
+    (folder / "usage").mkdir(parents=True)
+    usage = Redis(folder / "usage")
+    with postgres() as builds, postgres() as control:
         try:
-            for redis in redises:
-                redis.start()
-            yield Stores(Postgres(server), *redises)
+            usage.start()
+            yield Stores(Postgres(builds), Postgres(control), usage)
         finally:
-            for redis in redises:
-                redis.kill()
+            usage.kill()
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
+from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key
 from warehouse.locks import alive_file, named_lock
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.mart.sqlite_builds import PUBLISHING_LOCK, build_names
@@ -85,7 +85,7 @@ def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: i
     )
     measurements = f"[{fresh.model_dump_json()}]"
     publish(record, settings.marts, notice, export=lambda *_: {"measured": measurements})
-    create_key(KeyStore(settings.keys), "starter")
+    create_key(KeyStore(settings.control), "starter")
     # As every command that loads or publishes does.
     make_private(settings)
 
@@ -189,7 +189,7 @@ def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
     server = Redis(tmp_path)
     server.start()
     try:
-        monkeypatch.setenv("SANKOFA_KEYS", server.url)
+        monkeypatch.setenv("SANKOFA_CONTROL", server.url)
         monkeypatch.setenv("SANKOFA_USAGE", server.url)
         create_key(KeyStore(server.url), "starter")
         assert faults() == {}
@@ -222,8 +222,8 @@ def test_a_database_that_is_down_is_named_once_and_without_its_password(
     [
         ("SANKOFA_MARTS", "mysql://u:hidden@example.org/db", "datastore"),
         ("SANKOFA_MARTS", "postgresql:/example.org/db", "datastore"),
-        ("SANKOFA_KEYS", "http://u:hidden@example.org", "key store"),
-        ("SANKOFA_KEYS", "redis//example.org", "key store"),
+        ("SANKOFA_CONTROL", "http://u:hidden@example.org", "key store"),
+        ("SANKOFA_CONTROL", "redis//example.org", "key store"),
         ("SANKOFA_USAGE", "postgresql://u:hidden@example.org/db", "usage store"),
         ("SANKOFA_RECORD_URL", "ftp://u:hidden@example.org", "record"),
         ("SANKOFA_EXPORTS", "ftp://u:hidden@example.org", "exports"),
@@ -242,7 +242,7 @@ def test_a_wrong_url_never_shows_its_password(
     healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_MARTS", "postgresql:/me:hunter2@host/db")
-    monkeypatch.setenv("SANKOFA_KEYS", "redis:me:hunter2@host")
+    monkeypatch.setenv("SANKOFA_CONTROL", "redis:me:hunter2@host")
     assert "hunter2" not in str(run_doctor())
     assert "wrong URL: SANKOFA_MARTS is postgresql…" in faults()["datastore"]
 
@@ -303,7 +303,7 @@ def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
 
 
 def test_no_key_in_use_is_named(healthy: Path) -> None:
-    store = KeyStore(read_settings(os.environ).keys)
+    store = KeyStore(read_settings(os.environ).control)
     for row in list_keys(store):
         revoke_key(store, row.key_id)
     assert "no key is in use" in faults()["API keys"]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.commands.main import sankofa
-from warehouse.keys.store import KeyStore, find_key, sandbox
+from warehouse.control.keys import KeyStore, find_key, sandbox
 from warehouse.settings import read_settings
 from warehouse.usage.counters import month_at, month_before
 from warehouse.usage.store import Usage
@@ -19,7 +19,7 @@ from warehouse.usage.store import Usage
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
-    for name in ("SANKOFA_KEYS", "SANKOFA_USAGE", "SANKOFA_TIERS"):
+    for name in ("SANKOFA_CONTROL", "SANKOFA_USAGE", "SANKOFA_TIERS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -39,7 +39,7 @@ def test_a_key_is_shown_once_and_listed_by_its_prefix(home: Path) -> None:
 
     listed = run("list").output
 
-    assert find_key(KeyStore(home / "keys.lmdb"), key)
+    assert find_key(KeyStore(home / "control.sqlite"), key)
     assert key[:12] in listed and key not in listed
     assert "Example Bank" in listed and "in use" in listed
 
@@ -50,21 +50,21 @@ def test_a_revoked_key_is_listed_as_ended() -> None:
     assert run("revoke", key[:12]).output == f"{key[:12]} is revoked\n"
 
     assert "ended" in run("list").output
-    assert find_key(KeyStore(read_settings(os.environ).keys), key) is None
+    assert find_key(KeyStore(read_settings(os.environ).control), key) is None
 
 
 def test_a_rotation_prints_the_new_key_and_the_old_keeps_working_as_stated() -> None:
     key = made("--tier", "professional")
     new = run("rotate", key[:12], "--overlap-hours", "2").output.strip()
 
-    store = KeyStore(read_settings(os.environ).keys)
+    store = KeyStore(read_settings(os.environ).control)
     before, after = find_key(store, key), find_key(store, new)
     assert before is not None and after is not None and before.key_id == after.key_id
     assert "ends " in run("list").output
 
 
 def test_usage_shows_what_each_key_was_charged() -> None:
-    key, store = made("--tier", "starter"), KeyStore(read_settings(os.environ).keys)
+    key, store = made("--tier", "starter"), KeyStore(read_settings(os.environ).control)
     public, usage = sandbox(store), Usage(read_settings(os.environ).usage)
     for address in ("192.0.2.1", "198.51.100.1", "203.0.113.1"):
         for presented in (key, public):
@@ -107,7 +107,7 @@ def test_a_whole_key_given_by_mistake_is_not_repeated() -> None:
 def test_an_address_with_a_password_is_not_in_the_list_of_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("SANKOFA_KEYS", "SANKOFA_USAGE", "SANKOFA_MARTS"):
+    for name in ("SANKOFA_CONTROL", "SANKOFA_USAGE", "SANKOFA_MARTS"):
         monkeypatch.setenv(name, f"redis://:hidden@127.0.0.1/{name}")
     started: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
@@ -115,4 +115,4 @@ def test_an_address_with_a_password_is_not_in_the_list_of_processes(
     CliRunner().invoke(sankofa, ["serve"])
 
     assert len(started) == 1 and "hidden" not in str(started)
-    assert os.environ["SANKOFA_KEYS"] == read_settings(os.environ).keys
+    assert os.environ["SANKOFA_CONTROL"] == read_settings(os.environ).control

@@ -14,7 +14,7 @@ from api.app import create_app
 from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
-from warehouse.keys.store import KeyStore, create_key, revoke_key, rotate_key, sandbox
+from warehouse.control.keys import KeyStore, create_key, revoke_key, rotate_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
 from warehouse.usage.counters import month_at
@@ -53,7 +53,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
 @pytest.fixture(params=["files", "redis"])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LimitStores]:
     if request.param == "files":
-        yield LimitStores(str(tmp_path / "keys.lmdb"), str(tmp_path / "usage.lmdb"))
+        yield LimitStores(str(tmp_path / "control.sqlite"), str(tmp_path / "usage.lmdb"))
         return
     servers = []
     for name in ("keys", "usage"):

@@ -141,9 +141,9 @@ def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
     [
         "/datasets/none",
         "/static/",
-        "/quality/../../../keys.lmdb",
-        "/quality/%2e%2e/%2e%2e/%2e%2e/keys.lmdb",
-        "/data/..%2f..%2f..%2fkeys.lmdb",
+        "/quality/../../../control.sqlite",
+        "/quality/%2e%2e/%2e%2e/%2e%2e/control.sqlite",
+        "/data/..%2f..%2f..%2fcontrol.sqlite",
         "/data//etc/passwd",
         "/static/.hidden",
         "/issuers/a%00b",

@@ -90,4 +90,4 @@ def test_what_is_missing_is_left_out_with_all_that_requires_it(
     assert deployment.health("postgres") == "left out: initdb is not installed"
     # Without their servers, builds, keys and runs are files of the home.
     environment = deployment.environment()
-    assert {"SANKOFA_MARTS", "SANKOFA_KEYS", "SANKOFA_EXECUTOR"}.isdisjoint(environment)
+    assert {"SANKOFA_MARTS", "SANKOFA_CONTROL", "SANKOFA_EXECUTOR"}.isdisjoint(environment)
