@@ -76,7 +76,7 @@ class KeyMiddleware:
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         sent = key_from_headers(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
-        req.context.key = authenticate(self._store, sent, req.env.get("REMOTE_ADDR"))
+        req.context.key = authenticate(self._store, sent, req.remote_addr)
 
 
 class TierCapMiddleware:

@@ -189,14 +189,12 @@ def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
     server = Redis(tmp_path)
     server.start()
     try:
-        monkeypatch.setenv("SANKOFA_CONTROL", server.url)
         monkeypatch.setenv("SANKOFA_USAGE", server.url)
-        create_key(KeyStore(server.url), "starter")
         assert faults() == {}
         server.kill()
         down = faults()
-        assert down.keys() == {"key store", "usage store"}
-        assert "is down, or its URL is wrong" in down["key store"]
+        assert down.keys() == {"usage store"}
+        assert "is down, or its URL is wrong" in down["usage store"]
         assert f"{server.url} does not answer" in down["usage store"]
         server.start()
         assert faults() == {}
@@ -204,17 +202,19 @@ def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
         server.kill()
 
 
+@pytest.mark.parametrize(
+    ("setting", "store"),
+    [("SANKOFA_MARTS", "datastore"), ("SANKOFA_CONTROL", "control database")],
+)
 def test_a_database_that_is_down_is_named_once_and_without_its_password(
-    healthy: Path, monkeypatch: pytest.MonkeyPatch
+    healthy: Path, monkeypatch: pytest.MonkeyPatch, setting: str, store: str
 ) -> None:
-    address = f"127.0.0.1:{free_port()}/marts"
-    monkeypatch.setenv("SANKOFA_MARTS", f"postgresql://someone:hidden@{address}?password=hidden")
+    address = f"127.0.0.1:{free_port()}/name"
+    monkeypatch.setenv(setting, f"postgresql://someone:hidden@{address}?password=hidden")
     faults_named = faults()
-    assert faults_named.keys() == {"datastore"}
-    assert f"postgresql://{address} does not answer" in faults_named["datastore"]
-    assert "correct SANKOFA_MARTS" in faults_named["datastore"] and "hidden" not in str(
-        run_doctor()
-    )
+    assert faults_named.keys() == {store}
+    assert f"postgresql://{address} does not answer" in faults_named[store]
+    assert f"correct {setting}" in faults_named[store] and "hidden" not in str(run_doctor())
 
 
 @pytest.mark.parametrize(
@@ -222,8 +222,8 @@ def test_a_database_that_is_down_is_named_once_and_without_its_password(
     [
         ("SANKOFA_MARTS", "mysql://u:hidden@example.org/db", "datastore"),
         ("SANKOFA_MARTS", "postgresql:/example.org/db", "datastore"),
-        ("SANKOFA_CONTROL", "http://u:hidden@example.org", "key store"),
-        ("SANKOFA_CONTROL", "redis//example.org", "key store"),
+        ("SANKOFA_CONTROL", "http://u:hidden@example.org", "control database"),
+        ("SANKOFA_CONTROL", "redis//example.org", "control database"),
         ("SANKOFA_USAGE", "postgresql://u:hidden@example.org/db", "usage store"),
         ("SANKOFA_RECORD_URL", "ftp://u:hidden@example.org", "record"),
         ("SANKOFA_EXPORTS", "ftp://u:hidden@example.org", "exports"),
@@ -280,17 +280,17 @@ def test_a_compute_that_nobody_knows_is_refused_with_what_is_allowed(
 
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
-    Path(settings_of(healthy).keys).unlink()
+    Path(settings_of(healthy).control).unlink()
     Path(settings_of(healthy).usage).touch()
     found = faults()
-    assert "is missing: no request can be authorised" in found["API keys"]
-    assert "is missing -> restore it from a backup" in found["key store"]
+    assert "has none any more: no request can be authorised" in found["API keys"]
+    assert "is missing -> restore it from a backup" in found["control database"]
 
 
 def test_keys_that_nobody_made_yet_are_a_note_wherever_they_are_missed(healthy: Path) -> None:
-    Path(settings_of(healthy).keys).unlink()
+    Path(settings_of(healthy).control).unlink()
     _, findings = run_doctor()
-    found = [item for item in findings if item["subject"] in ("key store", "API keys")]
+    found = [item for item in findings if item["subject"] in ("control database", "API keys")]
     assert [item["state"] for item in found] == ["note", "note"]
     assert all("`sankofa keys create --tier starter`" in item["do"] for item in found)
 
