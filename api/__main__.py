@@ -34,7 +34,7 @@ def main() -> None:
         workers=arguments.workers or len(available_cores()),
     )
     try:
-        serve(arguments.marts, arguments.keys, arguments.host, arguments.port, options)
+        serve(arguments.marts, arguments.control, arguments.host, arguments.port, options)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:

@@ -31,9 +31,9 @@ from api.resources.service import (
 from api.site.render import Pages
 from api.site.routes import kept_routes, site_pages, small_routes
 from api.site.sample import Sample, SandboxKey
+from warehouse.control.keys import KeyStore, signing_secret, usable_sandbox_key
+from warehouse.errors import ControlUnavailable
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.backends import KeyStoreUnavailable
-from warehouse.keys.store import KeyStore, check_key_store, signing_secret, usable_sandbox_key
 from warehouse.read.mart import Mart
 from warehouse.settings import PAGES_PER_MINUTE
 from warehouse.usage.store import Usage
@@ -65,13 +65,13 @@ def create_app(
     app.add_middleware(TierCapMiddleware())
     has_files = exports is not None or exports_url is not None
     pages = Pages(mart, has_files)
-    stores: dict[str, Callable[[], object]] = {"key_store": lambda: check_key_store(keys)}
+    stores: dict[str, Callable[[], object]] = {"key_store": keys.check}
     if usage is not None:
         stores["usage_store"] = usage.check
-    # Read it now if possible; the service also starts while its key store is down. ``cache`` keeps
-    # no exception, so a failed read is tried again with the next request.
+    # Read it now if possible; the service also starts while its control database is down. ``cache``
+    # keeps no exception, so a failed read is tried again with the next request.
     cursor_secret = cache(lambda: signing_secret(keys, "cursor"))
-    with suppress(KeyStoreUnavailable):
+    with suppress(ControlUnavailable):
         cursor_secret()
     declared_resources: tuple[Any, ...] = (
         HealthResource(),

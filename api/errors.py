@@ -17,8 +17,8 @@ from warehouse.contract.problems import (
     problem_for_error,
     problem_members,
 )
+from warehouse.control.keys import redact_keys
 from warehouse.json_encoding import encode
-from warehouse.keys.store import redact_keys
 from warehouse.metrics.counts import count_problem
 from warehouse.nearest import nearest
 

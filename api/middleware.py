@@ -17,9 +17,9 @@ from warehouse.contract.limits import (
     rate_limit_headers,
 )
 from warehouse.contract.pagination import mart_at_version
+from warehouse.control.keys import KeyStore, redact_keys
 from warehouse.data_version import DATA_VERSION
 from warehouse.errors import SankofaError
-from warehouse.keys.store import KeyStore, redact_keys
 from warehouse.read.mart import Mart
 from warehouse.usage.store import QuotaStatus, Usage
 
@@ -76,7 +76,7 @@ class KeyMiddleware:
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         sent = key_from_headers(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
-        req.context.key = authenticate(self._store, sent)
+        req.context.key = authenticate(self._store, sent, req.remote_addr)
 
 
 class TierCapMiddleware:
@@ -139,7 +139,7 @@ def _is_open(resource: object, params: dict[str, object]) -> bool:
     return bool(is_open(params) if callable(is_open) else is_open)
 
 
-_STATUSES_WITH_VERSION = (400, 402, 404, 406)
+_STATUSES_WITH_VERSION = (400, 402, 403, 404, 406)
 
 
 class VersionHeadersMiddleware:

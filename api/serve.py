@@ -14,8 +14,8 @@ from api.base_url import BaseUrlMiddleware
 from api.server.proxies import parse_networks, trust_proxies
 from api.server.waitress_loop import create_waitress, run
 from api.server.workers import keep_freed_memory, run_workers
+from warehouse.control.keys import KeyStore
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore
 from warehouse.mart.builds import mart_folder
 from warehouse.mart.shared_builds import start_pulling
 from warehouse.metrics.counts import start_counting, stop_counting
@@ -49,7 +49,7 @@ class ServeOptions:
 
 def serve(
     marts: str | Path,
-    keys_path: str | Path,
+    control: str | Path,
     host: str = "127.0.0.1",
     port: int = 8080,
     options: ServeOptions = ServeOptions(),  # noqa: B008
@@ -66,7 +66,7 @@ def serve(
     # The app is created here, after the fork: its connections must not be shared by processes.
     def work(stop: threading.Event) -> None:
         start_counting(options.metrics, "rest", lines_dropped)
-        run(listen_on(listening, marts, keys_path, options), stop)
+        run(listen_on(listening, marts, control, options), stop)
         stop_counting()
 
     if options.workers == 1:
@@ -77,24 +77,24 @@ def serve(
 
 def listen(
     marts: str | Path,
-    keys_path: str | Path,
+    control: str | Path,
     host: str,
     port: int,
     options: ServeOptions = ServeOptions(),  # noqa: B008
 ) -> Any:
     """Bind the address and return the server (``effective_port`` is its port)."""
-    return listen_on(bind(host, port), marts, keys_path, options)
+    return listen_on(bind(host, port), marts, control, options)
 
 
 def listen_on(
-    listening: socket.socket, marts: str | Path, keys_path: str | Path, options: ServeOptions
+    listening: socket.socket, marts: str | Path, control: str | Path, options: ServeOptions
 ) -> Any:
     """Return a server on a socket that is bound already."""
     if options.shared_marts:
         start_pulling(options.shared_marts, mart_folder(marts))
     app = create_app(
         Mart(marts),
-        KeyStore(keys_path, options.tiers),
+        KeyStore(control, options.tiers),
         options.upgrade_url,
         exports=None if options.exports is None else PublishedExports(options.exports),
         base_urls=options.base_urls,
@@ -103,8 +103,9 @@ def listen_on(
         mcp_url=options.mcp_url,
         pages_per_minute=options.pages_per_minute,
     )
-    # Inline only if no store can block: one slow read would otherwise stop every connection.
-    stores = (keys_path, options.exports, options.usage)
+    # Inline only if no store can block: one slow read would otherwise stop every connection. Keys
+    # are in memory.
+    stores = (options.exports, options.usage)
     behind_proxies = trust_proxies(parse_networks(options.proxies), app)
     return create_waitress(behind_proxies, listening, inline=all(map(_is_local, stores)))
 

@@ -17,7 +17,7 @@ from http.client import HTTPException
 from typing import Literal
 from urllib.parse import urlsplit
 
-from warehouse.keys.store import redact_keys
+from warehouse.control.keys import redact_keys
 from warehouse.metrics.counts import counting
 from warehouse.metrics.declared import ALERTS_SENT
 from warehouse.settings import Settings

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from assets.exports.export import switch_latest
+from warehouse.control.actions import recorded
 from warehouse.data_version import version_key
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
@@ -76,14 +77,20 @@ def roll_back(
     drop: bool = False,
     *,
     even_with_withheld: bool = False,
+    why: str = "",
 ) -> str:
     """Switch readers to an older build, by default the previous one; return its name.
 
     With ``drop`` the build served until now is deleted, with its exports. A build made
-    before something was withheld is refused, unless ``even_with_withheld``.
+    before something was withheld is refused, unless ``even_with_withheld``. The action is recorded
+    with ``why``.
     """
     builds = builds_at(settings.marts)
-    with builds.publishing_lock():
+    wanted = data_version or "the build before the current one"
+    with (
+        builds.publishing_lock(),
+        recorded(settings.control, "rollback", wanted, why) as action,
+    ):
         previous = builds.current()
         name = data_version or _before(builds.names(), readable_builds(builds), previous)
         if name in builds.names():
@@ -97,6 +104,7 @@ def roll_back(
                 "contain it; `sankofa publish` makes a build without it. If you have looked and "
                 "it may be served, use --even-with-withheld"
             )
+        action.what = f"from {previous} to {name}{', with --drop' if drop else ''}"
         builds.switch(name)
         if name in PublishedExports(settings.exports).versions():
             switch_latest(settings.exports, name)
@@ -107,14 +115,22 @@ def roll_back(
 
 
 def drop_builds(
-    settings: Settings, data_versions: Sequence[str] = (), *, all_others: bool = False
+    settings: Settings,
+    data_versions: Sequence[str] = (),
+    *,
+    all_others: bool = False,
+    why: str = "",
 ) -> list[str]:
     """Delete builds with their exports, or all but the current one; return which.
 
-    Whoever pins one of them is told that it was withdrawn.
+    Whoever pins one of them is told that it was withdrawn. The action is recorded with ``why``.
     """
     builds = builds_at(settings.marts)
-    with builds.publishing_lock():
+    wanted = ", ".join(data_versions) or "all others"
+    with (
+        builds.publishing_lock(),
+        recorded(settings.control, "builds drop", wanted, why) as action,
+    ):
         current, names = builds.current(), builds.names()
         exported = PublishedExports(settings.exports).versions()
         known = sorted({*names, *exported}, key=version_key)
@@ -126,6 +142,7 @@ def drop_builds(
                     f"{name} is being served; publish a new build or roll back, then drop it"
                 )
         chosen = [name for name in known if name != current] if all_others else data_versions
+        action.what = ", ".join(chosen) or "no other build"
         for name in chosen:
             _withdraw(settings, name, by_operator())
         push_builds(builds, settings.shared_marts)

@@ -11,7 +11,7 @@ from assets.ingest.sources import sources_of
 from pipelines.builds import withdraw_builds
 from pipelines.document_ids import document_id
 from pipelines.run_history import forget_runs
-from pipelines.users import current_user
+from warehouse.control.actions import current_user
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.record.erase import (

@@ -130,9 +130,9 @@ def _run(
 
 def greeting(settings: Settings, urls: ServerUrls) -> str:
     """Return the URLs of all servers, a working key and three commands to try."""
-    from warehouse.keys.store import KeyStore, sandbox
+    from warehouse.control.keys import KeyStore, sandbox
 
-    key = sandbox(KeyStore(settings.keys))
+    key = sandbox(KeyStore(settings.control))
     lines = {
         "Pages": f"{urls.rest}/",
         "REST": f"{urls.rest}/docs",

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from pipelines.document_ids import document_id
-from pipelines.users import current_user
+from warehouse.control.actions import current_user, recorded
 from warehouse.errors import NothingPublished, SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.left_out import ROW_IDS, STORED_ROW
@@ -113,8 +113,16 @@ def find_to_withhold(settings: Settings, text: str, why: str, *, in_advance: boo
 def withhold_found(settings: Settings, found: Match, why: str) -> Change:
     """Withhold what was found."""
     finder = Finder(settings)
-    new = withhold(finder.record, found.subjects, why, current_user(), finder.secret)
+    with recorded(settings.control, "withhold", found.kind, why) as action:
+        new = withhold(finder.record, found.subjects, why, current_user(), finder.secret)
+        action.what = _ids(found.kind, new)
     return Change(found, tuple(new))
+
+
+def _ids(kind: WithheldKind, entries: Sequence[WithheldEntry]) -> str:
+    """Return what is said of entries in the trail of operators: no name of a person."""
+    ids = ", ".join(entry.withheld_id[:12] for entry in entries)
+    return f"{kind} {ids}" if ids else f"{kind}, as before"
 
 
 def _not_found(text: str) -> str:
@@ -150,7 +158,8 @@ def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = Fal
     _refuse_names(why, text, found)
     if dry_run:
         return Change(found, ())
-    return Change(found, tuple(release(finder.record, chosen, why, current_user())))
+    with recorded(settings.control, "release", _ids(found.kind, chosen), why):
+        return Change(found, tuple(release(finder.record, chosen, why, current_user())))
 
 
 def list_withheld(settings: Settings) -> list[WithheldEntry]:

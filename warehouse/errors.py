@@ -14,7 +14,7 @@ class SankofaError(Exception):
     """Base of all errors that we foresee; anything else is a bug."""
 
 
-def in_one_line(error: Exception) -> str:
+def in_one_line(error: BaseException) -> str:
     """Return what an error of a library says, as a part of a sentence of ours."""
     return " ".join(_COLOUR.sub("", str(error)).split())
 
@@ -100,6 +100,14 @@ class UnknownVersion(SankofaError):
 
 class NothingPublished(SankofaError):
     """No build has been published yet."""
+
+
+class ControlUnavailable(SankofaError):
+    """The control database cannot be read: it is down, missing or damaged."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the control database is unavailable: {reason}")
+        self.reason = reason
 
 
 class DatastoreUnavailable(SankofaError):

@@ -2,8 +2,7 @@
 
 A store is one file with its ``-lock`` file beside it, both private to their user. Writers and
 readers of all processes of a machine share them; a process that is killed blocks nobody, because
-the mutex of LMDB is robust. What the stores put into them is in ``warehouse.keys`` and
-``warehouse.usage``.
+the mutex of LMDB is robust. What is put into them is in ``warehouse.usage``.
 """
 
 import os

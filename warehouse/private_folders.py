@@ -21,7 +21,7 @@ def private_paths(settings: Settings) -> Iterator[Path]:
             yield Path(url)
     yield from (settings.work, settings.caches, settings.dagster, settings.logs)
     yield Path(settings.metrics)
-    for url in (settings.keys, settings.usage):
+    for url in (settings.control, settings.usage):
         if "://" not in url:
             # Databases have files beside them.
             yield from sorted(Path(url).parent.glob(f"{Path(url).name}*"))

@@ -18,7 +18,7 @@ from functools import partial
 
 import msgspec
 
-from warehouse.keys.store import redact_keys
+from warehouse.control.keys import redact_keys
 
 # The name of the log of requests.
 ACCESS_LOG = "sankofa.access"

@@ -10,12 +10,12 @@ from warehouse.settings import Settings
 
 
 def add_store_options(parser: argparse.ArgumentParser, settings: Settings) -> None:
-    """Add ``--marts``, ``--keys``, ``--usage`` and ``--metrics``; the environment sets defaults."""
+    """Add the options of the stores; the environment sets their defaults."""
     # From the environment too: a URL can contain a password, and everyone on a machine can read
     # the arguments of its processes.
     for name, meaning in {
         "marts": "folder of the builds",
-        "keys": "file or Redis URL of the key store",
+        "control": "file or PostgreSQL URL of the control database",
     }.items():
         default = settings.explicit(name)
         text = f"{meaning} (default: SANKOFA_{name.upper()})"

@@ -164,7 +164,11 @@ class Settings(BaseModel):
         "exports",
         "Bulk files: a folder or an object store such as `s3://…`.",
     )
-    keys: Text = _in_home("SANKOFA_KEYS", "keys.lmdb", "Key store: a file or `redis://…`.")
+    control: Text = _in_home(
+        "SANKOFA_CONTROL",
+        "control.sqlite",
+        "Control database, of API keys and of operators' actions: a file or `postgresql://…`.",
+    )
     usage: Text = _in_home("SANKOFA_USAGE", "usage.lmdb", "Usage counters: a file or `redis://…`.")
     metrics: Text = _in_home(
         "SANKOFA_METRICS",

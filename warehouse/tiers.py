@@ -9,11 +9,16 @@ import msgspec
 from warehouse.errors import SankofaError
 
 TierName = Literal["sample", "starter", "professional"]
+# What a key can be limited to.
+Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 
 
 @dataclass(frozen=True)
 class Tier:
-    """One tier. ``rows`` applies to a request without ``limit``, ``ceiling`` to any."""
+    """One tier. ``rows`` applies to a request without ``limit``, ``ceiling`` to any.
+
+    ``datasets`` are those that a key of it is limited to; None for all.
+    """
 
     name: TierName
     rows: int
@@ -21,6 +26,7 @@ class Tier:
     per_minute: int
     per_month: int
     paid: bool
+    datasets: frozenset[str] | None = None
 
 
 # From the lowest tier to the highest: ``tier_includes`` relies on the order.

@@ -7,8 +7,8 @@ from warehouse.contract.listing import Listing
 from warehouse.contract.parameter_types import Parameter
 
 # Everywhere 400 is a malformed parameter or an unknown pinned data_version; 402 is a limit above
-# the cap of the sample tier.
-_KEYED_STATUSES = (400, 401, 429, 503)
+# the cap of the sample tier; 403 is a key that is for other networks or datasets.
+_KEYED_STATUSES = (400, 401, 403, 429, 503)
 _LIMITED_STATUSES = (*_KEYED_STATUSES, 402)
 _SINGLE_STATUSES = (*_KEYED_STATUSES, 404)
 _LIMITED_SINGLE_STATUSES = (*_LIMITED_STATUSES, 404)

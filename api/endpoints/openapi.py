@@ -75,6 +75,7 @@ _STATUS_DESCRIPTIONS = {
     400: "A parameter is malformed, missing, unknown, repeated or conflicting; the body names it.",
     401: "Missing or invalid API key.",
     402: "More than the tier allows; see X-Upgrade-URL and the body.",
+    403: "The key is for other networks or datasets; the body names what it is for.",
     404: "No record with that identifier.",
     405: "Method not allowed: use GET or HEAD.",
     406: "Accept allows none of the forms that there are.",

@@ -153,7 +153,7 @@ def _send_file(
 ) -> None:
     """Send a file whole or in part; the only way a file leaves, so the tier is checked here."""
     key = req.context.key
-    check_file_tier(None if key is None else key.tier, file.required_tier)
+    check_file_tier(None if key is None else key.tier, file.required_tier, file.dataset)
     resp.context.passed_tier_cap = True
     etag = f'"{file.sha256 or f"{file.data_version}/{file.name}"}"'
     # This header also tells RepresentationMiddleware that a file needs nothing from it.

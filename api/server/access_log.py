@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from api.endpoints.declarations import ENDPOINTS
-from warehouse.keys.store import redact_keys
+from warehouse.control.keys import redact_keys
 from warehouse.metrics.counts import observe_request
 from warehouse.server_log import ACCESS_LOG, log_access
 from warehouse.usage.store import network_of

@@ -39,7 +39,7 @@ def main() -> None:
     arguments = _parser(settings).parse_args()
     options = http.Options(
         marts=arguments.marts,
-        keys=arguments.keys,
+        control=arguments.control,
         shared_marts=settings.shared_marts,
         usage=arguments.usage,
         metrics=arguments.metrics,

@@ -8,7 +8,7 @@ from starlette.types import Scope
 
 from mcp_server.service import Call
 from warehouse.contract.agent_discovery import CARD_PATH, WELL_KNOWN_CARD, WELL_KNOWN_CATALOG
-from warehouse.keys.store import redact_keys
+from warehouse.control.keys import redact_keys
 from warehouse.metrics.counts import observe_request
 from warehouse.server_log import ACCESS_LOG, log_access
 from warehouse.usage.store import network_of

@@ -28,8 +28,8 @@ from warehouse.contract.agent_discovery import (
 )
 from warehouse.contract.limits import key_from_headers
 from warehouse.contract.problems import Problem, check_data_version, no_oauth
+from warehouse.control.keys import redact_keys
 from warehouse.json_encoding import encode
-from warehouse.keys.store import redact_keys
 from warehouse.metrics.counts import stop_counting
 from warehouse.reached_urls import valid_host
 from warehouse.server_log import flush_log
@@ -115,8 +115,8 @@ class Guard:
             # DELETE ends a session and GET opens a stream of notifications: we have neither.
             raise Problem("method_not_allowed", f"{scope['method']} is not allowed: use POST.")
         key = key_from_headers(headers.get("x-api-key"), headers.get("authorization"))
-        await self._run(lambda: self._service.admit(call, key))
         address = scope["client"][0] if scope.get("client") else None
+        self._service.admit(call, key, address)
         try:
             body = await _read_body(headers, receive)
         except Problem:

@@ -16,8 +16,8 @@ from mcp_server.exchange import Exchange
 from mcp_server.guard import MAX_BODY_BYTES, Guard
 from mcp_server.service import EXPORTS_URL, UPGRADE_URL, Service
 from warehouse.contract.agent_discovery import MCP_PATH
+from warehouse.control.keys import KeyStore
 from warehouse.errors import SankofaError
-from warehouse.keys.store import KeyStore
 from warehouse.mart.builds import mart_folder
 from warehouse.mart.shared_builds import start_pulling
 from warehouse.read.mart import Mart
@@ -39,7 +39,7 @@ class Options(msgspec.Struct, frozen=True):
     """Which stores are served, and how; see ``python -m mcp_server --help``."""
 
     marts: str
-    keys: str
+    control: str
     shared_marts: str = ""
     usage: str | None = None
     metrics: str | None = None
@@ -58,7 +58,7 @@ class Options(msgspec.Struct, frozen=True):
             start_pulling(self.shared_marts, mart_folder(self.marts))
         tiers = configured_tiers(None if self.tiers_file is None else Path(self.tiers_file))
         usage = None if self.usage is None else Usage(self.usage)
-        mart, keys = Mart(self.marts), KeyStore(self.keys, tiers)
+        mart, keys = Mart(self.marts), KeyStore(self.control, tiers)
         return Service(mart, keys, usage, self.upgrade_url, self.exports_url)
 
 
@@ -79,9 +79,7 @@ def guarded(server: Server[Any], service: Service, options: Options) -> ASGIApp:
         security_settings=checked,
     )
     # Redis is reached over a network; a local file is read faster than a thread starts.
-    is_remote = any(
-        store_url.startswith(SCHEMES) for store_url in (options.keys, options.usage or "")
-    )
+    is_remote = (options.usage or "").startswith(SCHEMES)
     base_url = options.bases[0].rstrip("/") if options.bases else None
     exchange = Exchange(server, checked)
     app: ASGIApp = Guard(sessions, exchange, service, MCP_PATH, is_remote, base_url)

@@ -79,8 +79,8 @@ class ResponseWriter:
             headers["x_upgrade_url"] = self._service.upgrade_url(self.call)
         if "retry_after" in problem.members:
             headers["retry_after"] = str(problem.members["retry_after"])
-        # A client that sent no key shows its user an error of the protocol, and no other body.
-        if self.message.id is None and status != 401:
+        # A client whose key is refused shows its user an error of the protocol, and no other body.
+        if self.message.id is None and status not in (401, 403):
             return await self.write(status, body, "application/problem+json", **headers)
         error = {"code": REFUSED_CODE, "message": problem.detail, "data": msgspec.Raw(body)}
         payload = encode({"jsonrpc": "2.0", "id": self.message.id, "error": error})

@@ -25,9 +25,9 @@ from warehouse.contract.problems import (
     problem_for_error,
     problem_members,
 )
+from warehouse.control.keys import Key, KeyStore, redact_keys, signing_secret
 from warehouse.exports.published import PARQUET, Artifact, absolute_url, decode_manifest
 from warehouse.json_encoding import encode
-from warehouse.keys.store import Key, KeyStore, redact_keys, signing_secret
 from warehouse.metrics.counts import count_problem
 from warehouse.reached_urls import as_reached
 from warehouse.read.build_info import export_manifest
@@ -79,9 +79,9 @@ class Service:
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
         self._manifests: dict[str, dict[str, Artifact]] = {}
 
-    def admit(self, call: Call, sent: str | None) -> None:
-        """Set the key of a call; raise if it is missing or unknown."""
-        call.key = authenticate(self._keys, sent)
+    def admit(self, call: Call, sent: str | None, address: str | None) -> None:
+        """Set the key of a call; raise if it is missing or does not work at the address."""
+        call.key = authenticate(self._keys, sent, address)
 
     def mart_for(self, call: Call) -> Mart:
         """Return the mart at the pinned data_version, or at the current one."""

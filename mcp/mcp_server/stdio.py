@@ -21,6 +21,8 @@ from mcp_server.service import STDIO_CALL, Call, Service, refused
 # Requests that run or whose response is not read yet. Without a bound, a client that sends and
 # does not read would fill the memory with responses.
 MAX_PENDING = 64
+# The client is a process of this machine.
+_HERE = "127.0.0.1"
 
 _PEEK = msgspec.json.Decoder(Peek)
 
@@ -34,7 +36,7 @@ async def serve(
     """Serve on stdin and stdout, or on other files, until the input ends."""
     logging.basicConfig(level=logging.WARNING, format="%(name)s %(message)s", stream=sys.stderr)
     # Fail at the start if the key is unknown, rather than on every call.
-    service.admit(Call(), key)
+    service.admit(Call(), key, _HERE)
     pending = _Pending()
     server = create_server(service)
     server.middleware.append(_AdmissionMiddleware(service, key, pending))
@@ -116,7 +118,7 @@ class _AdmissionMiddleware:
                 await to_thread.run_sync(self.service.settle, call)
 
     def _admit(self, call: Call) -> None:
-        self.service.admit(call, self.key)
+        self.service.admit(call, self.key, _HERE)
         self.service.count(call, None)
 
 

@@ -21,6 +21,7 @@ from warehouse.contract.parameter_types import (
     allowed_words,
 )
 from warehouse.contract.problems import unknown_id
+from warehouse.contract.tier_cap import check_datasets
 from warehouse.json_encoding import encode
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.read.entities import entity
@@ -164,6 +165,8 @@ def _resolve_identifier(context: ToolContext, arguments: Arguments) -> ToolRows:
 
 
 def _check_claim(context: ToolContext, arguments: Arguments) -> Body:
+    dataset = "AF-MACRO" if arguments["service_id"] is None else "AF-FUND"
+    check_datasets(context.tier, (dataset,))
     return Body(encode(check_claim(context.mart, arguments)))
 
 

@@ -1,7 +1,8 @@
 """``sankofa publish``, ``builds`` and ``rollback``: what readers see."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,8 @@ from warehouse.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from warehouse.read.build_info import ChangedDataset
+
+_WHY = click.option("--why", default="", help="The reason, for `sankofa actions`.")
 
 
 @click.command()
@@ -42,10 +45,14 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
     refuse_empty(open_record(settings))
     config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
     if only:
-        _run_only(settings, only, config if "quality" in only else {}, as_json)
+        with _confirmed(settings, confirm_loss):
+            _run_only(settings, only, config if "quality" in only else {}, as_json)
         return
     before = builds_at(settings.marts).current()
-    with progress_console().status("Deriving, auditing, exporting"):
+    with (
+        progress_console().status("Deriving, auditing, exporting"),
+        _confirmed(settings, confirm_loss),
+    ):
         try:
             metadata = run_job(settings, PUBLISH, config=config)
         except AlreadyPublished:
@@ -76,6 +83,21 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
         number = sum(row.rows_left_out for row in left_out)
         click.echo(f"left out because they fail a rule or are withheld: {number:,} rows")
         print_left_out(left_out)
+
+
+@contextmanager
+def _confirmed(settings: Settings, why: str) -> Iterator[None]:
+    """Record the publication among the actions of operators if one confirms a loss."""
+    from warehouse.control.actions import recorded
+    from warehouse.mart.builds import builds_at
+
+    if not why:
+        yield
+        return
+    with recorded(settings.control, "publish", "a build with a confirmed loss", why) as action:
+        yield
+        current = builds_at(settings.marts).current()
+        action.what = f"data_version {current} with a confirmed loss"
 
 
 def _print_changes(changes: "Sequence[ChangedDataset] | None", before: str | None) -> None:
@@ -158,8 +180,9 @@ def builds(context: click.Context, as_json: bool) -> None:
 @builds.command("drop")
 @click.argument("data_versions", metavar="[DATA_VERSION]...", nargs=-1)
 @click.option("--all-others", is_flag=True, help="Every build but the one being served.")
+@_WHY
 @json_option
-def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> None:
+def drop(data_versions: tuple[str, ...], all_others: bool, why: str, as_json: bool) -> None:
     """Delete builds with their files, for example those with personal data.
 
     Requests that pin one of them are refused and told that it was withdrawn.
@@ -168,7 +191,8 @@ def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> Non
 
     if bool(data_versions) == all_others:
         raise click.UsageError("name the builds to delete, or use --all-others")
-    dropped = drop_builds(read_settings(os.environ), data_versions, all_others=all_others)
+    settings = read_settings(os.environ)
+    dropped = drop_builds(settings, data_versions, all_others=all_others, why=why)
     if as_json:
         print_json({"dropped": dropped})
     else:
@@ -183,13 +207,16 @@ def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> Non
     is_flag=True,
     help="Also serve a build that was made before something was withheld.",
 )
+@_WHY
 @json_option
-def rollback(data_version: str | None, drop: bool, even_with_withheld: bool, as_json: bool) -> None:
+def rollback(
+    data_version: str | None, drop: bool, even_with_withheld: bool, why: str, as_json: bool
+) -> None:
     """Serve DATA_VERSION again (default: the build before the current one)."""
     from pipelines.builds import roll_back
 
     settings = read_settings(os.environ)
-    name = roll_back(settings, data_version, drop, even_with_withheld=even_with_withheld)
+    name = roll_back(settings, data_version, drop, even_with_withheld=even_with_withheld, why=why)
     if as_json:
         print_json({"data_version": name})
     else:

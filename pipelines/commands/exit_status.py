@@ -6,6 +6,7 @@ from typing import IO, Any
 import click
 
 from warehouse.errors import (
+    ControlUnavailable,
     DatastoreUnavailable,
     NothingPublished,
     SankofaError,
@@ -30,7 +31,7 @@ MEANINGS = {
     Exit.USAGE: "wrong command line",
     Exit.NOTHING_PUBLISHED: "nothing has been loaded or published yet",
     Exit.AUDIT_REFUSED: "the audit refused the build; the previous one is still served",
-    Exit.STORE_DOWN: "the datastore, the key store or the usage store does not answer",
+    Exit.STORE_DOWN: "the datastore, the control database or the usage store does not answer",
 }
 
 
@@ -50,14 +51,13 @@ def exit_of(error: Exception) -> Exit:
     """Return the exit status of an error."""
     # Imported only after a failure: `--help` should not wait for these.
     from warehouse.errors import AuditFailed
-    from warehouse.keys.backends import KeyStoreUnavailable
     from warehouse.usage.counters import UsageUnavailable
 
     if isinstance(error, NothingPublished):
         return Exit.NOTHING_PUBLISHED
     if isinstance(error, AuditFailed):
         return Exit.AUDIT_REFUSED
-    if isinstance(error, DatastoreUnavailable | KeyStoreUnavailable | UsageUnavailable):
+    if isinstance(error, DatastoreUnavailable | ControlUnavailable | UsageUnavailable):
         return Exit.STORE_DOWN
     return Exit.FAILED
 

@@ -1,8 +1,9 @@
 """``sankofa keys``: API keys and their usage."""
 
 import os
-import time
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from ipaddress import ip_network
+from time import time as seconds_now
 from typing import TYPE_CHECKING, get_args
 
 import click
@@ -11,13 +12,49 @@ from pipelines.commands.listing_group import ListingGroup
 from pipelines.output import Column, Styled, json_option, print_json, print_table
 from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
-from warehouse.tiers import TierName, configured_tiers
+from warehouse.tiers import Dataset, TierName, configured_tiers
 
 if TYPE_CHECKING:
-    from warehouse.keys.backends import IssuedKey
-    from warehouse.keys.store import KeyStore
+    from warehouse.control.keys import KeyStore
+    from warehouse.control.models import ApiKey
 
 _NAME = click.argument("name", metavar="PREFIX_OR_ID")
+_WHY = click.option("--why", default="", help="The reason, for `sankofa actions`.")
+
+
+class _Expiry(click.ParamType[datetime]):
+    """A day, or a number of days from now, as the moment at which a key expires."""
+
+    name = "expiry"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Return the moment; refuse one that has passed."""
+        now = datetime.now(UTC)
+        try:
+            if value.isdecimal():
+                moment = now + timedelta(days=int(value))
+            else:
+                moment = datetime.combine(date.fromisoformat(value), time.min, UTC)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is neither a day such as 2027-01-01 nor a number of days")
+        if moment <= now:
+            self.fail(f"{value} has passed; give a later day")
+        return moment
+
+
+class _Network(click.ParamType[str]):
+    """A network in CIDR notation."""
+
+    name = "network"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the network as it is stored."""
+        try:
+            return str(ip_network(value))
+        except ValueError as error:
+            self.fail(f"{error}; write a network as 192.0.2.0/24 or 2001:db8::/32")
 
 
 @click.group(cls=ListingGroup)
@@ -31,12 +68,49 @@ def keys() -> None:
 @keys.command("create")
 @click.option("--tier", type=click.Choice(get_args(TierName)), required=True)
 @click.option("--label", default="", help="Owner of the key; shown in the list only.")
+@click.option(
+    "--expires",
+    type=_Expiry(),
+    metavar="YYYY-MM-DD|DAYS",
+    help="First day, UTC, on which it does not work any more, or the days that it works.",
+)
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    type=click.Choice(get_args(Dataset)),
+    help="Dataset that it is limited to; may be repeated.",
+)
+@click.option(
+    "--network",
+    "networks",
+    multiple=True,
+    type=_Network(),
+    metavar="CIDR",
+    help="Network that it may be sent from, such as 192.0.2.0/24; may be repeated.",
+)
+@_WHY
 @json_option
-def create_key(tier: TierName, label: str, as_json: bool) -> None:
+def create_key(
+    tier: TierName,
+    label: str,
+    expires: datetime | None,
+    datasets: tuple[str, ...],
+    networks: tuple[str, ...],
+    why: str,
+    as_json: bool,
+) -> None:
     """Create a key and print it; it is shown only this once."""
-    from warehouse.keys.store import create_key
+    from warehouse.control.keys import create_key
 
-    _show(create_key(_store(), tier, label), as_json)
+    key = create_key(
+        *(_store(), tier, label),
+        expires_at=expires,
+        datasets=datasets,
+        networks=networks,
+        why=why,
+    )
+    _show(key, as_json)
 
 
 @keys.command("sandbox")
@@ -46,7 +120,7 @@ def sandbox_key(as_json: bool) -> None:
 
     It is shown at /docs to everybody, and counted separately for each network.
     """
-    from warehouse.keys.store import sandbox, usable_sandbox_key
+    from warehouse.control.keys import sandbox, usable_sandbox_key
 
     store = _store()
     key = sandbox(store)
@@ -69,6 +143,9 @@ def list_keys(as_json: bool) -> None:
                     "tier": row.tier,
                     "created_at": row.created_at,
                     "ends_at": row.ends_at,
+                    "expires_at": row.expires_at,
+                    "datasets": row.datasets,
+                    "networks": row.networks,
                     "in_use": row.is_active(),
                     "label": row.label,
                 }
@@ -79,7 +156,7 @@ def list_keys(as_json: bool) -> None:
     columns = [
         *(Column("prefix", whole=True), Column("id", whole=True, wide=True)),
         *(Column("tier", whole=True), Column("made", whole=True)),
-        *(Column("state"), Column("label")),
+        *(Column("state"), Column("only", wide=True), Column("label")),
     ]
     print_table(
         columns,
@@ -87,7 +164,7 @@ def list_keys(as_json: bool) -> None:
             (
                 *(row.prefix, row.key_id, row.tier, f"{row.created_at:%Y-%m-%d}"),
                 Styled(_state(row), "green" if row.is_active() else "red"),
-                row.label,
+                *(", ".join((*row.datasets, *row.networks)), row.label),
             )
             for row in rows
         ),
@@ -96,12 +173,13 @@ def list_keys(as_json: bool) -> None:
 
 @keys.command("revoke")
 @_NAME
+@_WHY
 @json_option
-def revoke_key(name: str, as_json: bool) -> None:
+def revoke_key(name: str, why: str, as_json: bool) -> None:
     """Revoke a key; it stops working within a second."""
-    from warehouse.keys.store import revoke_key
+    from warehouse.control.keys import revoke_key
 
-    ended = revoke_key(_store(), name)
+    ended = revoke_key(_store(), name, why)
     if as_json:
         print_json({"prefix": ended.prefix, "ends_at": ended.ends_at})
     else:
@@ -117,12 +195,13 @@ def revoke_key(name: str, as_json: bool) -> None:
     type=click.FloatRange(0, 24 * 90),
     help="How long the old key keeps working.",
 )
+@_WHY
 @json_option
-def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
-    """Replace a key and print the new one; tier, label and usage carry over."""
-    from warehouse.keys.store import rotate_key
+def rotate_key(name: str, overlap_hours: float, why: str, as_json: bool) -> None:
+    """Replace a key and print the new one; tier, label, limits and usage carry over."""
+    from warehouse.control.keys import rotate_key
 
-    _show(rotate_key(_store(), name, timedelta(hours=overlap_hours)), as_json)
+    _show(rotate_key(_store(), name, timedelta(hours=overlap_hours), why), as_json)
 
 
 @keys.command("usage")
@@ -135,7 +214,7 @@ def show_usage(month: str | None, as_json: bool) -> None:
 
     settings = read_settings(os.environ)
     usage, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
-    this_month = month_at(time.time()).name
+    this_month = month_at(seconds_now()).name
     chosen_month, counts = month or this_month, (this_month, month_before(this_month))
     if chosen_month not in counts:
         raise click.BadParameter(f"{chosen_month!r} is not counted; {' and '.join(counts)} are")
@@ -176,18 +255,18 @@ def show_usage(month: str | None, as_json: bool) -> None:
 
 
 def _store() -> "KeyStore":
-    from warehouse.keys.store import KeyStore
+    from warehouse.control.keys import KeyStore
 
-    return KeyStore(read_settings(os.environ).keys)
+    return KeyStore(read_settings(os.environ).control)
 
 
-def _read(store: "KeyStore") -> "list[IssuedKey]":
-    from warehouse.keys.store import list_keys
+def _read(store: "KeyStore") -> "list[ApiKey]":
+    from warehouse.control.keys import list_keys
 
     try:
         return list_keys(store)
     except SankofaError as error:
-        raise type(error)(f"{error}; `sankofa keys create` creates the store") from error
+        raise type(error)(f"{error}; `sankofa keys create` creates one that is missing") from error
 
 
 def _show(key: str, as_json: bool) -> None:
@@ -197,7 +276,8 @@ def _show(key: str, as_json: bool) -> None:
         click.echo(key)
 
 
-def _state(row: "IssuedKey") -> str:
-    if row.ends_at is None:
+def _state(row: "ApiKey") -> str:
+    last = row.last_moment()
+    if last is None:
         return "in use"
-    return f"{'ends' if row.is_active() else 'ended'} {row.ends_at:%Y-%m-%d %H:%M} UTC"
+    return f"{'ends' if row.is_active() else 'ended'} {last:%Y-%m-%d %H:%M} UTC"

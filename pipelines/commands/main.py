@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
+from pipelines.commands.actions import actions
 from pipelines.commands.builds import builds, publish, rollback
 from pipelines.commands.compact import compact
 from pipelines.commands.data import ingest, sample
@@ -32,7 +33,7 @@ SECTIONS = {
     "Ingest": ("sample", "sources", "ingest", "quarantine", "compact", "schedules"),
     "Publish": ("publish", "builds", "rollback", "quality", "why"),
     "Withhold": ("withhold", "release", "withheld", "erase"),
-    "Serve": ("serve", "mcp", "metrics", "keys"),
+    "Serve": ("serve", "mcp", "metrics", "keys", "actions"),
     "Extend": ("new",),
 }
 _OTHER = "Other"
@@ -156,6 +157,7 @@ for command in (
     mcp,
     metrics,
     keys,
+    actions,
     new,
     demo,
 ):

@@ -4,12 +4,13 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from pipelines.output import Cell, Column, Styled, json_option, print_json, print_table
 from warehouse.settings import read_settings
+from warehouse.tiers import Dataset
 
 if TYPE_CHECKING:
     from warehouse.tables import LeftOut, QualityMetric
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
 # How many builds of the history fit 80 columns.
 _BUILDS_IN_80 = 2
 _FOUR_DECIMALS = Decimal("0.0001")
-_DATASETS = ("AF-FUND", "AF-TENDER", "AF-MACRO")
 _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 
 
 @click.command()
 @click.option(
-    "--sku", type=click.Choice(_DATASETS, case_sensitive=False), help="Of one dataset only."
+    "--sku", type=click.Choice(get_args(Dataset), case_sensitive=False), help="Of one dataset only."
 )
 @click.option("--status", type=click.Choice(tuple(_COLOURS), case_sensitive=False))
 @click.option("--history", is_flag=True, help="How each measurement went, build by build.")

@@ -310,7 +310,7 @@ def _become(settings: Settings, module: list[str], options: dict[str, object]) -
     # A store URL can hold a password, which must not show in a list of processes.
     os.environ.update(
         SANKOFA_MARTS=settings.marts,
-        SANKOFA_KEYS=settings.keys,
+        SANKOFA_CONTROL=settings.control,
         SANKOFA_USAGE=settings.usage,
         SANKOFA_METRICS=settings.metrics,
     )

@@ -170,6 +170,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     """
     from pipelines.erasing import erase_documents, find_documents
     from pipelines.jobs import PUBLISH, run_job
+    from warehouse.control.actions import recorded
     from warehouse.mart.builds import builds_at
 
     settings = read_settings(os.environ)
@@ -192,7 +193,9 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     found = find_documents(settings, document)
     replaced = None
     if not dry_run:
-        replaced = erase_documents(settings, found, why, publish, unpublish=unpublish)
+        documents = ", ".join(erasure.document for erasure in found)
+        with recorded(settings.control, "erase", documents, why):
+            replaced = erase_documents(settings, found, why, publish, unpublish=unpublish)
     if as_json:
         print_json({"erased": not dry_run, "documents": found, "data_version": replaced})
         return

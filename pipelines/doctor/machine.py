@@ -147,7 +147,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
         "exports": settings.exports.removeprefix("file://"),
     }
     local = {name: Path(url) for name, url in urls.items() if "://" not in url}
-    stores = {"keys": settings.keys, "usage": settings.usage}
+    stores = {"control": settings.control, "usage": settings.usage}
     beside = {name: Path(url).parent for name, url in stores.items() if "://" not in url}
     ours = {
         "home": settings.home,

@@ -6,8 +6,8 @@ from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from pipelines.doctor.stores import (
     CREATE_KEYS,
     RESTORE_KEYS,
-    is_key_store_absent,
-    is_key_store_lost,
+    is_file_absent,
+    was_used,
 )
 from warehouse.errors import SankofaError
 from warehouse.private_folders import readable_by_others
@@ -17,20 +17,21 @@ from warehouse.record.worlds import MAKE_WITHHELD_KEY, why_weak
 
 def api_keys(context: CheckContext) -> Iterator[Finding]:
     """Check that at least one API key works."""
-    from warehouse.keys.store import KeyStore, list_keys
+    from warehouse.control.keys import KeyStore, list_keys
 
-    no_request = "no request can be authorised"
-    if is_key_store_lost(context.settings):
-        yield fault("API keys", f"{context.settings.keys} is missing: {no_request}", RESTORE_KEYS)
+    no_request, control = "no request can be authorised", context.settings.control
+    try:
+        rows = [] if is_file_absent(control) else list_keys(KeyStore(control))
+    except SankofaError:
+        # Whether the database answers is reported with the stores.
         return
-    if is_key_store_absent(context.settings):
+    if not rows and was_used(context.settings):
+        yield fault("API keys", f"{control} has none any more: {no_request}", RESTORE_KEYS)
+        return
+    if not rows:
         yield note("API keys", f"there is none yet: {no_request}", CREATE_KEYS)
         return
-    try:
-        active = [row for row in list_keys(KeyStore(context.settings.keys)) if row.is_active()]
-    except SankofaError:
-        # Whether the store answers is reported with the stores.
-        return
+    active = [row for row in rows if row.is_active()]
     make = "`sankofa keys create --tier starter` creates one"
     if not active:
         yield fault("API keys", f"no key is in use: {no_request}", make)

@@ -23,6 +23,7 @@ from warehouse.settings import Settings
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
 _REDIS = ("redis://", "rediss://", "unix://")
+_POSTGRES = ("postgresql://", "postgres://")
 _OBJECTS = ("s3://", "gs://", "az://", "abfs://")
 _EXTRAS = {"redis": "redis", "s3fs": "s3"}
 # What to do without keys, and without those that there were.
@@ -63,12 +64,12 @@ def stores(context: CheckContext) -> Iterator[Finding]:
         _Store("datastore", "SANKOFA_MARTS", settings.marts, (), "a folder", _datastore),
         *_shared_builds(settings),
         _Store(
-            "key store",
-            "SANKOFA_KEYS",
-            settings.keys,
-            _REDIS,
+            "control database",
+            "SANKOFA_CONTROL",
+            settings.control,
+            _POSTGRES,
             "a file",
-            partial(_key_store, settings),
+            partial(_control, settings),
         ),
         _Store("usage store", "SANKOFA_USAGE", settings.usage, _REDIS, "a file", _usage_store),
         _Store(
@@ -161,25 +162,22 @@ def _shared(marts: str, location: str) -> str:
     return f"answers with data_version {shared}; this machine serves {here}"
 
 
-def is_key_store_absent(settings: Settings) -> bool:
-    """Return whether there is no file of keys."""
-    return _is_absent(settings.keys)
+def is_file_absent(location: str) -> bool:
+    """Return whether a store would be a file, and there is none."""
+    return "://" not in location and not Path(location).exists()
 
 
-def is_key_store_lost(settings: Settings) -> bool:
-    """Return whether there is no file of keys although requests were counted."""
-    counted = not settings.usage.startswith(_REDIS) and not _is_absent(settings.usage)
-    return is_key_store_absent(settings) and counted
+def was_used(settings: Settings) -> bool:
+    """Return whether requests of keys were counted in a file."""
+    return "://" not in settings.usage and not _is_absent(settings.usage)
 
 
-def _key_store(settings: Settings, location: str) -> str:
-    from warehouse.keys.store import KeyStore, check_key_store
+def _control(settings: Settings, location: str) -> str:
+    from warehouse.control.keys import KeyStore
 
-    if is_key_store_lost(settings):
-        raise _Lost(RESTORE_KEYS)
-    if is_key_store_absent(settings):
-        raise _Absent(CREATE_KEYS)
-    check_key_store(KeyStore(location))
+    if is_file_absent(location):
+        raise _Lost(RESTORE_KEYS) if was_used(settings) else _Absent(CREATE_KEYS)
+    KeyStore(location).check()
     return "answers"
 
 

@@ -64,14 +64,13 @@ def damaged_steps(settings: Settings) -> Iterator[Damage]:
 
 
 def damaged_keys(settings: Settings) -> Iterator[Damage]:
-    """Yield what the key store and the usage store say if they cannot be read."""
-    from warehouse.keys.store import KeyStore, check_key_store
+    """Yield what the control database and the usage store say if they cannot be read."""
+    from warehouse.control.keys import KeyStore
     from warehouse.usage.store import Usage
 
-    if _is_held(settings.keys):
-        yield from _unreadable(
-            "key store", lambda: check_key_store(KeyStore(settings.keys)), settings.keys
-        )
+    if _is_held(settings.control):
+        keys = KeyStore(settings.control)
+        yield from _unreadable("control database", keys.check, settings.control)
     if _is_held(settings.usage):
         yield from _unreadable("usage store", lambda: Usage(settings.usage).check(), settings.usage)
 
@@ -87,7 +86,7 @@ def _unreadable(what: str, read: object, location: str) -> Iterator[Damage]:
     # Drivers raise exceptions of any kind.
     except Exception as error:
         shown = location.rpartition("@")[2]
-        otherwise = "" if what == "key store" else "delete it: the month is counted anew"
+        otherwise = "" if what == "control database" else "delete it: the month is counted anew"
         says = f"cannot be read: {error}"
         if isinstance(error, SankofaError):
             says = str(error)

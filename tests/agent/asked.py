@@ -9,7 +9,7 @@ from tests.agent.published import Published
 from tests.agent.walk import Agent
 from tests.helpers.mcp_service import mcp_served
 from tests.helpers.rest_service import World
-from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.control.keys import KeyStore, create_key, sandbox
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Asked:
 @contextmanager
 def asked_world(home: Path) -> Iterator[Asked]:
     """Serve a published home of our own."""
-    store = KeyStore(home / "keys.lmdb")
+    store = KeyStore(home / "control.sqlite")
     world = World(home, sandbox(store), create_key(store, "professional"))
     with mcp_served(world) as server:
         keys = {"professional": world.paid, "sample": world.sample}

@@ -28,7 +28,7 @@ from tests.helpers.facts import fact
 from tests.helpers.mcp_service import ACCEPT, MODERN, call, mcp_served, request
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import World, publish_invented, world_of
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 

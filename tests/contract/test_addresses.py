@@ -12,7 +12,7 @@ from api.app import create_app
 from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.reached_urls import as_reached
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.read.mart import Mart

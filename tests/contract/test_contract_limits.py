@@ -13,7 +13,7 @@ from tests.helpers.contract_client import Contract, WireResponse, example_url
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -164,7 +164,7 @@ def test_4_crosswalk_loaded_is_false_until_the_table_is_loaded(
 def response_body(record: Record, root: Path, path: str) -> dict[str, Any]:
     """Publish a record and ask of it over HTTP."""
     publish(record, root / "marts")
-    keys = KeyStore(root / "keys.lmdb")
+    keys = KeyStore(root / "control.sqlite")
     with answering(create_app(Mart(root / "marts"), keys)) as server:
         status, _, body = server.get(path, create_key(keys, "starter"))
     assert status == 200, body

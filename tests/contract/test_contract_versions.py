@@ -19,7 +19,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering, make_world
 from tests.helpers.whole_tables import query
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES

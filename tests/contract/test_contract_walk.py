@@ -10,7 +10,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.waiting import wait_until
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
@@ -54,7 +54,7 @@ def test_each_release_of_the_walks_data_version_is_met_exactly_once(tmp_path: Pa
     record, marts = Record(str(tmp_path / "record")), tmp_path / "marts"
     load(record, TENDER_RELEASES, *map(release_row, range(RELEASES)))
     build_numbers = {publish(record, marts): 0}
-    store, done, overtaken = KeyStore(tmp_path / "keys.lmdb"), threading.Event(), 0
+    store, done, overtaken = KeyStore(tmp_path / "control.sqlite"), threading.Event(), 0
 
     def go_on_publishing() -> None:
         try:

@@ -10,7 +10,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.contract_client import WireResponse
 from tests.helpers.rest_service import World, make_world, served
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS
 from warehouse.usage.store import Usage
@@ -124,7 +124,7 @@ def test_a_used_up_month_names_the_upgrade_and_a_used_up_minute_does_not(
 
 
 def test_a_degraded_status_says_when_to_ask_again(tmp_path: Path) -> None:
-    client = testing.TestClient(create_app(Mart(tmp_path), KeyStore(tmp_path / "keys.lmdb")))
+    client = testing.TestClient(create_app(Mart(tmp_path), KeyStore(tmp_path / "control.sqlite")))
     status = client.simulate_get("/v1/status")
     assert (status.status_code, status.json["status"]) == (503, "degraded")
     assert int(status.headers["Retry-After"]) > 0

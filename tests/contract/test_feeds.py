@@ -8,7 +8,7 @@ from falcon.testing import TestClient
 from api.app import create_app
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World, make_world
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 
 ATOM = "{http://www.w3.org/2005/Atom}"

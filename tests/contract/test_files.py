@@ -195,8 +195,8 @@ def test_a_file_that_no_manifest_names_is_404_with_and_without_a_key(
     for path in (
         f"{version}/nothing.parquet",
         "20000101.1/manifest.json",
-        "..%2f..%2fkeys.lmdb/x",
-        f"{version}/..%2f..%2fkeys.lmdb",
+        "..%2f..%2fcontrol.sqlite/x",
+        f"{version}/..%2f..%2fcontrol.sqlite",
         "latest/latest",
     ):
         for key in (None, world.paid):

@@ -11,7 +11,7 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.list_service import ListService, list_service
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 
 FILINGS = "/v1/filings?service_id="
 
@@ -97,7 +97,7 @@ def filings_on_page(client: testing.TestClient, address: str) -> str:
 def test_the_page_of_a_company_shows_the_newest_filings(
     service: ListService, tmp_path: Path
 ) -> None:
-    keys = KeyStore(service.root / "keys.lmdb")
+    keys = KeyStore(service.root / "control.sqlite")
     client = testing.TestClient(create_app(service.mart, keys))
     shown = filings_on_page(client, "/issuers/DCA1?as_of=2018-04-01")
     found = [re.findall(r">([^<>\n]+)<", row) for row in shown.split("<tr>")[2:]]

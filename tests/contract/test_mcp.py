@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent, TextResourceContents
 from mcp import Client, StdioServerParameters, stdio_client
 from tests.helpers.mcp_service import MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXACT, EXAMPLES, Agents
-from warehouse.keys.store import KeyStore, create_key, revoke_key
+from warehouse.control.keys import KeyStore, create_key, revoke_key
 
 # What they tell is about the data, or is found by a source of its own.
 WITHOUT_SOURCE = ("get_quality_metrics", "describe_data", "resolve_identifier")
@@ -62,7 +62,7 @@ def test_a_client_of_each_generation_lists_and_calls_every_tool(agents: Agents, 
 
 
 def stdio(agents: Agents, key: str) -> StdioServerParameters:
-    stores = ["--marts", str(agents.world.marts), "--keys", str(agents.world.keys)]
+    stores = ["--marts", str(agents.world.marts), "--control", str(agents.world.keys)]
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "mcp_server", "--stdio", *stores],

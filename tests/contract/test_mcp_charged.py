@@ -12,7 +12,7 @@ from tests.helpers.mcp_service import MODERN, MODES, Posted, call, mcp_served, p
 from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World
-from warehouse.keys.store import KeyStore, create_key, find_key
+from warehouse.control.keys import KeyStore, create_key, find_key
 from warehouse.usage.store import Usage
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})

@@ -56,7 +56,7 @@ def scope_of(method: str, params: dict[str, Any], version: str) -> dict[str, Any
 
 @asynccontextmanager
 async def both(agents: Agents) -> AsyncIterator[tuple[Exchange, StreamableHTTPSessionManager]]:
-    options = Options(marts=str(agents.world.marts), keys=str(agents.world.keys))
+    options = Options(marts=str(agents.world.marts), control=str(agents.world.keys))
     server = create_server(options.service())
     checked = security(options)
     sessions = StreamableHTTPSessionManager(
@@ -97,7 +97,7 @@ def test_a_search_does_not_stop_the_others(
     in_a_thread: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    options = Options(marts=str(agents.world.marts), keys=str(agents.world.keys))
+    options = Options(marts=str(agents.world.marts), control=str(agents.world.keys))
     service, ran = options.service(), []
     original_run = service.run
 

@@ -14,7 +14,7 @@ from mcp_server.tools import TOOLS
 from tests.helpers.mcp_service import ACCEPT, MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXAMPLES, Agents
 from warehouse.contract.pagination import CursorPosition, encode_cursor
-from warehouse.keys.store import KeyStore, create_key, revoke_key
+from warehouse.control.keys import KeyStore, create_key, revoke_key
 
 TOOL_LIST = request("tools/list")
 SEVENTEEN = " ".join(f"w{number}" for number in range(17))
@@ -149,7 +149,7 @@ def test_a_key_that_is_revoked_in_the_middle_of_a_session_is_refused(agents: Age
         revoke_key(store, key[:12])
         # A server may use what it read of a key for a second, and not longer.
         time.sleep(1)
-        with pytest.raises(Exception, match="This API key is unknown"):
+        with pytest.raises(Exception, match="This API key was revoked or replaced at"):
             await client.call_tool("get_entity", {"service_id": "DCA1"})
 
     for mode in MODES[:1]:

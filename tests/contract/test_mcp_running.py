@@ -30,14 +30,14 @@ def test_the_command_becomes_the_server_and_hides_its_store_urls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     became: list[Any] = []
-    monkeypatch.setenv("SANKOFA_KEYS", "redis://:secret@keys/0")
+    monkeypatch.setenv("SANKOFA_CONTROL", "redis://:secret@keys/0")
     monkeypatch.setenv("SANKOFA_MARTS", "unused")
     monkeypatch.setenv("SANKOFA_USAGE", "unused")
     monkeypatch.setattr(os, "execv", lambda path, command: became.extend(command[1:]))
     options = ["--port", "1234", "--allowed-host", "a", "--allowed-host", "b", "--workers", "2"]
     assert CliRunner().invoke(sankofa, ["mcp", *options]).exit_code == 0
     assert became[:2] == ["-m", "mcp_server"] and "secret" not in " ".join(became)
-    assert os.environ["SANKOFA_KEYS"] == "redis://:secret@keys/0"
+    assert os.environ["SANKOFA_CONTROL"] == "redis://:secret@keys/0"
     assert became.count("--allowed-host") == 2 and became[became.index("--workers") + 1] == "2"
     became.clear()
     assert CliRunner().invoke(sankofa, ["mcp", "--stdio"]).exit_code == 0

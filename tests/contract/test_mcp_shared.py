@@ -15,7 +15,7 @@ from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
 from tests.helpers.stored_builds import nothing_published
-from warehouse.keys.store import KeyStore, create_key, find_key
+from warehouse.control.keys import KeyStore, create_key, find_key
 from warehouse.read.mart import Mart
 from warehouse.tiers import configured_tiers
 from warehouse.usage.store import Usage

@@ -16,7 +16,7 @@ from api.site.sample import Sample
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World, make_world
 from warehouse.contract.problems import Problem
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 
 PAGE = "/issuers/DCA1/lines/revenue"

@@ -28,8 +28,8 @@ from tests.helpers.whole_tables import query
 from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
 from tests.models.vintages import FigureHistory, boundary_days, histories_of, with_ends
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore, create_key
 from warehouse.methodology.signals import PANELS
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known

@@ -19,7 +19,7 @@ from tests.helpers.browser import CHROMIUM, Page, browser
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.stored_builds import nothing_published
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS
 

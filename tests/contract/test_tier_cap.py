@@ -27,8 +27,8 @@ from warehouse.contract import parameters as p
 from warehouse.contract.listing import Answer, Listing, ListRows, Question
 from warehouse.contract.problems import Problem
 from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
+from warehouse.control.keys import Key, KeyStore, create_key
 from warehouse.exports.published import PUBLIC_KEY, PublishedExports
-from warehouse.keys.store import Key, KeyStore, create_key
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
 from warehouse.read.rows import RowPage
@@ -90,7 +90,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
 
 @pytest.fixture
 def keys(tmp_path: Path) -> KeyStore:
-    store = KeyStore(tmp_path / "keys.lmdb")
+    store = KeyStore(tmp_path / "control.sqlite")
     create_key(store, "sample")
     return store
 

@@ -20,7 +20,7 @@ _ODD = (
     *("2024-02-29", "2023-02-29", "0000-00-00", "0001-01-01", "9999-12-31", "2024", "2024-6-1"),
     *("２０２４-01-01", "2024-01-01T00:00:00Z", "ZA", "za", "ZAF", "NA", "ſa", "KE", "K\u212a"),
     *("' OR '1'='1", "'; DROP TABLE entities; --", "a\x00b", "\x00", "\ud800", "\U0001f600", "é"),
-    *("../../keys.lmdb", "..", "/etc/passwd", "<script>", "\r\nX-Injected: 1", "a" * 300),
+    *("../../control.sqlite", "..", "/etc/passwd", "<script>", "\r\nX-Injected: 1", "a" * 300),
     *("lei", "ticker", "registry", "aggregator", "isin", "figi", "LEI", "AF-FUND", "af-macro"),
     *("latest", "as_reported", "all", "FY", "asc", "desc", "net_margin", "buyer", "supplier"),
     *("daily", "monthly", "fx", "cpi", "AF-TENDER", "DC", "DCNOBODY", "single-bid-rate"),

@@ -14,8 +14,8 @@ import zstandard
 from api.app import create_app
 from tests.helpers import installation
 from tests.helpers.whole_tables import query
+from warehouse.control.keys import KeyStore, create_key, revoke_key
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore, create_key, revoke_key
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 from warehouse.usage.store import Usage
@@ -75,7 +75,7 @@ class FuzzedService:
         lifted = {
             name: replace(tier, per_minute=10**9, per_month=10**9) for name, tier in TIERS.items()
         }
-        self._keys = KeyStore(home / "keys.lmdb", lifted)
+        self._keys = KeyStore(home / "control.sqlite", lifted)
         self._mart, self._published = Mart(home / "marts"), PublishedExports(str(home / "exports"))
         usage = Usage(home / "usage.lmdb")
         self._app = create_app(self._mart, self._keys, exports=self._published, usage=usage)

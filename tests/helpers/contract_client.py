@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from tests.helpers import installation
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Kind, Stores, stores_of
-from warehouse.keys.store import KeyStore, create_key, sandbox
+from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 

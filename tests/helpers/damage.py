@@ -14,7 +14,7 @@ from tests.helpers.installation import (
     write_sample,
 )
 from tests.helpers.made_once import made_once
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.mart.builds import Builds
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
@@ -32,7 +32,7 @@ def small_home(factory: pytest.TempPathFactory) -> Path:
         settings = settings_of(home)
         note_files(open_record(settings))
         publication(settings, BriefPublication).run()
-        create_key(KeyStore(settings.keys), "professional")
+        create_key(KeyStore(settings.control), "professional")
 
     return made_once(factory, "small-sample", make)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from pipelines.commands.keys import keys as command
-from warehouse.keys.store import KeyStore, list_keys
+from warehouse.control.keys import KeyStore, list_keys
 
 
 @dataclass
@@ -75,7 +75,7 @@ def kill_writers(kills: int, random: Random) -> Reported:
 
 
 if __name__ == "__main__":
-    os.environ["SANKOFA_KEYS"] = sys.argv[1]
+    os.environ["SANKOFA_CONTROL"] = sys.argv[1]
     # Loads what the children need, so that they are killed while they write and not before.
     list_keys(KeyStore(sys.argv[1]))
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1

@@ -11,7 +11,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.split_world import publish_split
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 
 _ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -41,7 +41,7 @@ class ListService:
 def list_service(factory: pytest.TempPathFactory, name: str) -> ListService:
     """Return the app over the world, which a run publishes once."""
     root = copy_of(made_once(factory, "split", _publish), name, factory)
-    mart, keys = Mart(root / "marts"), KeyStore(root / "keys.lmdb")
+    mart, keys = Mart(root / "marts"), KeyStore(root / "control.sqlite")
     key = create_key(keys, "professional")
     return ListService(testing.TestClient(create_app(mart, keys)), key, mart, root)
 

@@ -9,8 +9,8 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.whole_tables import query
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.store import open_record
 from warehouse.settings import Settings
@@ -72,7 +72,7 @@ def _in_files(folder: Path, pattern: str) -> Iterator[str]:
 
 def _in_api(settings: Settings, pattern: str) -> Iterator[str]:
     """Ask for every row that can be listed, and for the files and pages of the service."""
-    keys = KeyStore(settings.keys)
+    keys = KeyStore(settings.control)
     headers = {"X-API-Key": create_key(keys, "professional", "test")}
     mart = Mart(settings.marts)
     app = create_app(

@@ -151,7 +151,7 @@ def with_fixtures(server: Server[Any]) -> Server[Any]:
 
 def main() -> None:
     """Serve at a free port, which is printed."""
-    options = Options(marts=sys.argv[1], keys=sys.argv[2])
+    options = Options(marts=sys.argv[1], control=sys.argv[2])
     service = options.service()
     app = guarded(with_fixtures(create_server(service)), service, options)
     config = uvicorn.Config(app, port=0, log_level="critical", access_log=False)

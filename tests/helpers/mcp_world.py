@@ -19,7 +19,7 @@ from tests.helpers.mcp_service import mcp_served
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, world_of
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

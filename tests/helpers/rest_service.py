@@ -29,8 +29,8 @@ from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of, everything, joined
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
+from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.exports.published import PublishedExports, encode_manifest
-from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
@@ -53,7 +53,7 @@ class World:
 
     @property
     def keys(self) -> Path:
-        return self.root / "keys.lmdb"
+        return self.root / "control.sqlite"
 
     @property
     def exports(self) -> str:
@@ -113,7 +113,7 @@ def publish_invented(root: Path, **shown: object) -> World:
 
 def world_of(home: Path) -> World:
     """Return a published home as a world, with a key of each kind."""
-    store = KeyStore(home / "keys.lmdb")
+    store = KeyStore(home / "control.sqlite")
     return World(home, sandbox(store), create_key(store, "professional"))
 
 
@@ -199,7 +199,7 @@ def served(world: World, *options: str) -> Iterator[Served]:
 def started(world: World, module: str, *options: str) -> Iterator[Served]:
     """Run a server of ours at a free port until the end of the block."""
     log = world.root / f"{module}-log-{time.monotonic_ns()}"
-    stores = ["--marts", str(world.marts), "--keys", str(world.keys)]
+    stores = ["--marts", str(world.marts), "--control", str(world.keys)]
     with log.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *stores, "--port", "0", *options],

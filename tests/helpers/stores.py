@@ -1,4 +1,4 @@
-"""The three stores of a service: files of a home, or those of keys and usage in Redis."""
+"""The three stores of a service: files of a home, or PostgreSQL for keys and Redis for usage."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from tests.helpers.postgres_server import Postgres, postgres
 from tests.helpers.redis_server import Redis
 
 Kind = Literal["embedded", "servers"]
@@ -35,7 +36,7 @@ class Stores:
 
     def options(self) -> tuple[str, ...]:
         """Return the options that name them to a server."""
-        names = ("--marts", "--keys", "--usage")
+        names = ("--marts", "--control", "--usage")
         urls = (self.datastore.url, self.key_store.url, self.usage_store.url)
         return tuple(item for pair in zip(names, urls, strict=True) for item in pair)
 
@@ -69,25 +70,22 @@ class Embedded:
 
 def embedded(home: Path) -> Stores:
     """Return the stores of a home."""
-    names = ("marts", "keys.lmdb", "usage.lmdb")
+    names = ("marts", "control.sqlite", "usage.lmdb")
     return Stores(*(Embedded(home / name) for name in names))
 
 
 @contextmanager
 def servers(home: Path) -> Iterator[Stores]:
-    """Start an empty Redis for keys and one for usage; the builds are those of a home."""
-    redises = []
-    for name in ("keys", "usage"):
-        folder = home / "servers" / name
-        folder.mkdir(parents=True)
-        redises.append(Redis(folder))
-    try:
-        for redis in redises:
-            redis.start()
-        yield Stores(Embedded(home / "marts"), *redises)
-    finally:
-        for redis in redises:
-            redis.kill()
+    """Start an empty PostgreSQL for keys and a Redis for usage; the builds are those of a home."""
+    folder = home / "servers" / "usage"
+    folder.mkdir(parents=True)
+    usage = Redis(folder)
+    with postgres() as control:
+        try:
+            usage.start()
+            yield Stores(Embedded(home / "marts"), Postgres(control), usage)
+        finally:
+            usage.kill()
 
 
 @contextmanager

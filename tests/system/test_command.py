@@ -19,7 +19,7 @@ from pipelines.commands.exit_status import MEANINGS, Exit
 from pipelines.commands.main import SECTIONS, sankofa
 from tests.helpers.installation import run_command, sample_home
 from tests.helpers.made_once import copy_of
-from warehouse.keys.store import KeyStore, list_keys, usable_sandbox_key
+from warehouse.control.keys import KeyStore, list_keys, usable_sandbox_key
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_bash_completes_commands_and_sources(home: Path) -> None:
         (("rollback",), {}, Exit.NOTHING_PUBLISHED),
         (("keys", "list"), {}, Exit.STORE_DOWN),
         (("builds",), {"SANKOFA_MARTS": "mysql://u:hidden@127.0.0.1:1/x"}, Exit.STORE_DOWN),
-        (("keys", "usage"), {"SANKOFA_KEYS": "redis://:hidden@127.0.0.1:1/0"}, Exit.STORE_DOWN),
+        (("keys", "usage"), {"SANKOFA_CONTROL": "redis://:hidden@127.0.0.1:1/0"}, Exit.STORE_DOWN),
         (("ingest", "nonsense"), {}, Exit.FAILED),
         (("quarantine", "show", "0123456789"), {}, Exit.FAILED),
         (("builds",), {}, Exit.OK),
@@ -137,7 +137,7 @@ def test_the_sandbox_key_is_made_once_and_can_be_printed_again(empty: Path) -> N
     assert first.exit_code == again.exit_code == Exit.OK
     key = first.stdout.strip()
     assert json.loads(again.stdout) == {"key": key}
-    store = KeyStore(empty / "keys.lmdb")
+    store = KeyStore(empty / "control.sqlite")
     assert usable_sandbox_key(store) == key
     assert [(row.tier, row.sandbox) for row in list_keys(store)] == [("sample", True)]
     run("keys", "revoke", key[:12])

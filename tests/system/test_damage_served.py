@@ -18,8 +18,8 @@ from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World
 from tests.helpers.waiting import wait_until
 from tests.helpers.whole_tables import query
+from warehouse.control.keys import KeyStore, create_key, find_key
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore, create_key, find_key
 from warehouse.read.mart import Mart
 from warehouse.usage.store import Usage
 
@@ -29,7 +29,7 @@ class Service:
 
     def __init__(self, home: Path, key: str, mart: Mart) -> None:
         settings = settings_of(home)
-        self.home, self.key, self.keys = home, key, KeyStore(settings.keys)
+        self.home, self.key, self.keys = home, key, KeyStore(settings.control)
         self.usage = Usage(settings.usage)
         exports = PublishedExports(settings.exports)
         app = create_app(mart, self.keys, exports=exports, usage=self.usage)

@@ -26,7 +26,7 @@ from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
+from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key
 from warehouse.locks import alive_file, named_lock
 from warehouse.mart.builds import NOTICE, PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.private_folders import make_private
@@ -83,7 +83,7 @@ def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: i
     )
     measurements = f"[{fresh.model_dump_json()}]"
     publish(record, settings.marts, notice, export=lambda *_: {"measured": measurements})
-    create_key(KeyStore(settings.keys), "starter")
+    create_key(KeyStore(settings.control), "starter")
     # As every command that loads or publishes does.
     make_private(settings)
 
@@ -187,14 +187,12 @@ def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
     server = Redis(tmp_path)
     server.start()
     try:
-        monkeypatch.setenv("SANKOFA_KEYS", server.url)
         monkeypatch.setenv("SANKOFA_USAGE", server.url)
-        create_key(KeyStore(server.url), "starter")
         assert faults() == {}
         server.kill()
         down = faults()
-        assert down.keys() == {"key store", "usage store"}
-        assert "is down, or its URL is wrong" in down["key store"]
+        assert down.keys() == {"usage store"}
+        assert "is down, or its URL is wrong" in down["usage store"]
         assert f"{server.url} does not answer" in down["usage store"]
         server.start()
         assert faults() == {}
@@ -202,13 +200,25 @@ def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
         server.kill()
 
 
+def test_a_database_that_is_down_is_named_once_and_without_its_password(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"127.0.0.1:{free_port()}/name"
+    monkeypatch.setenv("SANKOFA_CONTROL", f"postgresql://someone:hidden@{address}?password=hidden")
+    faults_named = faults()
+    assert faults_named.keys() == {"control database"}
+    assert f"postgresql://{address} does not answer" in faults_named["control database"]
+    assert "correct SANKOFA_CONTROL" in faults_named["control database"]
+    assert "hidden" not in str(run_doctor())
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "store"),
     [
         ("SANKOFA_MARTS", "mysql://u:hidden@example.org/db", "datastore"),
         ("SANKOFA_MARTS", "s3://u:hidden@bucket/marts", "datastore"),
-        ("SANKOFA_KEYS", "http://u:hidden@example.org", "key store"),
-        ("SANKOFA_KEYS", "redis//example.org", "key store"),
+        ("SANKOFA_CONTROL", "http://u:hidden@example.org", "control database"),
+        ("SANKOFA_CONTROL", "redis//example.org", "control database"),
         ("SANKOFA_USAGE", "postgresql://u:hidden@example.org/db", "usage store"),
         ("SANKOFA_RECORD_URL", "ftp://u:hidden@example.org", "record"),
         ("SANKOFA_EXPORTS", "ftp://u:hidden@example.org", "exports"),
@@ -227,7 +237,7 @@ def test_a_wrong_url_never_shows_its_password(
     healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_MARTS", "postgresql:/me:hunter2@host/db")
-    monkeypatch.setenv("SANKOFA_KEYS", "redis:me:hunter2@host")
+    monkeypatch.setenv("SANKOFA_CONTROL", "redis:me:hunter2@host")
     assert "hunter2" not in str(run_doctor())
     assert "wrong URL: SANKOFA_MARTS is postgresql…" in faults()["datastore"]
 
@@ -249,17 +259,17 @@ def test_the_compute_is_named(healthy: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
-    Path(settings_of(healthy).keys).unlink()
+    Path(settings_of(healthy).control).unlink()
     Path(settings_of(healthy).usage).touch()
     found = faults()
-    assert "is missing: no request can be authorised" in found["API keys"]
-    assert "is missing -> restore it from a backup" in found["key store"]
+    assert "has none any more: no request can be authorised" in found["API keys"]
+    assert "is missing -> restore it from a backup" in found["control database"]
 
 
 def test_keys_that_nobody_made_yet_are_a_note_wherever_they_are_missed(healthy: Path) -> None:
-    Path(settings_of(healthy).keys).unlink()
+    Path(settings_of(healthy).control).unlink()
     _, findings = run_doctor()
-    found = [item for item in findings if item["subject"] in ("key store", "API keys")]
+    found = [item for item in findings if item["subject"] in ("control database", "API keys")]
     assert [item["state"] for item in found] == ["note", "note"]
     assert all("`sankofa keys create --tier starter`" in item["do"] for item in found)
 
@@ -272,7 +282,7 @@ def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
 
 
 def test_no_key_in_use_is_named(healthy: Path) -> None:
-    store = KeyStore(read_settings(os.environ).keys)
+    store = KeyStore(read_settings(os.environ).control)
     for row in list_keys(store):
         revoke_key(store, row.key_id)
     assert "no key is in use" in faults()["API keys"]

@@ -15,7 +15,7 @@ from quality.floors import FLOORS, Floor, measure
 from tests.helpers.audited import MOMENT, audited, staged
 from tests.helpers.facts import fact, facts
 from tests.helpers.publishing import publish
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.read.mart import Mart
 from warehouse.record.append import Load, append
@@ -132,7 +132,7 @@ def test_the_published_build_serves_the_status_at_the_boundary(
         return {}
 
     publish(record, tmp_path / "marts", audit=measure_only, work=tmp_path / "work")
-    keys, mart = KeyStore(tmp_path / "keys.lmdb"), Mart(tmp_path / "marts")
+    keys, mart = KeyStore(tmp_path / "control.sqlite"), Mart(tmp_path / "marts")
     client = testing.TestClient(create_app(mart, keys))
     headers = {"X-API-Key": create_key(keys, "sample")}
     for sku, measurements in expected.items():

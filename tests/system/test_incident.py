@@ -20,8 +20,8 @@ from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.site import addresses
 from tests.helpers.tender_packages import ZA, award_release, write_package
+from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.errors import UnknownVersion
-from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
 
@@ -70,7 +70,7 @@ class Surfaces:
 
 @contextmanager
 def surfaces(home: Path) -> Iterator[Surfaces]:
-    store = KeyStore(home / "keys.lmdb")
+    store = KeyStore(home / "control.sqlite")
     world = World(home, sandbox(store), create_key(store, "professional"))
     with served(world) as rest, mcp_served(world) as mcp:
         yield Surfaces(world, rest, mcp)

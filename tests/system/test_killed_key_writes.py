@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, served
-from warehouse.keys.store import KeyStore, create_key, find_key, list_keys, sandbox
+from warehouse.control.keys import KeyStore, create_key, find_key, list_keys, sandbox
 
 # Nothing is published: a key that is accepted is told so.
 ACCEPTED, REFUSED = "datastore_unavailable", "key_invalid"
@@ -22,7 +22,7 @@ KILLS = 1_500 if is_nightly() else 60
 
 @pytest.mark.timeout(7_200 if is_nightly() else 900)
 def test_a_key_command_killed_at_any_moment_locks_nobody_out(tmp_path: Path) -> None:
-    store = KeyStore(tmp_path / "keys.lmdb")
+    store = KeyStore(tmp_path / "control.sqlite")
     world = World(tmp_path, sandbox(store), create_key(store, "professional"))
     met: Counter[str] = Counter()
     stop = threading.Event()
@@ -51,7 +51,7 @@ def test_a_key_command_killed_at_any_moment_locks_nobody_out(tmp_path: Path) -> 
 
     listed = subprocess.run(
         [str(Path(sys.executable).with_name("sankofa")), "keys", "list", "--json"],
-        env={**os.environ, "SANKOFA_KEYS": str(world.keys)},
+        env={**os.environ, "SANKOFA_CONTROL": str(world.keys)},
         cwd=ROOT,
         capture_output=True,
         check=True,

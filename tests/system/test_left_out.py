@@ -23,7 +23,7 @@ from tests.helpers.installation import run_command, settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import RowCheck, Snapshot
 from warehouse.read.fundamentals import facts_known
@@ -182,7 +182,7 @@ def test_what_was_left_out_is_shown_by_the_command_and_on_the_page(home: Home) -
     metadata = builds_at(settings_of(home.home).marts).metadata(version)
     assert json.loads(metadata[LEFT_OUT]) == home.published["left_out"]
     settings = settings_of(home.home)
-    app = create_app(Mart(settings.marts), KeyStore(settings.keys))
+    app = create_app(Mart(settings.marts), KeyStore(settings.control))
     page = TestClient(app).simulate_get("/quality/").text
     assert "an LEI has 18 letters or digits" in page
     # Examples would lead to the people who are left out.

@@ -1,4 +1,4 @@
-"""Keys and limits over HTTP, with stores in files and in two real Redis servers."""
+"""Keys and limits over HTTP, with counters in a file and in a real Redis server."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from api.app import create_app
 from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import make_world
-from warehouse.keys.store import KeyStore, create_key, revoke_key, rotate_key, sandbox
+from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key, rotate_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
 from warehouse.usage.counters import month_at
@@ -27,20 +27,10 @@ STANDING = re.compile(r'"burst";r=(\d+);t=(\d+)(?:, "monthly";r=(\d+);t=(\d+))?'
 
 @dataclass(frozen=True)
 class LimitStores:
-    """URLs of keys and usage; no servers when both are files."""
+    """The file of the keys, and the file or URL of the counters."""
 
     keys: str
     usage: str
-    servers: tuple[Redis, ...] = ()
-
-    def end(self, number: int) -> None:
-        """Stop a store."""
-        if self.servers:
-            self.servers[number].kill()
-        else:
-            path = Path((self.keys, self.usage)[number])
-            path.rename(path.with_suffix(".away"))
-            path.mkdir()
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +41,14 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
 @pytest.fixture(params=["files", "redis"])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LimitStores]:
     if request.param == "files":
-        yield LimitStores(str(tmp_path / "keys.lmdb"), str(tmp_path / "usage.lmdb"))
+        yield LimitStores(str(tmp_path / "control.sqlite"), str(tmp_path / "usage.lmdb"))
         return
-    servers = []
-    for name in ("keys", "usage"):
-        (tmp_path / name).mkdir()
-        servers.append(Redis(tmp_path / name))
+    server = Redis(tmp_path)
+    server.start()
     try:
-        for server in servers:
-            server.start()
-        yield LimitStores(servers[0].url, servers[1].url, tuple(servers))
+        yield LimitStores(str(tmp_path / "control.sqlite"), server.url)
     finally:
-        for server in servers:
-            server.kill()
+        server.kill()
 
 
 class LimitedService:
@@ -242,8 +227,8 @@ def test_no_key_is_in_a_log_or_an_answer(
     with caplog.at_level(logging.DEBUG):
         for path in (ENTITY, f"{ENTITY}?x={service.sample}", f"/v1/{service.sample}"):
             texts.append(service.get(path, service.starter).text)
-        stores.end(0)
-        # Until then keys are answered from the cache, and nothing is logged of the lost store.
+        Path(stores.keys).unlink()
+        # A lost database is noticed and logged within a second.
         time.sleep(0.85)
         texts.append(service.get(ENTITY, service.starter).text)
         answer = service.get(ENTITY, service.starter, X_Request_Id=service.sample)
@@ -253,7 +238,7 @@ def test_no_key_is_in_a_log_or_an_answer(
 
 
 def key_id(service: LimitedService, key: str) -> str:
-    return next(row.key_id for row in service.keys.backend.issued() if row.prefix == key[:12])
+    return next(row.key_id for row in list_keys(service.keys) if row.prefix == key[:12])
 
 
 def this_month() -> str:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.redis_server import Redis
-from warehouse.keys.store import Key, KeyStore, create_key
+from warehouse.control.keys import Key, KeyStore, create_key
 from warehouse.tiers import TIERS, Tier
 from warehouse.usage.counters import UsageUnavailable, month_at
 from warehouse.usage.lmdb_counters import LmdbCounters
@@ -27,7 +27,7 @@ from warehouse.usage.store import QuotaStatus, Usage, network_of
 SMALL = Tier("sample", 25, 25, 3, 5, paid=False)
 ASKING = """
 import sys, time
-from warehouse.keys.store import Key
+from warehouse.control.keys import Key
 from warehouse.tiers import TIERS
 from warehouse.usage.store import Usage
 usage, key = Usage(sys.argv[1]), Key("p", TIERS["professional"], "shared")
@@ -417,14 +417,14 @@ def test_a_damaged_file_is_set_aside_and_counting_starts_anew(
 
 
 def test_a_store_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    store = KeyStore(tmp_path / "keys.lmdb")
+    store = KeyStore(tmp_path / "control.sqlite")
     create_key(store, "starter")
-    before = (tmp_path / "keys.lmdb").read_bytes()
+    before = (tmp_path / "control.sqlite").read_bytes()
 
     with pytest.raises(UsageUnavailable, match="not a usage store"):
-        Usage(tmp_path / "keys.lmdb").check()
+        Usage(tmp_path / "control.sqlite").check()
 
-    assert (tmp_path / "keys.lmdb").read_bytes() == before
+    assert (tmp_path / "control.sqlite").read_bytes() == before
 
 
 def test_without_its_store_every_process_enforces_the_minute_by_itself(tmp_path: Path) -> None:

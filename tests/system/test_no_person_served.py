@@ -23,8 +23,8 @@ from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World, served
 from tests.helpers.site import addresses
 from tests.helpers.tender_packages import ZA, award_release, write_package
+from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.errors import AuditFailed
-from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.names.redaction import Redaction, redaction_of
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
@@ -150,7 +150,7 @@ def test_no_release_is_lost_for_a_name_in_it_and_its_rows_still_join(home: Setti
 
 
 def test_neither_rest_nor_mcp_answers_with_a_withheld_name(home: Settings) -> None:
-    store = KeyStore(home.home / "keys.lmdb")
+    store = KeyStore(home.home / "control.sqlite")
     world = World(home.home, sandbox(store), create_key(store, "professional"))
     with served(world) as rest, mcp_served(world) as mcp:
         cursor, count = "", 0

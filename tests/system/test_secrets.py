@@ -61,7 +61,7 @@ def test_documents_record_and_keys_are_private_and_what_is_published_is_not(
     tmp_path: Path,
 ) -> None:
     settings = settings_of(tmp_path)
-    private = [Path(settings.landing), Path(settings.record), settings.work, Path(settings.keys)]
+    private = [Path(settings.landing), Path(settings.record), settings.work, Path(settings.control)]
     published = [Path(settings.marts), Path(settings.exports)]
     # As an earlier version left them.
     for path in (*private[:3], *published):

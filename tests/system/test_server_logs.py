@@ -42,7 +42,7 @@ def logging_to(
     world: World, module: str, stderr: int, *options: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a server whose log goes to a file descriptor."""
-    stores = ["--marts", str(world.marts), "--keys", str(world.keys)]
+    stores = ["--marts", str(world.marts), "--control", str(world.keys)]
     process = subprocess.Popen(
         [sys.executable, "-m", module, *stores, "--workers", "2", *options], stderr=stderr, cwd=ROOT
     )
@@ -210,7 +210,7 @@ def test_every_line_of_mcp_is_json_and_names_the_tool(world: World) -> None:
 def test_workers_of_mcp_end_when_the_parent_is_killed(world: World) -> None:
     server = RunningServer(free_port())
     with Path(os.devnull).open("wb") as nowhere:
-        stores = ["--marts", str(world.marts), "--keys", str(world.keys)]
+        stores = ["--marts", str(world.marts), "--control", str(world.keys)]
         process = subprocess.Popen(
             [sys.executable, "-m", "mcp_server", *stores, "--workers", "2", "--port",
              str(server.port)],

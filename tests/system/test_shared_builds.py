@@ -27,10 +27,10 @@ from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, started
 from tests.helpers.s3_server import S3Server, s3_server
 from tests.helpers.waiting import wait_until
+from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.errors import DamagedFile, DatastoreUnavailable, SankofaError
 from warehouse.file_checks import seal
 from warehouse.file_store import FileStore
-from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.builds import Builds, builds_at
 from warehouse.mart.shared_builds import SharedList, pull_builds, push_builds, read_list
 from warehouse.mart.write import manifest_of
@@ -123,7 +123,7 @@ def trial(server: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         machines = []
         for workers in ("1", "2"):
             root = tmp_path_factory.mktemp("machine")
-            keys = KeyStore(root / "keys.lmdb")
+            keys = KeyStore(root / "control.sqlite")
             world = World(root, sandbox(keys), create_key(keys, "professional"))
             rest = running.enter_context(started(world, "api", "--workers", workers))
             machines.append(Machine(world, rest))

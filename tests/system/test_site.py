@@ -115,9 +115,9 @@ def test_pages_of_texts_link_to_those_of_data(server: Served) -> None:
     [
         "/datasets/none/",
         "/signals/none/",
-        "/quality/../../../keys.lmdb",
-        "/quality/%2e%2e/%2e%2e/%2e%2e/keys.lmdb",
-        "/data/..%2f..%2f..%2fkeys.lmdb",
+        "/quality/../../../control.sqlite",
+        "/quality/%2e%2e/%2e%2e/%2e%2e/control.sqlite",
+        "/data/..%2f..%2f..%2fcontrol.sqlite",
         "/data//etc/passwd",
         "/data/signals/single-bid-rate/XX.json",
         "/data/signals/single-bid-rate/ZA",

@@ -3,10 +3,11 @@
 For rows see ``tier_cap.py``.
 """
 
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from warehouse.contract.problems import Problem, invalid_parameter
-from warehouse.keys.store import Key, KeyStore, find_key
+from warehouse.control.keys import Key, KeyStore
 from warehouse.mart.words import terms
 from warehouse.read.full_text import MAX_SEARCH_WORDS
 from warehouse.usage.store import QuotaStatus
@@ -18,15 +19,22 @@ def key_from_headers(api_key: str | None, authorization: str | None) -> str | No
     return api_key or (token.strip() if scheme.lower() == "bearer" else None)
 
 
-def authenticate(store: KeyStore, sent: str | None) -> Key:
-    """Return the key that was sent; refuse a missing or unknown one."""
+def authenticate(store: KeyStore, sent: str | None, address: str | None) -> Key:
+    """Return the key that was sent; refuse a missing, unknown or ended one, or another network."""
     if not sent:
         detail = "Send your API key in the header X-API-Key, or as Authorization: Bearer KEY."
         raise Problem("key_missing", detail)
-    key = find_key(store, sent)
+    key = store.look_up(sent)
     if key is None:
         detail = "This API key is unknown. Check what you send in X-API-Key or Authorization."
         raise Problem("key_invalid", detail)
+    if not key.is_active():
+        how = "expired" if key.expires else "was revoked or replaced"
+        ended = datetime.fromtimestamp(key.ends, UTC).isoformat(timespec="seconds")
+        raise Problem("key_invalid", f"This API key {how} at {ended}. Request a new one.")
+    if key.networks and not key.may_be_sent_from(address):
+        detail = f"This API key may not be sent from {address or 'an unknown address'}."
+        raise Problem("network_not_allowed", detail)
     return key
 
 

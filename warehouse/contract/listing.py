@@ -4,7 +4,7 @@
 data_version that it came with.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.problems import Problem, conflicting_parameters
-from warehouse.contract.tier_cap import RowRule, row_limit
+from warehouse.contract.tier_cap import RowRule, check_datasets, row_limit
 from warehouse.errors import BadParameters
 from warehouse.read.conditions import Key
 from warehouse.read.mart import Mart
@@ -59,7 +59,9 @@ class ListRows(msgspec.Struct, frozen=True):
 class Listing:
     """A list: how its rows are read, and why there are none.
 
-    ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked.
+    ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked. ``datasets``
+    returns those that the rows are of; what all datasets share, such as organisations and the
+    catalogue, is of none.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Listing:
     why_empty: Callable[[Question], Empty]
     row_rule: RowRule = "tier"
     member: str = "data"
+    datasets: Callable[[Parameters], Sequence[str]] = lambda _: ()
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -133,6 +136,7 @@ def answer(
     in_pieces: bool = False,
 ) -> Answer:
     """Return the page of a list that the parameters ask for; ``in_pieces``, its first piece."""
+    check_datasets(tier, listing.datasets(parameters))
     mart, after = resume_position(mart, secret, listing.name, parameters, pinned)
     limit = _checked_limit(listing, mart, tier, parameters, after)
     read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE

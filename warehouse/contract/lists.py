@@ -10,7 +10,7 @@ from msgspec import json, structs
 
 from warehouse.contract.identifier_forms import check_identifier, has_form_of_isin
 from warehouse.contract.limits import check_search_words
-from warehouse.contract.listing import Listing, ListRows, Question
+from warehouse.contract.listing import Listing, ListRows, Parameters, Question
 from warehouse.contract.macro import is_series_mode, macro_bounds, macro_rows
 from warehouse.contract.problems import (
     Problem,
@@ -52,11 +52,12 @@ from warehouse.read.rows import (
     page_of,
 )
 from warehouse.read.search import search
-from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
+from warehouse.read.shared_facts import asked_of, check_dataset, dataset_of, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
 from warehouse.read.tenders import releases, releases_of
 from warehouse.read.why_empty import Asked, Empty, Filter, filters_of, why_empty
 from warehouse.tables.entities import IdType
+from warehouse.tiers import Dataset
 
 # Matches nothing.
 _NO_ROW = Condition("1 = 0")
@@ -645,11 +646,26 @@ def _never_empty(question: Question) -> Empty:
     return Empty("nothing_held", "Nothing is held.")
 
 
-_FIGURES: dict[str, Any] = {"row": ("Fact",), "why_empty": _reason(_figures_asked)}
+def _of(dataset: Dataset) -> Callable[[Parameters], tuple[str, ...]]:
+    """Return the datasets of a list whose rows are all of one."""
+    return lambda _: (dataset,)
+
+
+def _datasets_of_facts(parameters: Parameters) -> tuple[str, ...]:
+    dataset = dataset_of(parameters["entity_id"], parameters["dataset"])
+    return () if dataset is None else (dataset,)
+
+
+_FIGURES: dict[str, Any] = {
+    "row": ("Fact",),
+    "why_empty": _reason(_figures_asked),
+    "datasets": _of("AF-FUND"),
+}
 _OBSERVATIONS: dict[str, Any] = {
     "row": ("Observation",),
     "why_empty": _reason(_panel_asked),
     "member": "observations",
+    "datasets": _of("AF-TENDER"),
 }
 FUNDAMENTALS = Listing("fundamentals", read=_fundamentals, row_rule="paid_unlimited", **_FIGURES)
 FUNDAMENTALS_OF_SEVERAL = Listing(
@@ -658,14 +674,32 @@ FUNDAMENTALS_OF_SEVERAL = Listing(
     row_rule="paid_unlimited",
     **_FIGURES,
 )
-FILINGS = Listing("filings", ("Filing",), _filings, _reason(_filings_asked))
-TENDERS = Listing("tenders", ("Release",), _tenders, _why_no_releases)
-TENDER = Listing("tender", ("Release",), _tender, _reason(_process_asked))
-TENDER_PARTIES = Listing("tender parties", ("TenderParty",), _parties, _why_no_parties)
-MACRO = Listing("macro", ("SeriesObservation", "AnnualObservation"), _macro, _why_no_macro)
-SHARED_FACTS = Listing("shared facts", ("SharedFact",), _facts, _why_no_facts)
-METRICS = Listing("metrics", ("Metric",), _metrics, _why_no_metrics)
-SCREEN = Listing("screen", ("RankedMetric",), _screen, _why_no_issuers)
+FILINGS = Listing(
+    "filings",
+    ("Filing",),
+    _filings,
+    _reason(_filings_asked),
+    datasets=_of("AF-FUND"),
+)
+TENDERS = Listing("tenders", ("Release",), _tenders, _why_no_releases, datasets=_of("AF-TENDER"))
+TENDER = Listing(
+    "tender", ("Release",), _tender, _reason(_process_asked), datasets=_of("AF-TENDER")
+)
+TENDER_PARTIES = Listing(
+    "tender parties", ("TenderParty",), _parties, _why_no_parties, datasets=_of("AF-TENDER")
+)
+MACRO = Listing(
+    "macro",
+    ("SeriesObservation", "AnnualObservation"),
+    _macro,
+    _why_no_macro,
+    datasets=_of("AF-MACRO"),
+)
+SHARED_FACTS = Listing(
+    "shared facts", ("SharedFact",), _facts, _why_no_facts, datasets=_datasets_of_facts
+)
+METRICS = Listing("metrics", ("Metric",), _metrics, _why_no_metrics, datasets=_of("AF-FUND"))
+SCREEN = Listing("screen", ("RankedMetric",), _screen, _why_no_issuers, datasets=_of("AF-FUND"))
 DEMAND = Listing("procurement demand", read=_procurement_demand, **_OBSERVATIONS)
 SIGNAL = Listing("signal", read=_signal, **_OBSERVATIONS)
 QUALITY = Listing("quality", ("QualityRecord",), _quality, _never_empty, "uncapped")
@@ -674,7 +708,13 @@ CROSSWALK = Listing(
 )
 SEARCH = Listing("search", ("SearchResult",), _search, _why_none_found)
 ENTITY_SEARCH = Listing("search of entities", ("EntityMatch",), _entities, _why_none_found)
-AWARDS = Listing("awards", ("SharedFact", "TenderParty"), _awards, _why_no_awards)
+AWARDS = Listing(
+    "awards",
+    ("SharedFact", "TenderParty"),
+    _awards,
+    _why_no_awards,
+    datasets=_of("AF-TENDER"),
+)
 LOOKUP = Listing("lookup", ("Match",), _lookup, _why_no_match, "uncapped")
 CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")
 CHANGES = Listing("changes", ("Change",), _changes, _reason(_changes_asked))

@@ -25,12 +25,11 @@ from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.methodology.signals import PANEL_BY_KEY, Dimension
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
-from warehouse.read.shared_facts import Dataset
 from warehouse.record.as_of import Vintages
 from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency, SeriesType
 from warehouse.tables.tenders import Role
-from warehouse.tiers import TIERS
+from warehouse.tiers import TIERS, Dataset
 
 # Ids are minted in upper case.
 _ID = PatternText(

@@ -10,8 +10,13 @@ from typing import Any
 
 from warehouse.contract.parameter_types import ListOf, ParameterType, allowed_words
 from warehouse.data_version import DATA_VERSION, version_key
-from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
-from warehouse.keys.backends import KeyStoreUnavailable
+from warehouse.errors import (
+    ControlUnavailable,
+    DatastoreUnavailable,
+    NothingPublished,
+    SankofaError,
+    UnknownVersion,
+)
 from warehouse.methodology.other_names import named_here
 from warehouse.nearest import nearest
 
@@ -52,7 +57,9 @@ PROBLEMS: dict[str, ProblemType] = {
         "Pass `next_cursor` back unchanged, with the same filters, or start again without one.",
     ),
     "key_missing": ProblemType(401, "No API key was sent", "Send it in the header X-API-Key."),
-    "key_invalid": ProblemType(401, "Unknown API key", "Check it, or request a new one."),
+    "key_invalid": ProblemType(
+        401, "The API key is not valid", "`detail` says why. Check it, or request a new one."
+    ),
     "row_cap_exceeded": ProblemType(
         402,
         "More rows than the tier allows",
@@ -65,6 +72,16 @@ PROBLEMS: dict[str, ProblemType] = {
     ),
     "licensed_export": ProblemType(
         402, "The file needs a higher tier", "Take the open panels, or see `upgrade_url`."
+    ),
+    "network_not_allowed": ProblemType(
+        403,
+        "The key is for other networks",
+        "Send the request from a network of the key, or request another key.",
+    ),
+    "dataset_not_allowed": ProblemType(
+        403,
+        "The key is for other datasets",
+        "Ask for a dataset in `allowed`, or request another key.",
     ),
     "not_found": ProblemType(
         404, "No such record or page", "See /docs; ids are in the rows of other endpoints."
@@ -271,14 +288,14 @@ RETRY_AFTER_SECONDS = 5
 # How many versions a refused pin is told of.
 _MOST_VERSIONS = 30
 # Requests with these statuses are not charged to the monthly quota.
-UNCHARGED_STATUSES = frozenset({304, 401, 429, 500, 503})
+UNCHARGED_STATUSES = frozenset({304, 401, 403, 429, 500, 503})
 
 
 def problem_for_error(error: Exception) -> Problem | None:
     """Return the problem for an expected error; None for any other."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, KeyStoreUnavailable):
+    if isinstance(error, ControlUnavailable):
         # The text of the error is for our log: it may name hosts and paths.
         return _retry_later("key_store_unavailable", "The key store is temporarily unavailable.")
     if isinstance(error, NothingPublished | DatastoreUnavailable):

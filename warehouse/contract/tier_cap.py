@@ -1,4 +1,4 @@
-"""The tier cap: how many rows and which files a key of a tier may get.
+"""The tier cap: how many rows, which datasets and which files a key of a tier may get.
 
 This is the only place that decides it, and both surfaces send nothing that has not passed it:
 
@@ -6,12 +6,14 @@ This is the only place that decides it, and both surfaces send nothing that has 
   ``api/endpoints/response.py``), MCP where a result is written (``bounded`` in
   ``mcp_server/results.py``). An endpoint or tool that forgets to ask for a limit is capped there
   all the same.
+- Lists pass ``check_datasets``, where ``answer`` in ``listing.py`` begins.
 - Export files pass ``check_file_tier``, called by the only function that sends a file
   (``_send_file`` in ``api/resources/exports.py``).
 - ``TierCapMiddleware`` in ``api/middleware.py`` answers 500 instead of any response to a key that
   went past both.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec.structs import replace
@@ -61,8 +63,25 @@ def cap_rows(
     return replace(rows, rows=first_rows, truncated=True), limit
 
 
-def check_file_tier(tier: Tier | None, required: TierName | None) -> None:
-    """Refuse a licensed file to a key below its tier, and to a request without a key."""
+def check_datasets(tier: Tier, datasets: Iterable[str]) -> None:
+    """Refuse rows of datasets that a key is not for."""
+    if tier.datasets is None:
+        return
+    for name in datasets:
+        if name not in tier.datasets:
+            allowed = sorted(tier.datasets)
+            raise Problem(
+                "dataset_not_allowed",
+                f"This is of {name}; your API key is only for {', '.join(allowed)}.",
+                received=name,
+                allowed=allowed,
+            )
+
+
+def check_file_tier(
+    tier: Tier | None, required: TierName | None, dataset: str | None = None
+) -> None:
+    """Refuse a licensed file to a key below its tier or of other datasets, and without a key."""
     if required is None:
         return
     if tier is None:
@@ -74,6 +93,7 @@ def check_file_tier(tier: Tier | None, required: TierName | None) -> None:
             tier=tier.name,
             required_tier=required,
         )
+    check_datasets(tier, () if dataset is None else (dataset,))
 
 
 def _cap(tier: Tier, limit: int | None, rule: RowRule) -> int | None:

@@ -153,6 +153,7 @@ class PublishedFile:
     size_bytes: int
     sha256: str | None = None
     required_tier: TierName | None = None
+    dataset: str | None = None
     check: FileCheck | None = None
     checked: CheckedExports = field(default_factory=CheckedExports, repr=False, compare=False)
 
@@ -257,7 +258,12 @@ class PublishedExports:
         if (entry := entries.get(name)) is None:
             return None
         file = self._file(version, name, PARQUET, checks, entry.size_bytes)
-        return replace(file, sha256=entry.sha256, required_tier=artifact.required_tier)
+        return replace(
+            file,
+            sha256=entry.sha256,
+            required_tier=artifact.required_tier,
+            dataset=artifact.sku,
+        )
 
     def _file(
         self,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
 
 from warehouse.errors import BadParameters
 from warehouse.json_encoding import decode_object, encode, encode_object
@@ -19,8 +18,8 @@ from warehouse.read.rows import (
     known_on,
     make_page,
 )
+from warehouse.tiers import Dataset
 
-Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 # The members of a reported figure that become the measure and the value of a fact.
 _FIGURE = ("line_item", "value_reported")
 # Members of a JSON object as encoded bytes, taken over without parsing their values.
@@ -73,6 +72,12 @@ def check_dataset(entity_id: str | None, dataset: Dataset | None) -> tuple[str, 
         kind = _KIND_WORDS[combination[0]]
         raise BadParameters(f"{dataset} is not available for {kind}", "dataset")
     return combination
+
+
+def dataset_of(entity_id: str | None, dataset: Dataset | None) -> Dataset | None:
+    """Return the dataset that is asked for; None for a country without one, which is refused."""
+    defaults: dict[str, Dataset] = {"issuer": "AF-FUND", "entity country": "AF-MACRO"}
+    return dataset or defaults.get(_entity_kind(entity_id))
 
 
 def asked_of(entity_id: str | None, dataset: Dataset | None) -> tuple[str, str, str]:

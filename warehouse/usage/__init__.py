@@ -2,5 +2,5 @@
 
 While the store is down, each process limits the minute on its own and the month is not counted:
 nobody is locked out because a counter is unavailable. Start with ``store.py``. Who a key belongs
-to is in ``warehouse.keys``, what a tier allows in ``warehouse/tiers.py``.
+to is in ``warehouse.control``, what a tier allows in ``warehouse/tiers.py``.
 """

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,7 @@ from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
-from warehouse.keys.store import Key
+from warehouse.control.keys import Key, client_address
 from warehouse.metrics.counts import count_store_failure
 from warehouse.redis import SCHEMES
 from warehouse.tiers import Tier
@@ -151,11 +151,7 @@ def _counters(location: str) -> Counters:
 @lru_cache(maxsize=4096)
 def network_of(address: str | None) -> str:
     """Return the /24 of an IPv4 address or the /48 of an IPv6 one, which shares a quota."""
-    try:
-        # A link-local address may carry the name of its interface: fe80::1%eth0.
-        client = ip_address((address or "").partition("%")[0])
-    except ValueError:
+    client = client_address(address)
+    if client is None:
         return "unknown"
-    if isinstance(client, IPv6Address):
-        client = client.ipv4_mapped or client
     return str(ip_network((client, 24 if client.version == 4 else 48), strict=False))

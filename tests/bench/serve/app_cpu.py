@@ -12,7 +12,7 @@ from typing import Any
 from api.app import create_app
 from tests.bench.serve import data
 from tests.bench.serve.cases import CASES, questions
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName
 from warehouse.usage.store import Usage

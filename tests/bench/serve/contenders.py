@@ -123,7 +123,7 @@ def _places(data: Data) -> dict[str, str]:
     return {
         "SANKOFA_TIERS": str(tiers),
         "SANKOFA_MARTS": str(data.marts),
-        "SANKOFA_KEYS": str(data.keys),
+        "SANKOFA_CONTROL": str(data.keys),
         "SANKOFA_USAGE": str(data.folder / "usage.lmdb"),
     }
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
 from tests.bench.world import staged_schema, with_every_column
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import MART_SCHEMA_VERSION
@@ -132,7 +132,7 @@ class Data:
 
     @property
     def keys(self) -> Path:
-        return self.folder / "keys.lmdb"
+        return self.folder / "control.sqlite"
 
     @property
     def key(self) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from api.app import create_app
 from api.server.workers import keep_freed_memory
-from warehouse.keys.store import KeyStore
+from warehouse.control.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.tiers import configured_tiers
 from warehouse.usage.store import Usage
@@ -13,6 +13,6 @@ from warehouse.usage.store import Usage
 keep_freed_memory()
 app = create_app(
     Mart(os.environ["SANKOFA_MARTS"]),
-    KeyStore(os.environ["SANKOFA_KEYS"], configured_tiers(Path(os.environ["SANKOFA_TIERS"]))),
+    KeyStore(os.environ["SANKOFA_CONTROL"], configured_tiers(Path(os.environ["SANKOFA_TIERS"]))),
     usage=Usage(os.environ["SANKOFA_USAGE"]),
 )

@@ -22,7 +22,7 @@ from tests.helpers.contract_client import Contract
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import answering
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
@@ -55,7 +55,7 @@ def test_more_organisations_than_a_request_takes_are_read_in_several(sankofa: Sa
 
 
 def test_all_pages_come_from_one_version_while_another_is_published(tmp_path: Path) -> None:
-    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.lmdb")
+    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "control.sqlite")
     record, published = Record(str(tmp_path / "record")), list[str]()
     load(record, TENDER_RELEASES, *(release_row(number) for number in range(40)))
     first = publish(record, marts)

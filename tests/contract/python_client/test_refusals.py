@@ -24,7 +24,7 @@ from api.app import create_app
 from tests.helpers.altering_proxy import Reply, altering
 from tests.helpers.contract_client import Contract
 from tests.helpers.rest_service import RunningServer, answering
-from warehouse.keys.store import KeyStore, create_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier
 from warehouse.usage.store import Usage
@@ -86,7 +86,7 @@ def limited(
     service: Contract, folder: Path, tier: Tier, clock: Callable[[], float]
 ) -> Iterator[tuple[RunningServer, str]]:
     """Serve the sample world with other limits of one tier, at the time of a clock."""
-    keys = KeyStore(folder / "keys.lmdb", {**TIERS, tier.name: tier})
+    keys = KeyStore(folder / "control.sqlite", {**TIERS, tier.name: tier})
     usage = Usage(folder / "usage.lmdb", clock)
     with (
         closing(Mart(service.world.marts)) as mart,

@@ -81,7 +81,9 @@ def test_an_empty_variable_counts_as_not_set() -> None:
 
 
 def test_secrets_are_not_in_the_representation() -> None:
-    settings = read_settings({"SANKOFA_WITHHELD_KEY": "hunter2", "SANKOFA_KEYS": "redis://:pw@h"})
+    settings = read_settings(
+        {"SANKOFA_WITHHELD_KEY": "hunter2", "SANKOFA_CONTROL": "redis://:pw@h"}
+    )
 
     assert "hunter2" not in repr(settings) and "pw" not in repr(settings)
 

@@ -46,7 +46,7 @@ class BadRequest(ProblemError):
 
 
 class KeyRefused(ProblemError):
-    """401: no API key was sent, or nobody has this one."""
+    """401: no API key was sent, or it is not valid. 403: it is for other networks or datasets."""
 
 
 class HigherTierNeeded(ProblemError):
@@ -101,6 +101,7 @@ class PackageMissing(SankofaError, ImportError):
 STATUS_ERRORS: Mapping[int, type[ProblemError]] = {
     400: BadRequest,
     401: KeyRefused,
+    403: KeyRefused,
     402: HigherTierNeeded,
     404: NotFound,
     429: RateLimited,
