@@ -54,7 +54,8 @@ def test_no_example_of_these_pages_is_a_usable_key() -> None:
         for value in re.findall(r"SANKOFA_WITHHELD_KEY=(\S*)", page.read_text(errors="replace"))
     ]
     assert given
-    assert [value for value in given if value and not value.startswith("$(python")] == []
+    # A command makes another one each time.
+    assert [value for value in given if value and not value.startswith("$(")] == []
 
 
 def test_documents_record_and_keys_are_private_and_what_is_published_is_not(
