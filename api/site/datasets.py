@@ -234,8 +234,10 @@ class CardPage:
         return self._sandbox_key(), mcp_url_for(req, self._mcp_url)
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, name: str) -> None:
-        """Send the page."""
-        check_names(req)
+        """Send the page; its script reads which country, measure and dimension to draw."""
+        check_names(
+            req, *(("country", "measure", "dimension") if self._folder == "signals" else ())
+        )
         build = self._sample.mart.build()
         entry = entries_by_path(build).get(f"{self._folder}/{name}")
         if entry is None:

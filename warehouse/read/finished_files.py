@@ -32,8 +32,8 @@ from warehouse.steps.files import BuildFile
 # A quote inside a string of JSON is escaped, so that this is a member.
 _OCID = re.compile(r'"ocid":("(?:[^"\\]|\\.)*")')
 _PARQUET = ".parquet"
-# Tables in which SQLite keeps a full-text index, and its own.
-_INNER = re.compile(r"sqlite_.*|.*_(?:data|idx|config|docsize|content)")
+# The tables in which SQLite keeps a full-text index end so, after its name.
+_INNER = ("data", "idx", "config", "docsize", "content")
 
 
 class Value(NamedTuple):
@@ -379,9 +379,16 @@ def ocid_of(body: str) -> str | None:
 
 def _tables(mart: sqlite3.Connection) -> dict[str, bool]:
     """Return the tables of a file, with whether they have rows of JSON."""
-    listed = """SELECT name FROM sqlite_master
-        WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"""
-    names = [name for (name,) in mart.execute(listed) if not _INNER.fullmatch(name)]
+    listed = dict(
+        mart.execute(
+            """SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master
+            WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"""
+        )
+    )
+    indexes = [name for name, is_index in listed.items() if is_index]
+    # By the names of the indexes: any other table is searched, whatever it is called.
+    inner = {f"{index}_{part}" for index in indexes for part in _INNER}
+    names = [name for name in listed if name not in indexes and name not in inner]
     return {
         name: any(column[1] == "row" for column in mart.execute(f"PRAGMA table_info({name})"))
         for name in names
