@@ -219,7 +219,7 @@ def _explained(
         case "value_error":
             cause = context["error"]
             return _joined(member, getattr(cause, "member", "")), str(cause)
-    problem = re.sub("^[A-Z][a-z]+ should ", "must ", first["msg"])
+    problem = re.sub("^[A-Z][a-z]+ should ", "must ", first["msg"].partition(" after ")[0])
     return member, f"{problem}, not {first['input']!r:.40}"
 
 

@@ -147,6 +147,10 @@ def test_every_mistake_is_named_with_its_file_portal_and_member(
         ('shape = "files"\naddress = "/a"\nyear_starts = 7', "request.year_starts: give"),
         ('shape = "files"\naddress = "/a"\neach = { x = ["1"] }', "no pattern uses {x}"),
         ('shape = "files"\naddress = "/a"\ndelay = 0', "request.delay: must be greater than 0"),
+        (
+            'shape = "files"\naddress = "/{x}"\neach = { x = [] }',
+            "request.each.x: must have at least 1 item, not []",
+        ),
         ('shape = "index"\naddress = "/a"', "request.pattern: say what names a document"),
         (
             'shape = "index"\naddress = "/a"\nname = "i"\npattern = "(x)"',
