@@ -24,7 +24,7 @@ def staged(record: Record, folder: Path) -> dict[str, pa.Table]:
     """Stage what a record holds, derive the metrics, and stage them too."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     with Snapshot(folder, record, loads, "20990101.1") as snapshot:
-        snapshot.copy_record()
+        snapshot.copy_record([FUNDAMENTALS])
         tables = metrics(snapshot)
         snapshot.add(tables)
     return tables

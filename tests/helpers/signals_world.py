@@ -16,12 +16,17 @@ from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
     RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
     RecordTable,
 )
 
+# What panels are derived from.
+SIGNAL_TABLES = (FUNDAMENTALS, TENDER_RELEASES, TENDER_PARTIES, ENTITIES, IDENTIFIERS)
 FIRST, SEEN = date(2020, 1, 15), date(2024, 9, 20)
 OBSERVED = datetime.combine(SEEN, time(6), UTC)
 Row = dict[str, Any]
@@ -96,7 +101,7 @@ class TenderWorld:
         self.load()
         loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
         with Snapshot(self.folder, self.record, loads, "test") as snapshot:
-            snapshot.copy_record()
+            snapshot.copy_record(SIGNAL_TABLES)
             snapshot.add(derive_organisations(snapshot))
             snapshot.add(signals(snapshot, PORTALS))
             rows: list[Row] = snapshot.read("FROM signals").to_pylist()

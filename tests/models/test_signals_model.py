@@ -17,7 +17,7 @@ from assets.tenders.portal_files import PORTALS
 from tests.helpers.installation import loaded_record
 from tests.helpers.nightly import times
 from tests.helpers.organisations import derive_organisations
-from tests.helpers.signals_world import FIRST, SEEN, TenderWorld, award
+from tests.helpers.signals_world import FIRST, SEEN, SIGNAL_TABLES, TenderWorld, award
 from tests.models import signals_model as model
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -31,7 +31,7 @@ def derived(record: Record, folder: Path) -> Tables:
     """Return the signals of a record, and the releases and parties they are derived from."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     with Snapshot(folder, record, loads, "test") as snapshot:
-        snapshot.copy_record()
+        snapshot.copy_record(SIGNAL_TABLES)
         snapshot.add(derive_organisations(snapshot))
         snapshot.add(signals(snapshot, PORTALS))
         names = ("signals", "tender_releases", "tender_parties")

@@ -38,7 +38,7 @@ def kinds(*stated: dict[str, Any]) -> list[str | None]:
         append(record, FUNDAMENTALS, facts(*rows), Load("test", ("d",)))
         loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
         with Snapshot(Path(temporary, "stage"), record, loads, "20990101.1") as snapshot:
-            snapshot.copy_record()
+            snapshot.copy_record([FUNDAMENTALS])
             answer = snapshot.read("SELECT restatement_kind FROM fundamentals ORDER BY vintage")
     return list(answer["restatement_kind"].to_pylist())
 

@@ -55,7 +55,7 @@ def test_a_row_that_an_older_rule_book_let_in_is_left_out_and_counted(
 
     with Snapshot(tmp_path / "stage", record, loads, "20261115.1") as snapshot:
         snapshot.apply_rules()
-        snapshot.copy_record()
+        snapshot.copy_record([table])
 
         (served,) = snapshot.read(f"FROM {table.name}").to_pylist()
         left_out = {row["rule"]: row for row in snapshot.left_out().to_pylist()}
