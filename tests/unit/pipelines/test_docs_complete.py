@@ -54,7 +54,6 @@ def test_only_entry_points_read_the_environment() -> None:
         # libpq is configured by its own variables; children inherit ours.
         "pipelines/schedules.py",
         "pipelines/supervisor.py",
-        "pipelines/doctor/stores.py",
         # Spark too: it finds Java and the Python of executors there.
         "warehouse/compute/spark.py",
     }
