@@ -51,7 +51,7 @@ def test_only_entry_points_read_the_environment() -> None:
         # Started by themselves, by Celery and before Dagster's own programs.
         "pipelines/celery_worker.py",
         "pipelines/dagster_home.py",
-        # libpq is configured by its own variables; children inherit ours.
+        # Children inherit ours.
         "pipelines/schedules.py",
         "pipelines/supervisor.py",
         # Spark too: it finds Java and the Python of executors there.
