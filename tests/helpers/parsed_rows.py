@@ -6,7 +6,6 @@ from typing import Any
 from assets.parsing.parsed import Parsed
 from warehouse.names.sealed import sealed_rows
 from warehouse.record.tables import RecordTable
-from warehouse.tables.column import columns_of
 
 SECRET = b"a key of the tests"
 
@@ -21,6 +20,6 @@ def untyped(parsed: Parsed) -> Parsed:
 
 
 def has_columns(row: Mapping[str, Any], table: RecordTable) -> bool:
-    """Return whether a row has the columns of its table; those added later may be absent."""
-    first = {name for name, column in columns_of(table.row).items() if column.since is None}
-    return first <= set(row) <= set(table.row.model_fields)
+    """Return whether a row has the columns of its table; those with a default may be absent."""
+    required = {name for name, info in table.row.model_fields.items() if info.is_required()}
+    return required <= set(row) <= set(table.row.model_fields)

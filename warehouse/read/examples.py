@@ -119,9 +119,10 @@ def _shared_facts(build: Build) -> Example:
 
 
 def _signals(build: Build, where: str) -> Example:
-    names = ("signal_key", "country", "dimension", "dimension_value", "measure")
+    names = ("signal_key", "country", "dimension", "dimension_value")
     columns = {
         **{name: name for name in names},
+        "measure": "measure",
         "as_of": "CASE WHEN closed_at > available_at THEN closed_at ELSE available_at END",
         **{"from": "month", "to": "month"},
     }

@@ -165,9 +165,13 @@ STORED = {
     ),
     "entities": (
         "source service_id",
-        "legal_name other_names jurisdiction country entity_type status lei lei_status same_as",
+        "legal_name other_names jurisdiction country entity_type status lei lei_status same_as "
+        "former_names trading_names headquarters_country legal_form",
     ),
-    "identifiers": ("source service_id id_type id_value issuer", "status"),
+    "identifiers": (
+        "source service_id id_type id_value issuer",
+        "status figi_level currency valid_from valid_to",
+    ),
 }
 
 
