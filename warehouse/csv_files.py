@@ -10,5 +10,6 @@ from importlib.resources import files
 def csv_rows(module: str, name: str) -> list[dict[str, str]]:
     """Return the rows of a file beside a module: ``csv_rows(__name__, "currencies")``."""
     folder = files(module.rpartition(".")[0])
-    header, *rows = csv.reader(folder.joinpath(f"{name}.csv").read_text("utf-8").splitlines())
+    with folder.joinpath(f"{name}.csv").open(encoding="utf-8") as lines:
+        header, *rows = csv.reader(lines)
     return [dict(zip(header, row, strict=True)) for row in rows]
