@@ -112,7 +112,7 @@ def test_a_search_does_not_stop_the_others(
         params = {"name": name, "arguments": arguments}
         scope = scope_of("tools/call", params, "2025-11-25")
         scope[SCOPE_KEY].is_tool = is_tool
-        service.admit(scope[SCOPE_KEY], agents.world.paid)
+        service.admit(scope[SCOPE_KEY], agents.world.paid, "127.0.0.1")
         body = json.dumps(request("tools/call", params)).encode()
         response = await exchange.answer(scope, "2025-11-25", body)
         assert response is not None

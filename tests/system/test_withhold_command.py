@@ -212,6 +212,31 @@ def test_readers_are_not_rolled_back_to_a_build_with_what_was_withheld_since(
     assert run("rollback", newer)[0] == 0
 
 
+def test_every_action_is_in_the_trail_with_its_reason_and_without_a_name(here: Settings) -> None:
+    older = str(builds_at(here.marts).current())
+    run("withhold", PERSON, "--why", "reported", "--yes")
+    run("withhold", PERSON, "--why", "dry", "--yes", "--dry-run")
+    newer = publish(Record(here.record), here.marts, "notice")
+    assert run("release", PERSON, "--why", f"it is {PERSON}")[0] == 1
+    run("release", PERSON, "--why", "a mistake")
+    run("rollback", "20000101.1", "--why", "a typo")
+    run("rollback", older, "--why", "bad data", "--even-with-withheld")
+    run("builds", "drop", newer, "--why", "not needed")
+
+    rows = json.loads(run("actions", "--json")[1])
+
+    withheld = [entry["withheld_id"] for entry in json.loads(run("withheld", "--all", "--json")[1])]
+    assert [(row["kind"], row["what"], row["why"]) for row in rows] == [
+        ("withhold", f"party {withheld[0][:12]}", "reported"),
+        ("release", f"party {withheld[0][:12]}", "a mistake"),
+        ("rollback", f"from {newer} to 20000101.1", "a typo"),
+        ("rollback", f"from {newer} to {older}", "bad data"),
+        ("builds drop", newer, "not needed"),
+    ]
+    assert [row["failure"] is not None for row in rows] == [False, False, True, False, False]
+    assert PERSON not in str(rows)
+
+
 def test_the_build_that_is_served_and_unknown_ones_are_not_dropped(here: Settings) -> None:
     current = str(builds_at(here.marts).current())
     with pytest.raises(SankofaError, match="is being served"):
