@@ -12,6 +12,7 @@ from tests.fuzz.judged import Judge, names_a_person
 from tests.fuzz.run import run
 from tests.fuzz.service import FuzzedService, FuzzInputs, FuzzResponse, Request
 from tests.helpers import installation
+from tests.helpers.made_once import copy_of
 from tests.helpers.seed import seed_of_this_run
 
 REQUESTS = 3_000
@@ -19,9 +20,7 @@ REQUESTS = 3_000
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return installation.copy_of(
-        installation.sample_home(tmp_path_factory), "fuzzed", tmp_path_factory
-    )
+    return copy_of(installation.sample_home(tmp_path_factory), "fuzzed", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

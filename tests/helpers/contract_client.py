@@ -14,6 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from tests.helpers import installation
+from tests.helpers.made_once import copy_of
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Kind, Stores, stores_of
 from warehouse.control.keys import KeyStore, create_key, sandbox
@@ -136,9 +137,7 @@ class Contract:
 @contextmanager
 def served_contract(factory: pytest.TempPathFactory, kind: Kind = "embedded") -> Iterator[Contract]:
     """Serve a copy of the sample world over stores of a kind."""
-    home: Path = installation.copy_of(
-        installation.sample_home(factory), f"contract-{kind}", factory
-    )
+    home: Path = copy_of(installation.sample_home(factory), f"contract-{kind}", factory)
     with stores_of(home, kind) as stores:
         store = KeyStore(stores.key_store.url)
         world = World(home, sandbox(store), create_key(store, "professional"))

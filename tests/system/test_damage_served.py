@@ -56,7 +56,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def key(home: Path) -> str:
-    return create_key(KeyStore(settings_of(home).keys), "professional")
+    return create_key(KeyStore(settings_of(home).control), "professional")
 
 
 @contextmanager

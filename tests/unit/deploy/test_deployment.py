@@ -186,8 +186,8 @@ def test_systemd_accepts_the_units_and_finds_them_hardly_exposed(tmp_path: Path)
     verified = analyze("verify", "--man=no", *units, "sankofa.target")
     ours = [line for line in verified.stderr.splitlines() if "sankofa" in line]
     assert ours == []
-    for unit in units:
-        found = analyze("security", "--offline=true", "--no-pager", unit)
+    for name in units:
+        found = analyze("security", "--offline=true", "--no-pager", name)
         exposure = re.search(r"exposure level for \S+: ([\d.]+)", found.stdout)
         assert exposure and float(exposure[1]) < 3, found.stdout + found.stderr
 
@@ -223,7 +223,7 @@ def test_the_counters_work_for_their_user_who_may_do_nothing_else(
             ["EVAL", "return redis.call('GET', 'other')", "0"],
         ):
             with pytest.raises(redis.ResponseError, match=r"no permissions|can't access"):
-                surface.execute_command(*refused)
+                surface.execute_command(*refused)  # type: ignore[no-untyped-call]
         with pytest.raises(redis.AuthenticationError):
             redis.Redis.from_url(f"redis://{address}").ping()
     finally:
