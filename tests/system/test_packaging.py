@@ -71,7 +71,7 @@ def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
     assert packed == wanted
 
 
-@pytest.mark.thorough
+@pytest.mark.nightly
 def test_an_empty_environment_serves_the_sample_world_from_the_wheel(
     wheel: Path, tmp_path: Path
 ) -> None:

@@ -162,7 +162,7 @@ def test_the_page_of_dagster_is_read_only_everywhere() -> None:
 def test_the_files_name_settings_that_exist(secrets: Path) -> None:
     files = [DEPLOY / "compose.yaml", *UNITS.glob("*.service"), *secrets.iterdir()]
     named = {name for file in files for name in re.findall(r"\bSANKOFA_[A-Z_]+", file.read_text())}
-    assert named - {"SANKOFA_CONTROL"} <= {setting.name for setting in SETTINGS.values()}
+    assert named <= {setting.name for setting in SETTINGS.values()}
 
 
 def test_systemd_accepts_the_units_and_finds_them_hardly_exposed(tmp_path: Path) -> None:
