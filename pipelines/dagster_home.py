@@ -1,4 +1,4 @@
-"""Dagster's own storage folder: its configuration, and which runs have a living process.
+"""Dagster's own storage folder: its configuration, its jobs, and which runs have a living process.
 
 The process that executes a run has the lock on ``alive/<run id>``, which the kernel releases when
 it dies, and deletes the file when the run has ended. One with a free lock is left of a killed run.
@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 
 from warehouse.locks import is_locked
-from warehouse.private_folders import make_private
-from warehouse.settings import Settings, read_settings
+from warehouse.settings import Settings
 
+# The jobs; `ingest_definitions.fetch_job` names those that fetch one source each.
+INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
 _RUNS = """\
 concurrency:
   runs:
@@ -84,15 +85,3 @@ def killed_runs(settings: Settings) -> list[str]:
     files = sorted(alive_folder(settings).glob("[!.]*"))
     # It may have ended in this moment.
     return [file.name for file in files if not is_locked(file) and file.exists()]
-
-
-if __name__ == "__main__":
-    # What a machine does before it starts Dagster's own programs (deploy/processes.py).
-    settings = read_settings(os.environ)
-    make_private(settings)
-    create_dagster_home(settings)
-    if killed_runs(settings):
-        # Only then: it takes seconds, and imports this module.
-        from pipelines.jobs import end_killed_runs
-
-        end_killed_runs(settings)

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 # Output to a file or pipe is never cut or folded.
 _UNBOUNDED = 100_000
@@ -44,17 +48,12 @@ Cell = str | Styled
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; decimals keep their digits, dates and times are ISO 8601."""
-    import msgspec
-
     encoded = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode(value)
     click.echo(msgspec.json.format(encoded, indent=2).decode())
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
     """Print rows under their titles, folded to the width of the terminal."""
-    from rich.table import Table
-    from rich.text import Text
-
     width = terminal_width()
     is_wide = width is None or width >= _WIDE
     shown = [number for number, column in enumerate(columns) if is_wide or not column.wide]
@@ -100,14 +99,10 @@ def terminal_width() -> int | None:
 
 def console() -> Any:
     """Return a console on standard output, as wide as the terminal if there is one."""
-    from rich.console import Console
-
     width = terminal_width()
     return Console(width=width or _UNBOUNDED, highlight=False, soft_wrap=width is None)
 
 
 def progress_console() -> Any:
     """Return a console on standard error, which scripts do not parse."""
-    from rich.console import Console
-
     return Console(stderr=True, highlight=False)

@@ -2,17 +2,17 @@
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import click
+from rich.padding import Padding
+from rich.text import Text
 
 from pipelines import ports
 from pipelines.commands.exit_status import Exit
+from pipelines.doctor.examine import examine
+from pipelines.doctor.findings import CheckContext, Finding
 from pipelines.output import console, json_option, print_json
 from warehouse.settings import readable_settings
-
-if TYPE_CHECKING:
-    from pipelines.doctor.findings import Finding
 
 _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "bold red")}
 
@@ -38,9 +38,6 @@ def doctor(
 
     Exits with 1 if there is a fault; notes do not count.
     """
-    from pipelines.doctor.examine import examine
-    from pipelines.doctor.findings import CheckContext
-
     wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
     findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
@@ -57,10 +54,7 @@ def doctor(
     context.exit(Exit.FAILED if counts["fault"] else Exit.OK)
 
 
-def _show(finding: "Finding", area: str | None) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
+def _show(finding: Finding, area: str | None) -> None:
     out = console()
     if area is not None:
         out.print(Text(f"\n{area}", "bold"))

@@ -1,14 +1,11 @@
 """``sankofa new``: begin a source, a portal, a metric or a panel, with a test."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.output import json_option, print_json
-
-if TYPE_CHECKING:
-    from pipelines.scaffold import Kind
+from pipelines.scaffold import Kind, scaffold, write
 
 _ROOT = Path(__file__).parents[2]
 
@@ -17,14 +14,12 @@ _ROOT = Path(__file__).parents[2]
 @click.argument("kind", type=click.Choice(("source", "portal", "metric", "panel")))
 @click.argument("name")
 @json_option
-def new(kind: "Kind", name: str, as_json: bool) -> None:
+def new(kind: Kind, name: str, as_json: bool) -> None:
     """Write the files with which a new source, portal, metric or panel begins.
 
     They go into this checkout, with a test that passes, and never over a file that exists. A source
     begins as a CSV of macroeconomic figures; docs/add-a-source.md says what to copy for others.
     """
-    from pipelines.scaffold import scaffold, write
-
     made = scaffold(_ROOT, kind, name)
     write(_ROOT, made)
     if as_json:

@@ -1,17 +1,22 @@
 """``sankofa quarantine``: what was read and not understood, and another try at it."""
 
 import os
-from typing import TYPE_CHECKING
+from collections import Counter
 
 import click
 
 from pipelines.commands.listing_group import ListingGroup
 from pipelines.output import Column, json_option, print_json, print_table
+from pipelines.quarantine import describe_row, retry_each
 from warehouse.errors import SankofaError
+from warehouse.record.quarantine import (
+    QuarantinedRow,
+    quarantine_groups,
+    quarantined_row,
+    quarantined_rows,
+)
+from warehouse.record.store import open_record
 from warehouse.settings import read_settings
-
-if TYPE_CHECKING:
-    from warehouse.record.quarantine import QuarantinedRow
 
 _SOURCE = click.option("--source", help="Only this source.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that contain this text.")
@@ -32,9 +37,6 @@ def quarantine() -> None:
 @json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count quarantined rows by source, table and reason, with one example id each."""
-    from warehouse.record.quarantine import quarantine_groups
-    from warehouse.record.store import open_record
-
     groups = quarantine_groups(open_record(read_settings(os.environ)), source, reason)
     listed = groups[:limit]
     if as_json:
@@ -69,10 +71,6 @@ def show_refusal(name: str, as_json: bool) -> None:
 
     For a document that may hold personal data only the location is shown.
     """
-    from pipelines.quarantine import describe_row
-    from warehouse.record.quarantine import quarantined_row
-    from warehouse.record.store import open_record
-
     settings = read_settings(os.environ)
     facts = describe_row(settings, quarantined_row(open_record(settings), name))
     if as_json:
@@ -101,12 +99,6 @@ def retry_refusals(
 
     Rows that are accepted now are appended; the outcome of each row is recorded.
     """
-    from collections import Counter
-
-    from pipelines.quarantine import retry_each
-    from warehouse.record.quarantine import quarantined_row, quarantined_rows
-    from warehouse.record.store import open_record
-
     if not (names or source or reason or everything):
         raise click.UsageError("choose rows: ids, --source, --reason or --all")
     record = open_record(read_settings(os.environ))

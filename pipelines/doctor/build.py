@@ -16,6 +16,7 @@ from warehouse.mart.sqlite_builds import PUBLISHING_LOCK
 from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import open_record
+from warehouse.record.tables import RECORD_TABLES
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
@@ -144,8 +145,6 @@ def held_back(context: CheckContext) -> Iterator[Finding]:
 
 
 def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[Finding]:
-    from warehouse.record.tables import RECORD_TABLES
-
     if not Path(context.settings.record, "loads").is_dir():
         return
     record, made_from = open_record(context.settings), json.loads(metadata.get("made_from", "{}"))

@@ -10,15 +10,15 @@ from pipelines.doctor.stores import (
     is_key_store_lost,
 )
 from warehouse.errors import SankofaError
+from warehouse.keys.store import KeyStore, list_keys
 from warehouse.private_folders import readable_by_others
 from warehouse.record.landing import open_landing
 from warehouse.record.worlds import MAKE_WITHHELD_KEY, why_weak
+from warehouse.tiers import configured_tiers
 
 
 def api_keys(context: CheckContext) -> Iterator[Finding]:
     """Check that at least one API key works."""
-    from warehouse.keys.store import KeyStore, list_keys
-
     no_request = "no request can be authorised"
     if is_key_store_lost(context.settings):
         yield fault("API keys", f"{context.settings.keys} is missing: {no_request}", RESTORE_KEYS)
@@ -84,8 +84,6 @@ def private_folders(context: CheckContext) -> Iterator[Finding]:
 
 def setting_values(context: CheckContext) -> Iterator[Finding]:
     """Check the values of all settings and the file of tiers."""
-    from warehouse.tiers import configured_tiers
-
     for error in context.setting_errors:
         yield fault("settings", str(error), f"correct or unset {error.name}")
     tiers = configured_tiers(context.settings.tiers_file)

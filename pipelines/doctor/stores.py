@@ -16,7 +16,14 @@ from warehouse.errors import (
     NothingPublished,
     in_one_line,
 )
+from warehouse.exports.published import PublishedExports
+from warehouse.file_store import FileStore, require_known_store
+from warehouse.keys.store import KeyStore, check_key_store
+from warehouse.mart.builds import builds_at
+from warehouse.read.mart import Mart, check_readable
+from warehouse.record.store import Record
 from warehouse.settings import Settings
+from warehouse.usage.store import Usage
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
@@ -133,9 +140,6 @@ class _Lost(Exception):
 
 
 def _datastore(location: str) -> str:
-    from warehouse.mart.builds import builds_at
-    from warehouse.read.mart import Mart, check_readable
-
     mart = Mart(location)
     try:
         if builds_at(location).current() is None:
@@ -162,8 +166,6 @@ def is_key_store_lost(settings: Settings) -> bool:
 
 
 def _key_store(settings: Settings, location: str) -> str:
-    from warehouse.keys.store import KeyStore, check_key_store
-
     if is_key_store_lost(settings):
         raise _Lost(RESTORE_KEYS)
     if is_key_store_absent(settings):
@@ -173,8 +175,6 @@ def _key_store(settings: Settings, location: str) -> str:
 
 
 def _usage_store(location: str) -> str:
-    from warehouse.usage.store import Usage
-
     if _is_absent(location, ".counts"):
         raise _Absent("the first request creates it")
     Usage(location).check()
@@ -190,8 +190,6 @@ def _is_absent(location: str, old_suffix: str) -> bool:
 
 
 def _record(caches: Path, location: str) -> str:
-    from warehouse.record.store import Record
-
     record = Record(location, caches=caches)
     if record.stored_table("loads") is None:
         raise _Absent("`sankofa ingest` creates it")
@@ -202,8 +200,6 @@ def _record(caches: Path, location: str) -> str:
 
 
 def _pages(location: str) -> str:
-    from warehouse.file_store import FileStore, require_known_store
-
     require_known_store(location, "SANKOFA_PAGES")
     builds = FileStore.of(location).folders()
     if not builds:
@@ -212,6 +208,4 @@ def _pages(location: str) -> str:
 
 
 def _exports(location: str) -> str:
-    from warehouse.exports.published import PublishedExports
-
     return f"answers; the latest is {PublishedExports(location).latest()}"

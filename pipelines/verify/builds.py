@@ -9,6 +9,7 @@ from pipelines.verify.damage import PUBLISH_AGAIN, Damage, restore
 from warehouse.errors import DamagedFile
 from warehouse.file_checks import damage_of
 from warehouse.mart.builds import builds_at, is_postgres_url, sqlite_folder
+from warehouse.mart.postgres_builds import PostgresBuilds
 from warehouse.mart.sqlite_builds import (
     current_build_file,
     read_manifest,
@@ -101,8 +102,6 @@ def _lost(path: Path, name: str = "") -> str:
 def _damaged_schemas(marts: str) -> Iterator[Damage]:
     """Yield the files in a database that are missing or have another number of rows."""
     # Imported here: psycopg is an optional dependency.
-    from warehouse.mart.postgres_builds import PostgresBuilds
-
     builds = PostgresBuilds(marts)
     for name in builds.names():
         manifest = builds.manifest(name)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipelines.verify.damage import PUBLISH_AGAIN, Damage, restore
 from warehouse.errors import SankofaError
+from warehouse.keys.store import KeyStore, check_key_store
 from warehouse.mart.candidate import damaged_manifests
 from warehouse.mart.nodes import STEPS
 from warehouse.record.index import index_differs
@@ -14,6 +15,7 @@ from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings
 from warehouse.steps.store import StepStore
+from warehouse.usage.store import Usage
 
 
 def damaged_landing(settings: Settings) -> Iterator[Damage]:
@@ -65,9 +67,6 @@ def damaged_steps(settings: Settings) -> Iterator[Damage]:
 
 def damaged_keys(settings: Settings) -> Iterator[Damage]:
     """Yield what the key store and the usage store say if they cannot be read."""
-    from warehouse.keys.store import KeyStore, check_key_store
-    from warehouse.usage.store import Usage
-
     if _is_held(settings.keys):
         yield from _unreadable(
             "key store", lambda: check_key_store(KeyStore(settings.keys)), settings.keys

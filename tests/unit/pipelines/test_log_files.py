@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from pipelines.log_files import FILES, LogFile
+from pipelines.supervisor import FILES, LogFile
 from warehouse.server_log import LineWriter
 
 
@@ -24,7 +24,7 @@ def test_all_files_together_stay_within_their_bytes_and_end_with_the_newest_line
     assert sum(file.stat().st_size for file in files) <= 40_000
     lines = [line for file in (*files[:0:-1], files[0]) for line in file.read_text().splitlines()]
     assert list(map(int, lines)) == list(range(9_000 - len(lines), 9_000))
-    assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
     assert stat.S_IMODE(files[0].parent.stat().st_mode) == 0o700
 
 
