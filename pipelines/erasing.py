@@ -16,10 +16,10 @@ from assets.ingest.sources import sources_of
 from assets.source import Source
 from pipelines.builds import withdraw_builds
 from pipelines.dagster_home import INGEST
-from pipelines.document_ids import document_id
 from pipelines.ingest_definitions import fetch_job
 from pipelines.jobs import instance
 from pipelines.users import current_user
+from pipelines.withholding import document_id
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.record.erase import (

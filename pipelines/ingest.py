@@ -24,7 +24,7 @@ from pipelines.alerts import StepFailure
 from pipelines.dagster_home import COMPACT, INGEST
 from pipelines.ingest_definitions import COMPACTED, fetch_job
 from pipelines.jobs import Run, Runner, open_runner, run_job
-from pipelines.progress_display import ProgressDisplay
+from pipelines.output import ProgressDisplay
 from warehouse.errors import LicenceError, SankofaError
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
 from warehouse.record.store import open_record

@@ -15,7 +15,7 @@ from assets.sample.world import GENERATOR, SampleWorld, last_day_read, world_in,
 from pipelines.dagster_home import INGEST, PUBLISH
 from pipelines.ingest import has_documents
 from pipelines.jobs import run_job
-from pipelines.progress_display import Step, Steps
+from pipelines.output import Step, Steps
 from pipelines.stages import STAGES
 from warehouse.mart.builds import builds_at
 from warehouse.record.landing import open_landing

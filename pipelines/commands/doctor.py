@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 
 import click
 from rich.padding import Padding
@@ -9,11 +10,41 @@ from rich.text import Text
 
 from pipelines import ports
 from pipelines.commands.exit_status import Exit
-from pipelines.doctor.examine import examine
-from pipelines.doctor.findings import CheckContext, Finding
+from pipelines.doctor import build, machine, sources, stores
+from pipelines.doctor.findings import Check, CheckContext, Finding, run_check
 from pipelines.output import console, json_option, print_json
 from warehouse.settings import readable_settings
 
+_CHECKS: dict[str, tuple[Check, ...]] = {
+    "Machine": (
+        machine.python,
+        machine.libraries,
+        machine.compute,
+        machine.disk_space,
+        machine.folders,
+        machine.clock,
+    ),
+    "Stores": (stores.stores,),
+    "Ports": (machine.ports,),
+    "Keys and settings": (
+        stores.api_keys,
+        stores.signing_key,
+        stores.contact,
+        stores.withheld_key,
+        stores.private_folders,
+        stores.setting_values,
+    ),
+    "Build": (
+        build.build,
+        build.publishing,
+        build.refused_build,
+        build.held_back,
+        build.older_servers,
+        build.freshness,
+    ),
+    "Files": (build.files,),
+    "Sources": (sources.sources, sources.failed_parsers, sources.lost_bodies),
+}
 _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "bold red")}
 
 
@@ -41,7 +72,7 @@ def doctor(
     wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
     findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
-    for area, finding in examine(CheckContext(settings, host, wanted, live, errors)):
+    for area, finding in _examine(CheckContext(settings, host, wanted, live, errors)):
         if not as_json:
             _show(finding, None if findings and findings[-1][0] == area else area)
         findings.append((area, finding))
@@ -63,3 +94,11 @@ def _show(finding: Finding, area: str | None) -> None:
     out.print(Padding(line, (0, 0, 0, 1), expand=False))
     if finding.do is not None:
         out.print(Padding(Text(f"→ {finding.do}", "cyan"), (0, 0, 0, 5), expand=False))
+
+
+def _examine(context: CheckContext) -> Iterator[tuple[str, Finding]]:
+    """Run all checks; yield each finding with its area as soon as there is one."""
+    for area, checks in _CHECKS.items():
+        for check in checks:
+            for finding in run_check(check, context):
+                yield area, finding

@@ -15,7 +15,7 @@ from pipelines import ports
 from pipelines.commands.serving import DAGSTER, HOST, LOOPBACK, MCP, METRICS, PORT, REST
 from pipelines.dagster_home import create_dagster_home, killed_runs
 from pipelines.derivations import checks, derivations
-from pipelines.progress_display import Steps
+from pipelines.output import Steps
 from pipelines.supervisor import Child, Logs, supervise
 from pipelines.verify.examine import missing_files
 from warehouse.errors import DatastoreUnavailable

@@ -28,7 +28,7 @@ from assets.sample.world import world_in
 from pipelines.commands.main import sankofa
 from pipelines.commands.up import ServerUrls, greeting, is_ready
 from pipelines.jobs import run_job
-from pipelines.progress_display import Steps
+from pipelines.output import Steps
 from pipelines.up import prepare
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted

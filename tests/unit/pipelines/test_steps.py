@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.progress_display import Steps
+from pipelines.output import Steps
 
 
 def test_each_step_is_announced_then_its_time_and_what_it_noted_follow() -> None:
