@@ -86,7 +86,7 @@ SECTIONS = {
     "Serve": {
         "serve": Command("serving", "Serve the published build over REST."),
         "mcp": Command("serving", "Serve the published build to agents: MCP over HTTP or stdio."),
-        "metrics": Command("serving", "Serve the metrics of this machine to Prometheus."),
+        "metrics": Command("metrics", "Serve the metrics of this machine to Prometheus."),
         "keys": Command("keys", "Create, list and revoke API keys, and show their usage."),
     },
     "Extend": {

@@ -1,16 +1,13 @@
-"""``sankofa serve``, ``mcp`` and ``metrics``: the commands that are servers."""
+"""``sankofa serve`` and ``mcp``: the commands that become a server."""
 
 import os
-import signal
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from pipelines import ports
-from warehouse.errors import SankofaError
 from warehouse.settings import Settings, read_settings
 
 HOST = click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -83,35 +80,6 @@ def mcp(stdio: bool, host: str, port: int, **options: object) -> None:
         ["mcp_server", *(["--stdio"] if stdio else [])],
         {"host": host, "port": port, **options},
     )
-
-
-@click.command()
-@HOST
-@click.option("--port", default=ports.METRICS, show_default=True, type=PORT)
-def metrics(host: str, port: int) -> None:
-    """Serve the metrics of this machine to Prometheus.
-
-    REST, MCP, ingest and publish write them to the home. There is no password: leave the address
-    a loopback one, or one that only Prometheus reaches.
-    """
-    from threading import Event
-
-    from warehouse.metrics.exposition import serve_metrics
-    from warehouse.read.mart import Mart
-    from warehouse.server_log import log_to_stderr
-
-    settings = read_settings(os.environ)
-    ports.refuse_taken({METRICS: ports.Address(host, port)})
-    stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    log_to_stderr()
-    try:
-        serve_metrics(Path(settings.metrics), Mart(settings.marts), host, port, stop)
-    except OSError as error:
-        raise SankofaError(
-            f"cannot serve at {host}:{port}: {error.strerror or error}; choose another --port"
-        ) from error
 
 
 def _become(settings: Settings, module: list[str], options: dict[str, object]) -> NoReturn:

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from pipelines.dagster_home import PUBLISH
 from pipelines.output import Column, Styled, json_option, print_json, print_table
 from pipelines.withheld_check import served_names
 from pipelines.withholding import (
@@ -167,7 +168,6 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     If it is interrupted, run it again.
     """
     # The others of this module need nothing of Dagster, which takes seconds to import.
-    from pipelines.dagster_home import PUBLISH
     from pipelines.erasing import erase_documents, find_documents
     from pipelines.jobs import run_job
 
