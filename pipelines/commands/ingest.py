@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,18 +12,13 @@ from assets.fetching.fetchers import Window
 from assets.ingest.sources import sources_of
 from pipelines.builds import BEGIN
 from pipelines.commands.sources import complete_source
-from pipelines.ingest import (
-    Outcome,
-    RecordingOptions,
-    ingest_each,
-    ingest_recordings,
-    run_upkeep,
-    run_upkeep_if_fragmented,
-)
 from pipelines.output import json_option, print_json, progress_console
 from warehouse.errors import SankofaError
 from warehouse.record.landing import open_landing
 from warehouse.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from pipelines.ingest import Outcome
 
 _DAY = click.DateTime(["%Y-%m-%d"])
 
@@ -65,11 +61,19 @@ def ingest(
     when its responses were read; of other files tell it with --origin and --observed-at, or in a
     manifest.
     """
+    # Completing the names of sources in a shell does not wait for Dagster.
+    from pipelines.ingest import (
+        RecordingOptions,
+        ingest_each,
+        ingest_recordings,
+        run_upkeep_if_fragmented,
+    )
+
     settings = read_settings(os.environ)
     keys, paths = _keys_and_paths(settings, sources, recorded=bool(origin or observed_at))
     outcomes: list[Outcome] = []
 
-    def report(outcome: Outcome) -> None:
+    def report(outcome: "Outcome") -> None:
         outcomes.append(outcome)
         if not as_json:
             line = f"{outcome.source:22} {outcome.words}"
@@ -99,7 +103,7 @@ def _hint_if_empty(settings: Settings) -> None:
         click.echo(f"nothing is here to ingest: {BEGIN}", err=True)
 
 
-def _fail(outcomes: Sequence[Outcome]) -> None:
+def _fail(outcomes: Sequence["Outcome"]) -> None:
     """Raise SankofaError if a source or a file failed."""
     failed = [outcome.source for outcome in outcomes if outcome.failed is not None]
     if failed:
@@ -149,6 +153,8 @@ def compact(as_json: bool) -> None:
     `sankofa ingest` does it after a load that left many files. No row changes, and loads and
     publications may go on meanwhile; of several machines one does it at a time.
     """
+    from pipelines.ingest import run_upkeep
+
     with progress_console().status("Merging files"):
         done = run_upkeep(read_settings(os.environ))
     if as_json:

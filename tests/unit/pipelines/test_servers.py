@@ -1,4 +1,4 @@
-"""What runs and shows servers: ports, also without ``/proc`` as on macOS; log files; the steps of ``up``."""
+"""What runs servers: ports, also without ``/proc`` as on macOS; log files; the steps of ``up``."""
 
 import os
 import re
