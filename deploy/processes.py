@@ -75,7 +75,7 @@ class Process:
 
 
 _STORES = ("postgres", "keys", "usage", "bucket")
-_DAGSTER_HOME = ("python", "-m", "pipelines.jobs")
+_DAGSTER_HOME = ("python", "-m", "pipelines.dagster_home")
 
 
 def _redis(name: Literal["keys", "usage"], what: str, port: int, flushed: str) -> Process:

@@ -5,10 +5,12 @@ it dies, and deletes the file when the run has ended. One with a free lock is le
 """
 
 import os
+import sys
 from pathlib import Path
 
 from warehouse.locks import is_locked
-from warehouse.settings import Settings
+from warehouse.private_folders import make_private
+from warehouse.settings import Settings, read_settings
 
 # The jobs; `ingest_definitions.fetch_job` names those that fetch one source each.
 INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
@@ -85,3 +87,13 @@ def killed_runs(settings: Settings) -> list[str]:
     files = sorted(alive_folder(settings).glob("[!.]*"))
     # It may have ended in this moment.
     return [file.name for file in files if not is_locked(file) and file.exists()]
+
+
+if __name__ == "__main__":
+    # What a machine does before it starts Dagster's own programs (deploy/processes.py).
+    settings = read_settings(os.environ)
+    make_private(settings)
+    create_dagster_home(settings)
+    if killed_runs(settings):
+        # Only then: it takes seconds.
+        os.execv(sys.executable, [sys.executable, "-m", "pipelines.jobs"])  # noqa: S606

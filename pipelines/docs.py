@@ -4,10 +4,8 @@ A test fails if a page is not what this writes, so tables in the docs cannot go 
 that are written by hand it renews the line numbers of diffs.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,12 @@ import msgspec
 from assets.declared_files import LicenseEvidence
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
-from assets.filings.cvm_accounts import ACCOUNTS, TAXONOMY
 from assets.filings.fetch import FACTS, FEW, INDEXES, LISTS
-from assets.filings.line_items import BY_ELEMENT
 from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
+from pipelines.doc_diffs import renewed
+from pipelines.line_item_docs import line_items
 from pipelines.sources import declared, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
 from quality.left_out import MAX_ROWS
@@ -33,7 +31,6 @@ from warehouse.contract.not_held import NOT_HELD
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
-from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 from warehouse.metrics.declared import METRICS
 from warehouse.record.rules import BLOCKS_ABOVE
 from warehouse.record.tables import RECORD_TABLES, RecordTable
@@ -47,18 +44,6 @@ _SETTINGS_BEGIN = "<!-- The table of settings is written by `python -m pipelines
 _SETTINGS_END = "<!-- End of the table of settings. -->"
 _METRICS_BEGIN = "<!-- The table of metrics is written by `python -m pipelines.docs`. -->"
 _METRICS_END = "<!-- End of the table of metrics. -->"
-_DECISION = "decisions/0027-line-items-are-ranked-elements-judged-by-their-own-filing.md"
-_INTRODUCTION = f"""\
-The lines of `/v1/fundamentals`, and the elements of the taxonomies that state them, best first. In
-each filing the best of them that it states gives the figure, and `element` names it. An element
-marked * gives it only in a filing that does not show there is more: minority interests beside the
-share of the owners, discontinued operations beside continuing ones, amortisation beside
-depreciation, services beside goods. An element that differs, in any period of the filing, from a
-better one is a part there and gives nothing. Parts are never added up, so a filing that states
-only parts has no figure ([decision 27]({_DECISION})). `cvm` are the accounts of Brazil's charts, by
-code and description; a `*` stands for any number.
-"""
-_DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
 
 
@@ -465,83 +450,6 @@ def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(
         "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in all_lines
     )
-
-
-def renewed(page: str, root: Path) -> str:
-    """Return a page whose diffs fit the files below ``root``, each after those before it.
-
-    A diff whose lines are not found, once, in its file stays as it is: it was applied already, or
-    the file has changed, and somebody has to look.
-    """
-    texts: dict[str, str] = {}
-
-    def renew(match: re.Match[str]) -> str:
-        found = _changed(match[1], texts, root)
-        if found is None:
-            return match[0]
-        lines: list[str] = []
-        for name, text in found.items():
-            before = texts.get(name) or (root / name).read_text("utf-8")
-            lines += unified_diff(
-                before.splitlines(keepends=True),
-                text.splitlines(keepends=True),
-                f"a/{name}",
-                f"b/{name}",
-            )
-        texts.update(found)
-        return f"```diff\n{''.join(lines)}```"
-
-    return _DIFF.sub(renew, page)
-
-
-def _changed(diff: str, texts: dict[str, str], root: Path) -> dict[str, str] | None:
-    """Return the files that a diff changes, as it leaves them; None if it does not fit."""
-    changed: dict[str, str] = {}
-    for part in re.split(r"^--- a/", diff, flags=re.MULTILINE)[1:]:
-        name, *hunks = re.split(r"^@@.*\n", part, flags=re.MULTILINE)
-        name = name.split()[0]
-        text = changed.get(name) or texts.get(name) or (root / name).read_text("utf-8")
-        for hunk in hunks:
-            lines = hunk.splitlines(keepends=True)
-            old = "".join(line[1:] for line in lines if line[0] in " -")
-            new = "".join(line[1:] for line in lines if line[0] in " +")
-            if text.count(old) != 1:
-                return None
-            text = text.replace(old, new)
-        changed[name] = text
-    return changed
-
-
-def line_items() -> str:
-    """Return the page without its title."""
-    lines = [
-        "| line item | statement | meaning | elements |",
-        "| --- | --- | --- | --- |",
-        *(
-            f"| `{item.name}` | {item.statement.replace('_', ' ')} | {item.meaning} "
-            f"| {_elements(item)} |"
-            for item in LINE_ITEMS
-        ),
-    ]
-    return _INTRODUCTION + "\n" + "\n".join(lines) + "\n"
-
-
-def _elements(item: LineItem) -> str:
-    ranked = sorted(
-        (element.name[0], place.rank, f"`{element.name[1]}`{'*' if place.unless else ''}")
-        for element in BY_ELEMENT.values()
-        for place in element.places
-        if place.item == item
-    )
-    ranked += sorted(
-        (TAXONOMY, account.rank, f"`{account.name}`")
-        for account in ACCOUNTS
-        if account.item == item
-    )
-    by_taxonomy: dict[str, list[str]] = {}
-    for taxonomy, _, name in ranked:
-        by_taxonomy.setdefault(taxonomy, []).append(name)
-    return "; ".join(f"{taxonomy}: {', '.join(names)}" for taxonomy, names in by_taxonomy.items())
 
 
 if __name__ == "__main__":

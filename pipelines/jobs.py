@@ -1,7 +1,7 @@
 """Runs jobs for a command, on the Dagster instance of the installation.
 
 They are the jobs of Dagster's schedules and sensors, and their runs are stored where Dagster's page
-shows them. ``python -m pipelines.jobs`` prepares a home before Dagster's own programs start.
+shows them. ``python -m pipelines.jobs`` ends the runs of killed processes.
 """
 
 import logging
@@ -252,5 +252,5 @@ def _tell_of(settings: Settings, killed: Collection[dg.DagsterRun]) -> None:
 
 
 if __name__ == "__main__":
-    # What a machine does before it starts Dagster's own programs.
+    # Started by ``dagster_home.py`` before Dagster's own programs.
     end_killed_runs(read_settings(os.environ))
