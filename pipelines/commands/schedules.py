@@ -142,9 +142,13 @@ def _list_schedules(settings: Settings) -> list[_Schedule]:
             for state in dagster_instance.all_instigator_state()
         }
 
+    found: list[dg.ScheduleDefinition | dg.SensorDefinition] = [
+        *repository.schedule_defs,
+        *repository.sensor_defs,
+    ]
+
     def listed() -> Iterator[_Schedule]:
-        definition: dg.ScheduleDefinition | dg.SensorDefinition
-        for definition in (*repository.schedule_defs, *repository.sensor_defs):
+        for definition in found:
             name, cron, seconds = definition.name, None, None
             if isinstance(definition, dg.ScheduleDefinition):
                 cron = str(definition.cron_schedule)
