@@ -1,4 +1,4 @@
-"""Alerts on failure: a command and a webhook that are told of failed runs and refused publications.
+"""Why a run failed, and alerts on failure: by a command and a webhook.
 
 Runs of the command tell by themselves (``jobs.py``), those that Dagster starts through a sensor. An
 alert that cannot be delivered is logged: it never makes anything else fail.
@@ -14,16 +14,49 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from http.client import HTTPException
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
+import dagster as dg
+from dagster_shared.error import SerializableErrorInfo
+
+from assets.ingest.failures import ParserFailed
 from warehouse.control.keys import redact_keys
+from warehouse.errors import (
+    AlreadyPublished,
+    AuditFailed,
+    DamagedFile,
+    DamagedRecord,
+    DatastoreUnavailable,
+    NothingPublished,
+    NoWithheldKey,
+    SankofaError,
+    disk_failure,
+)
 from warehouse.metrics.counts import counting
 from warehouse.metrics.declared import ALERTS_SENT
 from warehouse.settings import Settings
 
 # The name of the sensor of runs that Dagster starts.
 ALERTS = "alert_on_failure"
+# The tag of runs of the command.
+BY_COMMAND = "sankofa/by"
+# Dagster passes on only the name of an exception.
+EXPECTED: dict[str, type[SankofaError]] = {
+    kind.__name__: kind
+    for kind in (
+        AlreadyPublished,
+        AuditFailed,
+        DamagedFile,
+        DamagedRecord,
+        DatastoreUnavailable,
+        NothingPublished,
+        NoWithheldKey,
+        ParserFailed,
+        SankofaError,
+    )
+}
+INTERRUPTIONS = (KeyboardInterrupt.__name__, dg.DagsterExecutionInterruptedError.__name__)
 _COMMAND_SECONDS, _WEBHOOK_SECONDS = 60.0, 20.0
 _LONGEST_TEXT = 4_000
 _log = logging.getLogger("sankofa.alerts")
@@ -106,3 +139,52 @@ def _post(url: str, body: bytes) -> bool:
         # Of the address only its host: the path of a webhook is often its secret.
         _log.error("the webhook at %s did not take the alert: %s", urlsplit(url).hostname, error)
         return False
+
+
+@dataclass(frozen=True)
+class StepFailure:
+    """Why a step failed, and the metadata that it left."""
+
+    message: str
+    kind: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def alert_of(job: str, run_id: str, failures: Mapping[str, StepFailure]) -> Alert | None:
+    """Return what to tell of a failed run; None if another run had published meanwhile."""
+    kinds = {failure.kind for failure in failures.values()}
+    if kinds == {AlreadyPublished.__name__}:
+        return None
+    refused = AuditFailed.__name__ in kinds
+    messages = {step: failure.message for step, failure in failures.items()}
+    return Alert("publication_refused" if refused else "run_failed", job, run_id, messages)
+
+
+def step_failure(event: dg.DagsterEvent) -> StepFailure:
+    """Return why a step failed."""
+    data = event.step_failure_data
+    failure = failure_of(data.error)
+    if data.user_failure_data is None:
+        return failure
+    metadata = metadata_values(data.user_failure_data.metadata)
+    return StepFailure(str(data.user_failure_data.description), failure.kind, metadata)
+
+
+def failure_of(error: SerializableErrorInfo | None) -> StepFailure:
+    """Return the message and class name of the exception that caused an error.
+
+    Ours is taken as it is: it says what the error of a library that caused it means.
+    """
+    while error is not None and error.cause is not None and error.cls_name not in EXPECTED:
+        error = error.cause
+    if error is None:
+        return StepFailure("no reason given", "")
+    message = error.message.partition(": ")[2].strip()
+    if error.cls_name not in EXPECTED and (words := disk_failure(message)) is not None:
+        return StepFailure(words, SankofaError.__name__)
+    return StepFailure(message or str(error.cls_name), str(error.cls_name))
+
+
+def metadata_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the plain values of Dagster's metadata."""
+    return {label: value.value for label, value in metadata.items()}

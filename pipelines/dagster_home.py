@@ -1,16 +1,19 @@
-"""Dagster's own storage folder: its configuration, and which runs have a living process.
+"""Dagster's own storage folder: its configuration, its jobs, and which runs have a living process.
 
 The process that executes a run has the lock on ``alive/<run id>``, which the kernel releases when
 it dies, and deletes the file when the run has ended. One with a free lock is left of a killed run.
 """
 
 import os
+import sys
 from pathlib import Path
 
 from warehouse.locks import is_locked
 from warehouse.private_folders import make_private
 from warehouse.settings import Settings, read_settings
 
+# The jobs; `ingest_definitions.fetch_job` names those that fetch one source each.
+INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
 _RUNS = """\
 concurrency:
   runs:
@@ -71,7 +74,5 @@ if __name__ == "__main__":
     make_private(settings)
     create_dagster_home(settings)
     if killed_runs(settings):
-        # Only then: it takes seconds, and imports this module.
-        from pipelines.jobs import end_killed_runs
-
-        end_killed_runs(settings)
+        # Only then: it takes seconds.
+        os.execv(sys.executable, [sys.executable, "-m", "pipelines.jobs"])  # noqa: S606

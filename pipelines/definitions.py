@@ -5,21 +5,25 @@ import os
 import dagster as dg
 
 from assets.ingest.sources import sources_of
-from pipelines.alerts import alerts_are_set
+from pipelines.alerts import (
+    ALERTS,
+    BY_COMMAND,
+    StepFailure,
+    alert_of,
+    alerts_are_set,
+    send_alert,
+    step_failure,
+)
+from pipelines.dagster_home import PUBLISH
 from pipelines.ingest_definitions import ingest_definitions
-from pipelines.jobs import PUBLISH
 from pipelines.publish import Publishing, published_assets
-from pipelines.sensors import failed_runs
 from pipelines.stages import STAGES
-from pipelines.upkeep import upkeep_definitions
 from warehouse.settings import SETTINGS, Settings, read_settings
 
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Return the Dagster definitions of an installation."""
-    return dg.Definitions.merge(
-        ingest_definitions(settings), upkeep_definitions(settings), _publish_definitions(settings)
-    )
+    return dg.Definitions.merge(ingest_definitions(settings), _publish_definitions(settings))
 
 
 def _publish_definitions(settings: Settings) -> dg.Definitions:
@@ -55,6 +59,33 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
             ),
         },
     )
+
+
+def failed_runs(settings: Settings) -> dg.SensorDefinition:
+    """Return a sensor that sends an alert for each run of Dagster's own that fails."""
+
+    @dg.run_failure_sensor(
+        name=ALERTS,
+        description="Tell SANKOFA_ALERT_COMMAND and SANKOFA_ALERT_WEBHOOK of each failed run.",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+    )
+    def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
+        """Send an alert; the command tells of its runs by itself."""
+        run = context.dagster_run
+        if BY_COMMAND in run.tags:
+            return
+        failures = {
+            str(event.step_key): step_failure(event) for event in context.get_step_failure_events()
+        }
+        # It failed before its first step, or its process was killed.
+        reason = context.failure_event.message or "no reason given"
+        alert = alert_of(
+            run.job_name, run.run_id, failures or {run.job_name: StepFailure(reason, "")}
+        )
+        if alert is not None:
+            send_alert(settings, alert)
+
+    return alert_on_failure
 
 
 # The name under which `dagster dev -m pipelines.definitions` finds them.

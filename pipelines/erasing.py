@@ -2,15 +2,23 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import dagster as dg
+
+from assets.ingest.assets import landed_key, table_key
 from assets.ingest.sources import sources_of
+from assets.source import Source
 from pipelines.builds import withdraw_builds
-from pipelines.document_ids import document_id
-from pipelines.run_history import forget_runs
+from pipelines.dagster_home import INGEST
+from pipelines.ingest_definitions import fetch_job
+from pipelines.jobs import instance
+from pipelines.withholding import document_id
 from warehouse.control.actions import current_user
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
@@ -26,6 +34,8 @@ from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings
 from warehouse.tables import ErasedEntry
+
+_PAGE = 500
 
 
 @dataclass(frozen=True)
@@ -146,3 +156,44 @@ def _delete_sample_files(folder: Path, sha256: str) -> None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def forget_runs(settings: Settings, source: Source) -> None:
+    """Delete the runs that loaded a source, with their metadata, so that no byte of it is left.
+
+    Metadata of a load can contain sample rows and reasons for quarantine.
+    """
+    if not settings.dagster.is_dir():
+        return
+    keys = [landed_key(source), *(table_key(source, table) for table in source.tables)]
+    with instance(settings) as dagster_instance:
+        # A run that failed has materialised nothing, but its error may repeat what it read.
+        chosen = {
+            run.run_id for run in dagster_instance.get_runs() if _may_have_read(run, source, keys)
+        }
+        chosen |= {run_id for key in keys for run_id in _runs(dagster_instance, key)}
+        for run_id in chosen:
+            dagster_instance.delete_run(run_id)
+        dagster_instance.wipe_assets(keys)
+    for path in settings.dagster.glob("history/**/*.db"):
+        # A deleted row stays in the pages of a file until it is rewritten.
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as database:
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _may_have_read(run: dg.DagsterRun, source: Source, keys: Collection[dg.AssetKey]) -> bool:
+    if not run.asset_selection:
+        # A whole job, as schedules run it.
+        return run.job_name in (INGEST, fetch_job(landed_key(source)))
+    return not run.asset_selection.isdisjoint(keys)
+
+
+def _runs(dagster_instance: dg.DagsterInstance, key: dg.AssetKey) -> Iterator[str]:
+    cursor = None
+    while True:
+        page = dagster_instance.fetch_materializations(key, limit=_PAGE, cursor=cursor)
+        yield from (record.run_id for record in page.records)
+        if not page.has_more:
+            return
+        cursor = page.cursor

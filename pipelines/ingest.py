@@ -1,24 +1,34 @@
-"""Ingesting from a terminal: the jobs that Dagster runs, with a line for each source."""
+"""Ingesting from a terminal: the jobs that Dagster runs, with an outcome for each source."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from assets.fetching.fetchers import Window
 from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
+from assets.ingest.land import land_all
 from assets.ingest.metadata import COUNT_NAMES, counts_in_words
-from assets.ingest.progress import listening
+from assets.ingest.progress import listening, reporter
+from assets.ingest.recording_manifest import ManifestEntry, read_manifest
+from assets.ingest.recordings import Origin, Recordings, observed_at
 from assets.ingest.sources import source_of, sources_of
 from assets.ingest.workers import start_ahead
 from assets.source import Source, refuse_restricted
-from pipelines.fetch_jobs import fetch_job, partition_range
-from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
-from pipelines.progress_display import ProgressDisplay
+from pipelines.alerts import StepFailure
+from pipelines.dagster_home import COMPACT, INGEST
+from pipelines.ingest_definitions import COMPACTED, fetch_job
+from pipelines.jobs import Run, Runner, open_runner, run_job
+from pipelines.output import ProgressDisplay
 from warehouse.errors import LicenceError, SankofaError
-from warehouse.record.landing import Landing, open_landing
+from warehouse.record.landing import FetchedResponse, Landing, open_landing
+from warehouse.record.store import open_record
+from warehouse.record.upkeep import fragmented_tables
 from warehouse.record.worlds import require_withheld_key
 from warehouse.settings import Settings
 
@@ -59,13 +69,17 @@ class Outcome:
         return f"{words}; {self.failed}" if self.failures else words
 
 
+# Called with each outcome as soon as it is known.
+Report = Callable[[Outcome], None]
+
+
 def ingest_each(
-    settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
-) -> Iterator[Outcome]:
-    """Fetch and load sources; yield each when it is done. One that fails stops no other."""
-    window, runnable = Window(from_, to), []
-    if from_ and from_ > datetime.now(UTC).date():
-        raise SankofaError(f"{from_} is in the future: give an earlier day")
+    settings: Settings, keys: tuple[str, ...], live: bool, window: Window, report: Report
+) -> None:
+    """Fetch and load sources; report each when it is done. One that fails stops no other."""
+    runnable = []
+    if window.from_ and window.from_ > datetime.now(UTC).date():
+        raise SankofaError(f"{window.from_} is in the future: give an earlier day")
     # Once, and not by every source.
     landing = open_landing(settings)
     if live:
@@ -75,26 +89,49 @@ def ingest_each(
         try:
             refuse_restricted(source)
         except LicenceError as error:
-            yield Outcome(source.key, failed=str(error))
+            report(Outcome(source.key, failed=str(error)))
             continue
         if live and source.fetch is None:
             if keys:
-                yield Outcome(source.key, failed=_NO_LIVE_URL.format(key=source.key))
+                report(Outcome(source.key, failed=_NO_LIVE_URL.format(key=source.key)))
             else:
-                yield Outcome(source.key, left_out="skipped: it has no live URL")
+                report(Outcome(source.key, left_out="skipped: it has no live URL"))
         elif not live and not has_documents(settings, source):
-            yield Outcome(source.key)
+            report(Outcome(source.key))
         else:
             runnable.append(source)
     if not runnable:
         return
     # It imports what it needs while Dagster does.
     start_ahead()
-    with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
-        outcomes = _live(runner, landing, runnable, window) if live else load(runner, runnable)
-        for outcome in outcomes:
-            with display.paused():
-                yield outcome
+    with open_runner(settings) as runner, _progress(report) as report:
+        if live:
+            _live(runner, landing, runnable, window, report)
+        else:
+            load(runner, runnable, report)
+
+
+@contextmanager
+def _progress(report: Report) -> Iterator[Report]:
+    """Show progress, except while an outcome is reported."""
+
+    def paused(outcome: Outcome) -> None:
+        with display.paused():
+            report(outcome)
+
+    with ProgressDisplay() as display, listening(display.show):
+        yield paused
+
+
+def run_upkeep(settings: Settings) -> dict[str, Any]:
+    """Merge small files of the record and delete old ones; return what was done, by table."""
+    return run_job(settings, COMPACT).get(COMPACTED, {})
+
+
+def run_upkeep_if_fragmented(settings: Settings) -> None:
+    """Merge the files of the record if a table has many small ones, as after a large load."""
+    if fragmented_tables(open_record(settings)):
+        run_upkeep(settings)
 
 
 def has_documents(settings: Settings, source: Source) -> bool:
@@ -114,16 +151,21 @@ def _live(
     landing: Landing,
     sources: Iterable[Source],
     window: Window,
-) -> Iterator[Outcome]:
+    report: Report,
+) -> None:
     """Fetch each source in a run of its own, since each has its own partitions, and load it."""
     for source in sources:
         fetched = _fetch(runner, source, window)
         # In a home without any document a load would take the sample world.
         if fetched.failed is not None or landing.world() is None:
-            yield fetched
+            report(fetched)
             continue
-        for loaded in load(runner, [source]):
-            yield replace(loaded, documents=fetched.documents, documents_new=fetched.documents_new)
+        documents, new = fetched.documents, fetched.documents_new
+
+        def loaded(outcome: Outcome, documents: int = documents, new: int = new) -> None:
+            report(replace(outcome, documents=documents, documents_new=new))
+
+        load(runner, [source], loaded)
 
 
 def _fetch(runner: Runner, source: Source, window: Window) -> Outcome:
@@ -131,13 +173,11 @@ def _fetch(runner: Runner, source: Source, window: Window) -> Outcome:
     name = asset.to_user_string()
     config = {"first_day": window.from_, "last_day": window.to}
     days = {label: str(day) for label, day in config.items() if day is not None}
-    run = runner.start(
+    run = runner.run(
         fetch_job(asset),
         tags=_partitions(source, window),
         config={"ops": {name: {"config": days}}},
     )
-    for _ in run:
-        pass
     if run.failures:
         return _failed(source, *run.failures.values())
     metadata = run.metadata[name]
@@ -154,26 +194,35 @@ def _partitions(source: Source, window: Window) -> dict[str, str]:
         return {}
     keys = partitions.get_partition_keys()
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-        return partition_range(keys[0], keys[-1])
+        return _partition_range(keys[0], keys[-1])
     # A partition of time is named after its first day.
     starts = [date.fromisoformat(key) for key in keys]
     if window.from_ is None or window.from_ < starts[0]:
         return {}
     first, last = (bisect_right(starts, day) - 1 for day in (window.from_, window.to or starts[-1]))
-    return partition_range(keys[first], keys[last])
+    return _partition_range(keys[first], keys[last])
 
 
-def load(runner: Runner, sources: Sequence[Source]) -> Iterator[Outcome]:
+def _partition_range(first: str, last: str) -> dict[str, str]:
+    """Return the tags of a run that fetches a range of partitions at once."""
+    return {
+        "dagster/asset_partition_range_start": first,
+        "dagster/asset_partition_range_end": last,
+    }
+
+
+def load(runner: Runner, sources: Sequence[Source], report: Report) -> None:
     """Load what is landed of some sources, in one run."""
     assets = [table_key(source, table) for source in sources for table in source.tables]
     by_step = {load_step(source): source for source in sources}
-    run = runner.start(INGEST, assets=assets)
-    for event in run:
-        if event.is_step_success or event.is_step_failure:
-            yield _loaded(by_step.pop(str(event.step_key)), run)
+
+    def step_ended(run: Run, step: str) -> None:
+        report(_loaded(by_step.pop(step), run))
+
+    run = runner.run(INGEST, assets=assets, when_step_ends=step_ended)
     # A run that could not begin fails as a whole.
     for source in by_step.values():
-        yield _failed(source, *run.failures.values())
+        report(_failed(source, *run.failures.values()))
 
 
 def _loaded(source: Source, run: Run) -> Outcome:
@@ -194,3 +243,112 @@ def _loaded(source: Source, run: Run) -> Outcome:
 def _failed(source: Source, *failures: StepFailure) -> Outcome:
     words = ". ".join(failure.message for failure in failures if failure.message)
     return Outcome(source.key, failed=words or "the run ended before it; see the log of the run")
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """What the command was given: a source and paths, or a manifest."""
+
+    source: str | None
+    paths: tuple[Path, ...]
+    origin: str | None = None
+    observed_at: str | None = None
+    manifest: Path | None = None
+
+
+def ingest_recordings(settings: Settings, options: RecordingOptions, report: Report) -> None:
+    """Land and load recordings, source by source; what could not be read is in the outcome."""
+    by_source = [(source_of(settings, key), found) for key, found in _entries(options).items()]
+    landing = open_landing(settings)
+    # Before anything is landed: a manifest is checked as a whole.
+    for source, _ in by_source:
+        refuse_restricted(source)
+        landing.refuse_other_world(source.world)
+        require_withheld_key(settings.withheld_key, source.world)
+    with open_runner(settings) as runner, _progress(report) as report:
+        for source, entries in by_source:
+            landed = _land(landing, source, entries)
+            if source.fetch is not None:
+                runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
+            if landing.world() is None:
+                # Nothing could be landed, and a load would take the sample world.
+                report(landed)
+                continue
+
+            def loaded(outcome: Outcome, landed: Outcome = landed) -> None:
+                counts, failed, failures = outcome.counts, outcome.failed, outcome.failures
+                report(replace(landed, counts=counts, failed=failed, failures=failures))
+
+            load(runner, [source], loaded)
+
+
+def _entries(options: RecordingOptions) -> dict[str, list[ManifestEntry]]:
+    """Return what to read, by source."""
+    if options.manifest is None:
+        if options.source is None:
+            raise SankofaError("name the source of the recordings: sankofa ingest SOURCE PATH…")
+        return {options.source: _given(options)}
+    if options.paths or options.origin or options.observed_at:
+        raise SankofaError("a manifest names the files, their addresses and days: give it alone")
+    entries: dict[str, list[ManifestEntry]] = {}
+    for entry in read_manifest(options.manifest):
+        key = entry.source or options.source
+        if key is None:
+            raise SankofaError(
+                f"{options.manifest}: {entry.path.name} has no source: add a column source, or "
+                "name one on the command line"
+            )
+        if options.source in (None, key):
+            entries.setdefault(key, []).append(entry)
+    if not entries:
+        raise SankofaError(f"{options.manifest} names no file of {options.source}")
+    return entries
+
+
+def _given(options: RecordingOptions) -> list[ManifestEntry]:
+    if bool(options.origin) != bool(options.observed_at):
+        missing = "--observed-at, the day it was read" if options.origin else "--origin"
+        raise SankofaError(f"give --origin and --observed-at together: {missing} is missing")
+    origin = None
+    if options.origin and options.observed_at:
+        is_base = len(options.paths) > 1 or options.origin.endswith("/")
+        origin = Origin(options.origin, observed_at(options.observed_at), is_base)
+    return [ManifestEntry(path, options.source, origin) for path in options.paths]
+
+
+def _land(landing: Landing, source: Source, entries: Sequence[ManifestEntry]) -> Outcome:
+    recordings, progress = Recordings(source), reporter(f"{source.key}: reading")
+
+    def responses() -> Generator[FetchedResponse, None, None]:
+        for number, entry in enumerate(entries):
+            progress(number, len(entries))
+            yield from _responses(recordings, entry)
+
+    with closing(responses()) as fetched:
+        documents, new = land_all(landing, fetched)
+    return Outcome(
+        source.key,
+        documents,
+        new,
+        skipped=dict(recordings.skipped),
+        problems=tuple(recordings.failed),
+    )
+
+
+def _counts(landed: Outcome) -> dict[str, int]:
+    return {
+        "documents": landed.documents,
+        "documents_new": landed.documents_new,
+        "left out": sum(landed.skipped.values()),
+        "not read": len(landed.problems),
+    }
+
+
+def _responses(recordings: Recordings, entry: ManifestEntry) -> Iterator[FetchedResponse]:
+    try:
+        entry.verify()
+    except (SankofaError, OSError) as error:
+        words = error.strerror if isinstance(error, OSError) else error
+        recordings.failed.append(f"{entry.path}: {words}")
+        return
+    yield from recordings.read([entry.path], entry.origin)

@@ -1,28 +1,59 @@
-"""What Dagster runs to bring documents into the record: assets, jobs, automation and sensors.
+"""What Dagster runs to bring documents into the record, and to keep the record in order.
+
+A source is fetched by the clock, everything else is made when it can be: a source that is late is
+loaded when it comes, and published then. The conditions are evaluated by two sensors, so that
+fetching, which sends requests to others, is turned on by itself.
 
 Apart from ``definitions.py``, because importing what publishes takes longer than many an ingest.
 """
 
+import json
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
 import dagster as dg
 
-from assets.ingest.assets import landed_key, source_assets
+from assets.ingest.assets import landed_key, source_assets, table_key
+from assets.ingest.load import has_unread
 from assets.ingest.resources import IngestResource
+from assets.ingest.retention import remove_old_bodies
 from assets.ingest.sources import sources_of
-from pipelines.automation import WHEN_INPUTS_CHANGE, automation_sensors, nightly
-from pipelines.dagster_home import alive_folder
-from pipelines.fetch_jobs import fetch_jobs
-from pipelines.jobs import INGEST
-from pipelines.sensors import new_documents
+from assets.parser_versions import effective_version
+from assets.source import Source
+from pipelines.dagster_home import COMPACT, INGEST, alive_folder
+from warehouse.record.upkeep import keep_up
 from warehouse.settings import Settings
+
+# How far back partitions are fetched again every night: as long as a source still edits what it
+# published, and over the end of a month. A window counts if it lies in this span as a whole.
+_LOOK_BACK: dict[type, timedelta] = {
+    dg.DailyPartitionsDefinition: timedelta(days=31),
+    dg.MonthlyPartitionsDefinition: timedelta(days=62),
+}
+FETCH_SENSOR, FETCH_CRON = "fetch_every_night", "0 3 * * *"
+_AT_THREE: dg.AutomationCondition[Any] = dg.AutomationCondition.cron_tick_passed(FETCH_CRON)
+_NIGHTLY = _AT_THREE.since_last_handled()
+# Not `eager`, which waits until every upstream partition was fetched once.
+WHEN_INPUTS_CHANGE = (
+    (
+        dg.AutomationCondition.any_deps_updated()
+        | dg.AutomationCondition.any_deps_match(dg.AutomationCondition.will_be_requested())
+    ).since_last_handled()
+    & ~dg.AutomationCondition.any_deps_in_progress()
+    & ~dg.AutomationCondition.in_progress()
+)
+COMPACTED = "compacted_record"
 
 
 def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Definitions:
-    """Return the definitions that fetch and load the sources of an installation."""
+    """Return the definitions that fetch and load sources, and that keep the record in order."""
     sources = sources_of(settings)
     assets = source_assets(sources, settings, retries=retries)
     landed_keys = {landed_key(source) for source in sources}
     landed = [
-        asset.with_attributes(automation_condition=nightly(asset.partitions_def))
+        asset.with_attributes(automation_condition=_nightly(asset.partitions_def))
         for asset in assets
         if not landed_keys.isdisjoint(asset.keys)
     ]
@@ -36,6 +67,12 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         dg.AssetSelection.assets(*loaded),
         description="Load the landed documents of every source into the record.",
     )
+    compacted = _compacted_record(settings)
+    compact = dg.define_asset_job(
+        COMPACT,
+        dg.AssetSelection.assets(compacted),
+        description="Merge small files of the record and delete old ones.",
+    )
     storage = IngestResource(
         documents=str(settings.sample),
         landing_url=settings.landing,
@@ -44,12 +81,149 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         alive=str(alive_folder(settings)),
     )
     return dg.Definitions(
-        assets=[*landed, *loaded],
-        jobs=[ingest, *fetch_jobs(landed)],
+        assets=[*landed, *loaded, compacted],
+        jobs=[ingest, *map(_fetch_job, landed), compact],
         sensors=[
-            new_documents(ingest, storage, sources),
-            *automation_sensors(settings, dg.AssetSelection.assets(*landed)),
+            _new_documents(ingest, storage, sources),
+            *_automation_sensors(settings, dg.AssetSelection.assets(*landed)),
+        ],
+        schedules=[
+            dg.ScheduleDefinition(
+                job=compact,
+                cron_schedule="30 6 * * *",
+                description="Merge small files of the record every night, after loading and "
+                "publishing.",
+            )
         ],
         executor=dg.in_process_executor,
         resources={"storage": storage},
     )
+
+
+def fetch_job(landed: dg.AssetKey) -> str:
+    """Return the name of the job that fetches a source by itself: a failure stops no other."""
+    return f"fetch_{landed.to_user_string()}"
+
+
+def _fetch_job(landed: dg.AssetsDefinition) -> Any:
+    return dg.define_asset_job(
+        fetch_job(landed.key),
+        dg.AssetSelection.assets(landed),
+        description=f"Fetch. {landed.descriptions_by_key[landed.key]}",
+    )
+
+
+def _compacted_record(settings: Settings) -> dg.AssetsDefinition:
+    """Return the asset; the record makes a second run wait, of this machine or another."""
+
+    @dg.asset(
+        name=COMPACTED,
+        group_name="record",
+        description="The files of the record, merged where there are many small ones; those that "
+        "it no longer consists of are deleted, and bodies of documents that are kept no longer.",
+        kinds={"parquet"},
+    )
+    def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
+        record = storage.record()
+        done = {table.table: table.words for table in keep_up(record, settings.vacuum_hours)}
+        if settings.landing_days is not None:
+            sources, days = sources_of(settings), settings.landing_days
+            done["landing"] = remove_old_bodies(record, storage.landing(), sources, days).words
+        return dg.MaterializeResult(metadata={name: words for name, words in done.items() if words})
+
+    return compacted_record
+
+
+def _nightly(partitions: dg.PartitionsDefinition[str] | None) -> dg.AutomationCondition[Any]:
+    """Return when a source is fetched: at 3:00, with the partitions that it may have changed."""
+    look_back = _LOOK_BACK.get(type(partitions))
+    if look_back is None:
+        return _NIGHTLY
+    return _NIGHTLY & dg.AutomationCondition.in_latest_time_window(look_back)
+
+
+def _automation_sensors(
+    settings: Settings, fetched: dg.AssetSelection
+) -> list[dg.AutomationConditionSensorDefinition]:
+    """Return what evaluates the conditions: of fetching with a contact, of the rest always."""
+    return [
+        dg.AutomationConditionSensorDefinition(
+            FETCH_SENSOR,
+            target=fetched,
+            description="Fetch every source at 3:00, with what it may have changed. On by itself "
+            "if SANKOFA_CONTACT is set.",
+            default_status=_status(bool(settings.contact)),
+        ),
+        dg.AutomationConditionSensorDefinition(
+            "load_and_publish",
+            target=dg.AssetSelection.all() - fetched,
+            description="Load what was fetched and publish what was loaded, once it is there.",
+            default_status=_status(True),
+        ),
+    ]
+
+
+def _status(running: bool) -> dg.DefaultSensorStatus:
+    return dg.DefaultSensorStatus.RUNNING if running else dg.DefaultSensorStatus.STOPPED
+
+
+def _new_documents(
+    ingest: Any, storage: IngestResource, sources: Sequence[Source]
+) -> dg.SensorDefinition:
+    """Return a sensor for new files in the documents folder and for unread landed documents."""
+    description = "Load a source as soon as it has a new file or an unread document."
+
+    @dg.sensor(job=ingest, minimum_interval_seconds=60, description=description)
+    def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        """Request a load of every source with new documents since the last evaluation."""
+        previous = json.loads(context.cursor or "{}")
+        current = {
+            source.key: _fingerprint(storage, source) for source in sources if source.permitted
+        }
+        context.update_cursor(json.dumps(current))
+        nothing_new = True
+        for source in sources:
+            if not source.permitted or not _is_new(storage, source, previous, current):
+                continue
+            nothing_new = False
+            tables = [table_key(source, table) for table in source.tables]
+            yield dg.RunRequest(
+                run_key=f"{source.key}:{current[source.key]}", asset_selection=tables
+            )
+        if nothing_new:
+            yield dg.SkipReason("no new file")
+
+    return new_files
+
+
+def _is_new(
+    storage: IngestResource,
+    source: Source,
+    previous: dict[str, list[int | str]],
+    current: dict[str, list[int | str]],
+) -> bool:
+    """Return whether a source has a new file, or a landed document that is not loaded yet."""
+    landed, version, *files = current[source.key]
+    previous_landed, previous_version, *previous_files = previous.get(source.key, [0, "", 0, 0])
+    if files != previous_files:
+        return True
+    # Reading the ledger is expensive: only if the number of landed documents or their parser
+    # changed.
+    changed = (landed, version) != (previous_landed, previous_version)
+    return changed and has_unread(storage.record(), storage.landing(), source)
+
+
+def _fingerprint(storage: IngestResource, source: Source) -> list[int | str]:
+    """Return what a load depends on.
+
+    The number of landed documents, the version of the parser, the number of files, and the newest
+    time of a file.
+    """
+    landing = storage.landing()
+    changed = []
+    # A home of real documents does not read the folder of the sample world.
+    if landing.world() != "real":
+        folder = Path(storage.documents, source.key)
+        changed = [path.stat().st_mtime_ns for path in folder.glob("*/**/*") if path.is_file()]
+    version = effective_version(source.parser)
+    return [len(landing.keys(source.key)), version, len(changed), max(changed, default=0)]

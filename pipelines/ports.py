@@ -3,7 +3,6 @@
 import errno
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -14,9 +13,8 @@ from pathlib import Path
 from warehouse.errors import SankofaError
 
 REST, MCP, DAGSTER, METRICS = 8321, 8322, 8323, 8324
-# Seconds in which servers end whose `sankofa up` was killed: see ``lifeline.py``. On a machine that
-# has too much to do, one that is known to be ours and alone gets longer.
-_LEAVING_SECONDS, _LEAVING_SLOWLY_SECONDS = 5.0, 30.0
+# Seconds in which servers end whose `sankofa up` was killed.
+_LEAVING_SECONDS = 5.0
 _LOOPBACK_OF_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
@@ -47,13 +45,15 @@ def refuse_taken(addresses: Mapping[str, Address]) -> None:
     """
     if len({address.port for address in addresses.values()}) < len(addresses):
         raise SankofaError(f"{', '.join(addresses)} need different ports")
-    began = time.monotonic()
-    while held := [address.port for address in addresses.values() if not _is_free(address)]:
-        ours = all(map(_is_left_alone, held))
-        if time.monotonic() - began > (_LEAVING_SLOWLY_SECONDS if ours else _LEAVING_SECONDS):
+    deadline = time.monotonic() + _LEAVING_SECONDS
+    while taken := {
+        what: address
+        for what, address in addresses.items()
+        if not is_free(address.host, address.port)
+    }:
+        if time.monotonic() > deadline:
             break
         time.sleep(0.1)
-    taken = {what: address for what, address in addresses.items() if not _is_free(address)}
     if taken:
         ports = (
             f"port {address.port}, for {what}, is in use{_by(address.port)}"
@@ -64,10 +64,6 @@ def refuse_taken(addresses: Mapping[str, Address]) -> None:
             f"{'; '.join(ports)}. Stop what listens there, or choose another port with {options}; "
             "nothing was started"
         )
-
-
-def _is_free(address: Address) -> bool:
-    return is_free(address.host, address.port)
 
 
 def is_free(host: str, port: int) -> bool:
@@ -155,16 +151,6 @@ def _inodes(port: int) -> Iterator[str]:
             words = line.split()
             if words[3] == "0A" and int(words[1].rpartition(":")[2], 16) == port:
                 yield words[9]
-
-
-def _is_left_alone(port: int) -> bool:
-    """Return whether a port is held by a server of this installation whose parent has ended."""
-    process = holder(port)
-    if process is None or not process.command.startswith(sys.executable):
-        return False
-    with suppress(OSError):
-        return _parent(Path("/proc", str(process.pid))) == "1"
-    return True
 
 
 def _by(port: int) -> str:

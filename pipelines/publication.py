@@ -4,6 +4,7 @@ Every stage works on the publication that was begun last, hands over files in it
 be run again by itself. Nobody can read anything of it before ``switch``.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,6 @@ from pipelines.builds import (
     MEASURED,
     clear_unpublished,
 )
-from pipelines.counted import count_refusal, count_success, counted_stage
 from pipelines.derivations import checks, derivations, derived_counts
 from pipelines.guides import generated_guides
 from pipelines.stages import (
@@ -61,6 +61,13 @@ from warehouse.mart.candidate import FAILED, Candidate, read_manifest
 from warehouse.mart.nodes import Plan
 from warehouse.mart.shared_builds import pull_builds, push_builds
 from warehouse.mart.snapshot import Snapshot
+from warehouse.metrics.counts import counting
+from warehouse.metrics.declared import (
+    PUBLICATION_SECONDS,
+    PUBLICATIONS,
+    PUBLISHED_AT,
+    STAGE_SECONDS,
+)
 from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.read.finished_files import finished_files
 from warehouse.record.store import Record
@@ -68,6 +75,8 @@ from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.steps.files import BuildFile, with_results
 from warehouse.tables import DERIVED, LeftOut, QualityMetric
 
+# The process that counts publications.
+_PROCESS = "publish"
 CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
 _DOCS = "quality"
 _NAMED = (
@@ -403,3 +412,35 @@ def _confirmed(report: Report) -> Mapping[str, str]:
     ]
     metadata = {"why": report.confirmed, "losses": lost}
     return {CONFIRMED: msgspec.json.encode(metadata).decode()}
+
+
+@contextmanager
+def counted_stage(folder: str | None, stage: str) -> Iterator[None]:
+    """Count how long a stage takes; one that fails ends its publication."""
+    started = time.monotonic()
+    with counting(folder, _PROCESS) as counts:
+        try:
+            yield
+        except AlreadyPublished:
+            # By another run, meanwhile.
+            raise
+        except BaseException:
+            counts.add(PUBLICATIONS, "failed")
+            raise
+        finally:
+            counts.add(STAGE_SECONDS, stage, value=time.monotonic() - started)
+
+
+def count_refusal(folder: str | None) -> None:
+    """Count a publication that the audit refused."""
+    with counting(folder, _PROCESS) as counts:
+        counts.add(PUBLICATIONS, "refused")
+
+
+def count_success(folder: str | None, outcome: str, begun_at: float | None = None) -> None:
+    """Count a publication that ended well, and how long it took since it was begun."""
+    with counting(folder, _PROCESS) as counts:
+        counts.add(PUBLICATIONS, outcome)
+        counts.set(PUBLISHED_AT, value=time.time())
+        if begun_at is not None:
+            counts.set(PUBLICATION_SECONDS, value=time.time() - begun_at)

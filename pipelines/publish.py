@@ -22,8 +22,8 @@ from assets.ingest.sources import SOURCES
 from assets.source import Source
 from assets.tenders.portal_files import PortalEntry, portals_of
 from assets.tenders.sources import portal_source
-from pipelines.automation import WHEN_INPUTS_CHANGE
 from pipelines.builds import delete_old_versions, refuse_empty
+from pipelines.ingest_definitions import WHEN_INPUTS_CHANGE
 from pipelines.publication import Publication, refuse_failed
 from pipelines.stages import (
     BUILD,

@@ -6,8 +6,10 @@ from decimal import Decimal
 from pydantic import TypeAdapter
 
 from pipelines.builds import LEFT_OUT, MEASURED
+from quality.history import history
 from warehouse.errors import NothingPublished
 from warehouse.mart.builds import builds_at
+from warehouse.record.store import open_record
 from warehouse.settings import Settings
 from warehouse.tables import LeftOut, QualityMetric
 
@@ -35,9 +37,6 @@ def _current_metadata(settings: Settings) -> Mapping[str, str]:
 
 def quality_history(settings: Settings, builds: int) -> list[QualityMetric]:
     """Return the quality metrics of the newest publications, oldest first."""
-    from quality.history import history
-    from warehouse.record.store import open_record
-
     rows = _ROWS.validate_python(history(open_record(settings)).to_pylist())
     if not rows:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")

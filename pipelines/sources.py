@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from assets.ingest.failures import in_words
+from assets.ingest.load import failed_documents
 from assets.source import Source, asked_url_of
 from warehouse.record.failures import sources_with_failures
 from warehouse.record.landing import Landing, observed_at_of, open_landing
@@ -121,9 +123,6 @@ def _mirror(source: Source, settings: Settings) -> str | None:
 
 
 def _failing(record: Record, landing: Landing, source: Source) -> tuple[str, ...]:
-    from assets.ingest.failures import in_words
-    from assets.ingest.load import failed_documents
-
     failures = failed_documents(record, landing, source)
     return tuple(f"{failure.url}: {in_words(failure)}" for failure in failures)
 

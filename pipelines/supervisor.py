@@ -1,9 +1,11 @@
 """Runs several servers as child processes: started together, stopped together.
 
 If one exits, the others are stopped: half an installation is harder to notice than none. If the
-supervisor itself is killed, ``lifeline.py`` stops them. What they write goes to a log file each.
+supervisor itself is killed outright, a process that watches it stops them. What they write goes to
+a log file each.
 """
 
+import logging
 import os
 import signal
 import subprocess
@@ -13,20 +15,29 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from pipelines.lifeline import Lifeline
-from pipelines.log_files import LogFile
 from pipelines.ports import listens
 from warehouse.errors import SankofaError
+from warehouse.private_folders import private_folder
 from warehouse.server_log import LineWriter, stderr_descriptor
 
 _POLL_SECONDS = 0.2
 _STOP_SECONDS = 15.0
 # What is shown of a server that ends by itself: about a traceback.
 _LINES_KEPT = 20
+# The file that is written and three older ones: `rest.log`, `rest.log.1` and so on.
+FILES = 4
+# Reads ids of process groups, one a line. The input ends when the supervisor does, since the kernel
+# closes a pipe however a process ends: then it ends the groups, with all that they started. They
+# have two seconds to finish the requests under way.
+_WATCH = """
+while read group; do groups="$groups -$group"; done
+kill -s TERM -- $groups; sleep 2; kill -s KILL -- $groups
+"""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -54,11 +65,65 @@ class Logs:
     on_stderr: bool = False
 
 
+class LogFile(RotatingFileHandler):
+    """A log file that cannot fill the disk: with older ones it takes at most ``most_bytes``."""
+
+    terminator = ""
+
+    def __init__(self, path: Path, most_bytes: int) -> None:
+        # Each byte is a character, so that what is counted is what is written.
+        super().__init__(
+            path,
+            maxBytes=most_bytes // FILES,
+            backupCount=FILES - 1,
+            encoding="latin-1",
+            delay=True,
+        )
+
+    def write(self, piece: bytes) -> int:
+        """Append bytes; return how many were written. Raise OSError if none can be."""
+        private_folder(Path(self.baseFilename).parent)
+        # What is longer than a file is cut; the handler counts two characters more.
+        piece = piece[: self.maxBytes - 2]
+        self.emit(logging.makeLogRecord({"msg": piece.decode("latin-1")}))
+        return len(piece)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Raise: whoever writes counts the lines that are lost."""
+        raise
+
+
+class _Lifeline:
+    """The process that ends the servers if this one is killed outright."""
+
+    def __init__(self) -> None:
+        # In a session of its own: what ends the supervisor must not end the watcher.
+        self._watcher = subprocess.Popen(  # noqa: S603
+            ["/bin/sh", "-c", _WATCH],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert self._watcher.stdin is not None
+        self._pipe = self._watcher.stdin
+
+    def tie(self) -> None:
+        """Tie the current process, which leads a group, to the supervisor; call it before exec."""
+        os.write(self._pipe.fileno(), b"%d\n" % os.getpid())
+
+    def close(self) -> None:
+        """End the watcher; the servers have been stopped already."""
+        self._watcher.kill()
+        self._pipe.close()
+        self._watcher.wait()
+
+
 class _Running:
     """A started child and the last lines of its output, which is passed on to its log."""
 
     def __init__(
-        self, child: Child, lifeline: Lifeline, stderr: LineWriter, logs: Logs | None
+        self, child: Child, lifeline: _Lifeline, stderr: LineWriter, logs: Logs | None
     ) -> None:
         self._file = None if logs is None else LogFile(logs.folder / child.log, logs.most_bytes)
         self._writers = [LineWriter(self._file.write)] if self._file is not None else []
@@ -103,7 +168,7 @@ class _Running:
         if self._file is None:
             return reason
         end = [] if self._is_shown else lines
-        return "\n".join((f"{reason}. Its log is {self._file.path}", *end))
+        return "\n".join((f"{reason}. Its log is {self._file.baseFilename}", *end))
 
     def finish(self, until: float) -> None:
         """Wait until ``until``, then kill the process and its own children, if any are left."""
@@ -141,7 +206,7 @@ def supervise(
 
     before = {number: signal.signal(number, stopped) for number in _SIGNALS}
     running: list[_Running] = []
-    lifeline, stderr = Lifeline(), LineWriter(stderr_descriptor())
+    lifeline, stderr = _Lifeline(), LineWriter(stderr_descriptor())
     try:
         for child in children:
             running.append(_Running(child, lifeline, stderr, logs))

@@ -30,7 +30,8 @@ from pipelines.why_documents import (
     unread_documents,
 )
 from pipelines.why_subject import Subject, find_subject, suggestions
-from warehouse.contract.tier_cap import RowRule
+from warehouse.contract import lists
+from warehouse.contract.listing import Listing
 from warehouse.errors import SankofaError
 from warehouse.mart.left_out import STORED_ROW, listed_rows
 from warehouse.mart.rebasing import is_rebasing
@@ -370,20 +371,27 @@ class _Inquiry:
             yield f"keys of the sample tier see only {free} in the crosswalk"
 
     def _tier_notes(self, table: RecordTable, rows: int) -> Iterator[str]:
-        rule = _ROW_RULES.get(table)
+        if table not in _LISTS:
+            return
+        rule = _LISTS[table].row_rule
         for tier in configured_tiers(self._settings.tiers_file).values():
             unlimited = rule == "uncapped" or (rule == "paid_unlimited" and tier.paid)
-            if rule is not None and not unlimited and rows > tier.rows:
+            if not unlimited and rows > tier.rows:
                 yield (
                     f"a key of the {tier.name} tier gets {tier.rows} rows in a response, and at "
                     f"most {tier.ceiling} with limit; {table.name} has {rows:,} rows of this"
                 )
 
 
-# How requests for rows of each table are capped; see ``api/endpoints/declarations.py``.
-_ROW_RULES: Mapping[RecordTable, RowRule] = dict.fromkeys(
-    (FUNDAMENTALS, FILINGS, MACRO_SERIES, MACRO_ANNUAL, TENDER_RELEASES, TENDER_PARTIES), "tier"
-)
+# The list in which rows of each table are requested.
+_LISTS: Mapping[RecordTable, Listing] = {
+    FUNDAMENTALS: lists.FUNDAMENTALS,
+    FILINGS: lists.FILINGS,
+    MACRO_SERIES: lists.MACRO,
+    MACRO_ANNUAL: lists.MACRO,
+    TENDER_RELEASES: lists.TENDERS,
+    TENDER_PARTIES: lists.TENDER_PARTIES,
+}
 
 
 def _stored_row(row: Mapping[str, Any]) -> tuple[Any, ...]:

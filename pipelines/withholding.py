@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from pipelines.document_ids import document_id
 from warehouse.control.actions import current_user, recorded
 from warehouse.errors import NothingPublished, SankofaError
 from warehouse.mart.builds import builds_at
@@ -31,8 +30,9 @@ from warehouse.names.spellings import Words, names_in
 from warehouse.read.crosswalk import organisation_ids
 from warehouse.read.mart import Mart
 from warehouse.read.rows import fetch_rows
-from warehouse.record.landing import open_landing
-from warehouse.record.store import open_record, sql_text
+from warehouse.record.erase import documents_like
+from warehouse.record.landing import Landing, open_landing
+from warehouse.record.store import Record, open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,
@@ -421,3 +421,24 @@ class Finder:
             statement += f" LIMIT {limit}"
         rows = self.record.query(statement).to_pydict()
         return list(zip(*rows.values(), strict=True))
+
+
+_WHOLE = re.compile(r"[0-9a-f]{64}")
+# As many characters as commands print.
+_BEGINNING = re.compile(r"[0-9a-f]{12,63}")
+
+
+def document_id(landing: Landing, record: Record, text: str) -> str | None:
+    """Return the SHA-256 that a text is or begins; None if it is no such text, or of no document.
+
+    Raise if several documents begin like it.
+    """
+    if _WHOLE.fullmatch(text):
+        return text
+    if not _BEGINNING.fullmatch(text):
+        return None
+    found = {document.sha256 for document in landing.find(sha256=text)}
+    found.update(documents_like(record, text))
+    if len(found) > 1:
+        raise SankofaError(f"{len(found)} documents begin with {text!r}; give more characters")
+    return next(iter(found), None)

@@ -2,18 +2,48 @@
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
+from rich.padding import Padding
+from rich.text import Text
 
 from pipelines import ports
 from pipelines.commands.exit_status import Exit
+from pipelines.doctor import build, machine, sources, stores
+from pipelines.doctor.findings import Check, CheckContext, Finding, run_check
 from pipelines.output import console, json_option, print_json
 from warehouse.settings import readable_settings
 
-if TYPE_CHECKING:
-    from pipelines.doctor.findings import Finding
-
+_CHECKS: dict[str, tuple[Check, ...]] = {
+    "Machine": (
+        machine.python,
+        machine.libraries,
+        machine.compute,
+        machine.disk_space,
+        machine.folders,
+        machine.clock,
+    ),
+    "Stores": (stores.stores,),
+    "Ports": (machine.ports,),
+    "Keys and settings": (
+        stores.api_keys,
+        stores.signing_key,
+        stores.contact,
+        stores.withheld_key,
+        stores.private_folders,
+        stores.setting_values,
+    ),
+    "Build": (
+        build.build,
+        build.publishing,
+        build.refused_build,
+        build.held_back,
+        build.freshness,
+    ),
+    "Files": (build.files,),
+    "Sources": (sources.sources, sources.failed_parsers, sources.lost_bodies),
+}
 _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "bold red")}
 
 
@@ -38,13 +68,10 @@ def doctor(
 
     Exits with 1 if there is a fault; notes do not count.
     """
-    from pipelines.doctor.examine import examine
-    from pipelines.doctor.findings import CheckContext
-
     wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
     findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
-    for area, finding in examine(CheckContext(settings, host, wanted, live, errors)):
+    for area, finding in _examine(CheckContext(settings, host, wanted, live, errors)):
         if not as_json:
             _show(finding, None if findings and findings[-1][0] == area else area)
         findings.append((area, finding))
@@ -57,10 +84,7 @@ def doctor(
     context.exit(Exit.FAILED if counts["fault"] else Exit.OK)
 
 
-def _show(finding: "Finding", area: str | None) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
+def _show(finding: Finding, area: str | None) -> None:
     out = console()
     if area is not None:
         out.print(Text(f"\n{area}", "bold"))
@@ -69,3 +93,11 @@ def _show(finding: "Finding", area: str | None) -> None:
     out.print(Padding(line, (0, 0, 0, 1), expand=False))
     if finding.do is not None:
         out.print(Padding(Text(f"→ {finding.do}", "cyan"), (0, 0, 0, 5), expand=False))
+
+
+def _examine(context: CheckContext) -> Iterator[tuple[str, Finding]]:
+    """Run all checks; yield each finding with its area as soon as there is one."""
+    for area, checks in _CHECKS.items():
+        for check in checks:
+            for finding in run_check(check, context):
+                yield area, finding

@@ -1,42 +1,102 @@
 """The ``sankofa`` command: its subcommands, its help in sections, its error messages."""
 
 import os
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
-from pipelines.commands.actions import actions
-from pipelines.commands.builds import builds, publish, rollback
-from pipelines.commands.compact import compact
-from pipelines.commands.data import ingest, sample
-from pipelines.commands.doctor import doctor
 from pipelines.commands.exit_status import MEANINGS, CommandError
-from pipelines.commands.keys import keys
-from pipelines.commands.new import new
-from pipelines.commands.quality import quality
-from pipelines.commands.quarantine import quarantine
-from pipelines.commands.schedules import schedules
-from pipelines.commands.serving import demo, mcp, metrics, serve, up
-from pipelines.commands.sources import sources
-from pipelines.commands.verify import verify
-from pipelines.commands.why import why
-from pipelines.commands.withhold import erase, release, withheld, withhold
 from warehouse.errors import SankofaError, disk_failure
 from warehouse.private_folders import close_private
 from warehouse.settings import SettingError, read_settings
 
+
+class Command(NamedTuple):
+    """A command: the module of ``pipelines.commands`` that has it, and the line in the help.
+
+    The module is imported when the command is run: the libraries of all would take seconds.
+    """
+
+    module: str
+    summary: str
+
+
 SECTIONS = {
-    "Start": ("up", "doctor", "verify", "completion"),
-    "Ingest": ("sample", "sources", "ingest", "quarantine", "compact", "schedules"),
-    "Publish": ("publish", "builds", "rollback", "quality", "why"),
-    "Withhold": ("withhold", "release", "withheld", "erase"),
-    "Serve": ("serve", "mcp", "metrics", "keys", "actions"),
-    "Extend": ("new",),
+    "Start": {
+        "up": Command(
+            "up", "Run everything: REST, MCP and Dagster, on sample data if there is none yet."
+        ),
+        "doctor": Command("doctor", "Check the machine, stores, ports, keys, build and sources."),
+        "verify": Command(
+            "verify", "Check every file: landing, record, builds, exports, keys, counters, stage."
+        ),
+        "completion": Command("main", "Print the completion script for SHELL."),
+    },
+    "Ingest": {
+        "sample": Command(
+            "data", "Unpack sample data: fictional documents in the formats of the real sources."
+        ),
+        "sources": Command(
+            "sources",
+            "List the sources: licence, what is requested, and what this home has of each.",
+        ),
+        "ingest": Command(
+            "ingest", "Ingest SOURCES into the record (default: all), or recordings of one SOURCE."
+        ),
+        "quarantine": Command(
+            "quarantine",
+            "List rows that were read but not accepted, and retry them; nothing is deleted.",
+        ),
+        "compact": Command(
+            "ingest", "Merge small files of the record, and delete files it no longer consists of."
+        ),
+        "schedules": Command(
+            "schedules", "List what Dagster starts by itself, and turn it on or off."
+        ),
+    },
+    "Publish": {
+        "publish": Command(
+            "publish", "Publish the loaded data as one build, unless its audit fails."
+        ),
+        "builds": Command("builds", "List the builds, newest first."),
+        "rollback": Command(
+            "builds", "Serve DATA_VERSION again (default: the build before the current one)."
+        ),
+        "quality": Command(
+            "quality",
+            "Show the quality metrics of the build being served, against their thresholds.",
+        ),
+        "why": Command("why", "Say why a value is or is not served."),
+    },
+    "Withhold": {
+        "withhold": Command(
+            "withhold", "Withhold a party, a document or a row from every later build."
+        ),
+        "release": Command("withhold", "Serve again what was withheld, from the next build on."),
+        "withheld": Command(
+            "withhold", "List what is withheld; people are listed by a keyed hash only."
+        ),
+        "erase": Command(
+            "withhold", "Erase a document and everything that was read from it, for good."
+        ),
+    },
+    "Serve": {
+        "serve": Command("serving", "Serve the published build over REST."),
+        "mcp": Command("serving", "Serve the published build to agents: MCP over HTTP or stdio."),
+        "metrics": Command("metrics", "Serve the metrics of this machine to Prometheus."),
+        "keys": Command("keys", "Create, list and revoke API keys, and show their usage."),
+        "actions": Command("actions", "List what operators did: who, when, what and why."),
+    },
+    "Extend": {
+        "new": Command(
+            "new", "Write the files with which a new source, portal, metric or panel begins."
+        ),
+    },
 }
-_OTHER = "Other"
+COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
 _SHELLS = {
     "bash": "~/.bashrc",
     "zsh": "~/.zshrc",
@@ -45,12 +105,7 @@ _SHELLS = {
 
 
 class SectionedGroup(click.Group):
-    """A group of commands listed under headings, whose errors are sentences."""
-
-    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]], **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._section_of = {name: title for title, names in sections.items() for name in names}
-        self._titles = [*sections, _OTHER]
+    """The commands, listed under headings and imported when needed; errors are sentences."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn an expected failure into its exit status."""
@@ -70,39 +125,43 @@ class SectionedGroup(click.Group):
             raise CommandError(SankofaError(words)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the command names in the order of the sections, then the others."""
-        order = list(self._section_of)
-        return sorted(
-            self.commands, key=lambda name: order.index(name) if name in order else len(order)
-        )
+        """Return the command names in the order of the sections."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"pipelines.commands.{COMMANDS[cmd_name].module}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin with a text, without importing them."""
+        return [
+            CompletionItem(name, help=command.summary)
+            for name, command in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings, then the exit statuses."""
-        visible = [name for name in self.list_commands(ctx) if not self.commands[name].hidden]
-        width = max(map(len, visible), default=0)
-        for title in self._titles:
-            lines = [
-                (
-                    click.style(name.ljust(width), fg="cyan"),
-                    self.commands[name].get_short_help_str(90),
+        width = max(map(len, COMMANDS))
+        for title, commands in SECTIONS.items():
+            with formatter.section(click.style(title, bold=True)):
+                formatter.write_dl(
+                    [
+                        (click.style(name.ljust(width), fg="cyan"), command.summary)
+                        for name, command in commands.items()
+                    ]
                 )
-                for name in visible
-                if self._section_of.get(name, _OTHER) == title
-            ]
-            if lines:
-                with formatter.section(click.style(title, bold=True)):
-                    formatter.write_dl(lines)
         with formatter.section(click.style("Exit status", bold=True)):
             formatter.write_dl(
                 [(str(int(status)), meaning) for status, meaning in MEANINGS.items()]
             )
 
 
-@click.group(
-    cls=SectionedGroup,
-    sections=SECTIONS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sankofa")
 @click.pass_context
 def sankofa(context: click.Context) -> None:
@@ -111,7 +170,7 @@ def sankofa(context: click.Context) -> None:
     All data is kept in one folder: .sankofa, or SANKOFA_HOME. `sankofa up` runs everything.
     """
     # `doctor` reports what others can read, and changes nothing.
-    if context.invoked_subcommand != doctor.name:
+    if context.invoked_subcommand != "doctor":
         # A bad setting is reported by the command that needs it.
         with suppress(SettingError):
             close_private(read_settings(os.environ))
@@ -131,37 +190,6 @@ def completion(context: click.Context, shell: str) -> None:
     script = get_completion_class(shell)
     assert script is not None
     click.echo(script(context.find_root().command, {}, "sankofa", "_SANKOFA_COMPLETE").source())
-
-
-for command in (
-    up,
-    doctor,
-    verify,
-    completion,
-    sample,
-    sources,
-    ingest,
-    quarantine,
-    compact,
-    schedules,
-    publish,
-    builds,
-    rollback,
-    quality,
-    why,
-    withhold,
-    release,
-    withheld,
-    erase,
-    serve,
-    mcp,
-    metrics,
-    keys,
-    actions,
-    new,
-    demo,
-):
-    sankofa.add_command(command)
 
 
 def main() -> None:

@@ -4,16 +4,16 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
 from pipelines.output import Cell, Column, Styled, json_option, print_json, print_table
+from pipelines.quality_report import current_left_out, current_quality, quality_history
+from quality.floors import MAXIMUMS
 from warehouse.settings import read_settings
+from warehouse.tables import LeftOut, QualityMetric
 from warehouse.tiers import Dataset
-
-if TYPE_CHECKING:
-    from warehouse.tables import LeftOut, QualityMetric
 
 # How many builds of the history fit 80 columns.
 _BUILDS_IN_80 = 2
@@ -34,8 +34,6 @@ def quality(
     sku: str | None, status: str | None, history: bool, builds: int, left_out: bool, as_json: bool
 ) -> None:
     """Show the quality metrics of the build being served, against their thresholds."""
-    from pipelines.quality_report import current_left_out, current_quality, quality_history
-
     settings = read_settings(os.environ)
     if left_out:
         left_out_rows = current_left_out(settings)
@@ -61,7 +59,7 @@ def quality(
             click.echo(f"{number:,} rows left out; see `sankofa quality --left-out`")
 
 
-def _print_board(rows: "Sequence[QualityMetric]") -> None:
+def _print_board(rows: Sequence[QualityMetric]) -> None:
     columns = [
         Column("dataset", whole=True),
         *(Column("what is measured", whole=True), Column("of")),
@@ -82,7 +80,7 @@ def _print_board(rows: "Sequence[QualityMetric]") -> None:
     )
 
 
-def _print_counts(measured: "Sequence[QualityMetric]") -> None:
+def _print_counts(measured: Sequence[QualityMetric]) -> None:
     """Print how all measurements went, whichever are shown."""
     counts = Counter(str(row.status) for row in measured)
     summary = ", ".join(f"{counts[status]} {status}" for status in _COLOURS)
@@ -90,7 +88,7 @@ def _print_counts(measured: "Sequence[QualityMetric]") -> None:
     click.echo(f"\n{summary}; data_version {', '.join(versions) or 'without measurements'}")
 
 
-def print_left_out(rows: "Sequence[LeftOut]") -> None:
+def print_left_out(rows: Sequence[LeftOut]) -> None:
     """Print what a build leaves out, with the first row of each rule and source."""
     if not rows:
         click.echo("no row is left out")
@@ -108,7 +106,7 @@ def print_left_out(rows: "Sequence[LeftOut]") -> None:
     )
 
 
-def _print_history(rows: "Sequence[QualityMetric]") -> None:
+def _print_history(rows: Sequence[QualityMetric]) -> None:
     """Print a line for each measurement and a column for each build, the newest first."""
     versions = sorted({row.data_version for row in rows}, key=_order, reverse=True)
     rows_by_key = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
@@ -137,8 +135,6 @@ def _number(value: Decimal | None) -> str:
 
 
 def _limit(row: "QualityMetric") -> str:
-    from quality.floors import MAXIMUMS
-
     if row.floor is None:
         return _number(None)
     return f"{'≤' if (row.sku, row.metric) in MAXIMUMS else '≥'} {_number(row.floor)}"

@@ -1,17 +1,30 @@
 """``sankofa quarantine``: what was read and not understood, and another try at it."""
 
 import os
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import click
 
+from assets.ingest.failures import may_name_people
+from assets.ingest.quarantine import document_of, excerpt, retry
+from assets.ingest.sources import sources_of
+from assets.parsing.limits import DocumentLimits
 from pipelines.commands.listing_group import ListingGroup
-from pipelines.output import Column, json_option, print_json, print_table
+from pipelines.output import Column, json_option, print_json, print_table, progress_bar
 from warehouse.errors import SankofaError
-from warehouse.settings import read_settings
-
-if TYPE_CHECKING:
-    from warehouse.record.quarantine import QuarantinedRow
+from warehouse.record.landing import open_landing
+from warehouse.record.quarantine import (
+    QuarantinedRow,
+    quarantine_groups,
+    quarantined_row,
+    quarantined_rows,
+)
+from warehouse.record.store import Record, open_record
+from warehouse.record.worlds import require_withheld_key
+from warehouse.settings import Settings, read_settings
+from warehouse.tables import RetryEntry
 
 _SOURCE = click.option("--source", help="Only this source.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that contain this text.")
@@ -32,9 +45,6 @@ def quarantine() -> None:
 @json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count quarantined rows by source, table and reason, with one example id each."""
-    from warehouse.record.quarantine import quarantine_groups
-    from warehouse.record.store import open_record
-
     groups = quarantine_groups(open_record(read_settings(os.environ)), source, reason)
     listed = groups[:limit]
     if as_json:
@@ -69,10 +79,6 @@ def show_refusal(name: str, as_json: bool) -> None:
 
     For a document that may hold personal data only the location is shown.
     """
-    from pipelines.quarantine import describe_row
-    from warehouse.record.quarantine import quarantined_row
-    from warehouse.record.store import open_record
-
     settings = read_settings(os.environ)
     facts = describe_row(settings, quarantined_row(open_record(settings), name))
     if as_json:
@@ -101,12 +107,6 @@ def retry_refusals(
 
     Rows that are accepted now are appended; the outcome of each row is recorded.
     """
-    from collections import Counter
-
-    from pipelines.quarantine import retry_each
-    from warehouse.record.quarantine import quarantined_row, quarantined_rows
-    from warehouse.record.store import open_record
-
     if not (names or source or reason or everything):
         raise click.UsageError("choose rows: ids, --source, --reason or --all")
     record = open_record(read_settings(os.environ))
@@ -136,3 +136,61 @@ def retry_refusals(
             f"the parser failed on documents of {', '.join(failed)}, which stay unread; "
             f"`sankofa ingest {' '.join(failed)}` names the bug"
         )
+
+
+_HIDDEN = "not shown: a document of this source can hold personal data"
+
+
+def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, object]:
+    """Return all details of a quarantined row, its document and its location there."""
+    landing = open_landing(settings)
+    sources = {source.key: source for source in sources_of(settings)}
+    document = document_of(landing, refusal)
+    if document is None:
+        text = "not shown: the document is not landed; fetch it again"
+    elif document.removal is not None:
+        text = f"not shown: {document.removal.words}"
+    elif may_name_people(sources.get(refusal.source)):
+        text = _HIDDEN
+    else:
+        text = excerpt(landing, document, refusal) or "not shown: it is no text, or too long"
+    return {
+        "id": refusal.quarantine_id,
+        "source": refusal.source,
+        "table": refusal.table_name,
+        "reason": refusal.reason,
+        "address": None if document is None else document.url,
+        "location": refusal.source_ref,
+        "sha256": refusal.document,
+        "observed_at": None if document is None else document.observed_at,
+        "quarantined_at": refusal.quarantined_at,
+        "load_id": refusal.load_id,
+        "became": refusal.became,
+        "retried_at": refusal.retried_at,
+        "excerpt": text,
+    }
+
+
+def retry_each(
+    settings: Settings, record: Record, chosen: Sequence[QuarantinedRow]
+) -> Iterator[tuple[str, list[RetryEntry]]]:
+    """Retry rows source by source; yield each source with the outcomes of its rows."""
+    landing = open_landing(settings)
+    require_withheld_key(settings.withheld_key, landing.world())
+    sources = {source.key: source for source in sources_of(settings)}
+    in_order = sorted(chosen, key=lambda row: row.source)
+    for key, refusals in groupby(in_order, key=lambda row: row.source):
+        if key not in sources:
+            raise SankofaError(f"unknown source: {key}; its documents cannot be read again")
+        with progress_bar() as bar:
+            step = bar.add_task(f"{key}: reading again", total=None)
+            rows = retry(
+                record,
+                landing,
+                sources[key].with_withheld_key(settings.withheld_key),
+                list(refusals),
+                lambda done, total, step=step: bar.update(step, completed=done, total=total),  # type: ignore[misc]
+                settings.processes,
+                DocumentLimits.of(settings),
+            )
+        yield key, rows

@@ -1,14 +1,35 @@
-"""``sankofa schedules``: what Dagster starts by itself, and the switch for it."""
+"""``sankofa schedules``: what Dagster starts by itself, and the switch for it.
+
+The state is Dagster's own. It is changed by Dagster's command line, which works whether or not
+`sankofa up` runs.
+"""
 
 import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import click
+import dagster as dg
 
+from pipelines.alerts import ALERTS
 from pipelines.commands.listing_group import ListingGroup
+from pipelines.definitions import definitions
+from pipelines.ingest_definitions import FETCH_CRON, FETCH_SENSOR
+from pipelines.jobs import instance
 from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
-from warehouse.settings import read_settings
+from warehouse.errors import SankofaError
+from warehouse.settings import Settings, read_settings
 
 _NAMES = click.argument("names", metavar="[NAME]...", nargs=-1)
+# The daemon reports every half minute that it is alive.
+_ALIVE_SECONDS = 120
+_EVERY_DAY = re.compile(r"(\d{1,2}) (\d{1,2}) \* \* \*")
 
 
 @click.group(cls=ListingGroup)
@@ -23,10 +44,8 @@ def schedules() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List schedules and sensors with their state and next run."""
-    from pipelines.schedules import daemon_runs, list_schedules
-
     settings = read_settings(os.environ)
-    found, runs = list_schedules(settings), daemon_runs(settings)
+    found, runs = _list_schedules(settings), _daemon_runs(settings)
     if as_json:
         print_json(
             {
@@ -75,13 +94,10 @@ def off(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _switch(names: tuple[str, ...], as_json: bool, *, on: bool) -> None:
-    from pipelines.automation import FETCH_SENSOR
-    from pipelines.schedules import switch
-
     settings = read_settings(os.environ)
     word = "on" if on else "off"
     with progress_console().status(f"Turning schedules {word}"):
-        changed = switch(settings, on=on, names=names)
+        changed = _switch_schedules(settings, on=on, names=names)
     if as_json:
         print_json({"turned": word, "changed": changed})
         return
@@ -92,3 +108,121 @@ def _switch(names: tuple[str, ...], as_json: bool, *, on: bool) -> None:
     if not changed:
         what = "everything" if not names else "it" if len(names) == 1 else "all of them"
         click.echo(f"nothing to do: {what} was {word} already")
+
+
+@dataclass(frozen=True)
+class _Schedule:
+    """A schedule or a sensor; ``cron`` is None if it looks every ``seconds`` instead."""
+
+    name: str
+    kind: Literal["schedule", "sensor"]
+    on: bool
+    cron: str | None
+    seconds: int | None
+    next_run: datetime | None
+    description: str
+
+    @property
+    def when(self) -> str:
+        """When it starts something, in words."""
+        if self.cron is None:
+            return f"when there is work; looks every {self.seconds} s"
+        daily = _EVERY_DAY.fullmatch(self.cron)
+        if daily is None:
+            return f"cron {self.cron}, UTC"
+        return f"every day at {int(daily[2]):02}:{int(daily[1]):02} UTC"
+
+
+def _list_schedules(settings: Settings) -> list[_Schedule]:
+    """Return everything that Dagster starts by itself, with its state."""
+    repository = definitions(settings).get_repository_def()
+    with instance(settings) as dagster_instance:
+        states = {
+            state.instigator_name: state.status.value
+            for state in dagster_instance.all_instigator_state()
+        }
+
+    found: list[dg.ScheduleDefinition | dg.SensorDefinition] = [
+        *repository.schedule_defs,
+        *repository.sensor_defs,
+    ]
+
+    def listed() -> Iterator[_Schedule]:
+        for definition in found:
+            name, cron, seconds = definition.name, None, None
+            if isinstance(definition, dg.ScheduleDefinition):
+                cron = str(definition.cron_schedule)
+            elif name == FETCH_SENSOR:
+                cron = FETCH_CRON
+            else:
+                seconds = definition.minimum_interval_seconds or 30
+            state = states.get(name, "DECLARED_IN_CODE")
+            default = definition.default_status.value
+            on = (default if state == "DECLARED_IN_CODE" else state) == "RUNNING"
+            yield _Schedule(
+                name,
+                "schedule" if isinstance(definition, dg.ScheduleDefinition) else "sensor",
+                on,
+                cron,
+                seconds,
+                next_tick(cron, datetime.now(UTC)) if on and cron is not None else None,
+                str(definition.description),
+            )
+
+    return sorted(listed(), key=lambda schedule: schedule.name)
+
+
+def next_tick(cron: str, after: datetime) -> datetime | None:
+    """Return when a cron schedule next ticks."""
+    windows = dg.TimeWindowPartitionsDefinition(
+        start=after - timedelta(days=1), fmt="%Y-%m-%dT%H:%M", cron_schedule=cron
+    )
+    window = windows.get_next_partition_window(after, respect_bounds=False)
+    return None if window is None else window.start
+
+
+def _daemon_runs(settings: Settings) -> bool:
+    """Return whether Dagster's daemon, which starts all of them, is alive."""
+    with instance(settings) as dagster_instance:
+        beats = dagster_instance.get_daemon_heartbeats().values()
+    return any(time.time() - beat.timestamp < _ALIVE_SECONDS for beat in beats)
+
+
+def _switch_schedules(settings: Settings, *, on: bool, names: Collection[str] = ()) -> list[str]:
+    """Turn schedules and sensors on or off, all of them without names; return those changed.
+
+    Alerts are no part of all: failures must be heard of while everything is off. Without a contact
+    address no source may be fetched, so the fetching of all then stays off.
+    """
+    listed = _list_schedules(settings)
+    unknown = sorted(set(names) - {schedule.name for schedule in listed})
+    if unknown:
+        known = ", ".join(schedule.name for schedule in listed)
+        raise SankofaError(f"there is no schedule {unknown[0]}; choose from {known}")
+    left_alone = {ALERTS} if settings.contact or not on else {ALERTS, FETCH_SENSOR}
+    wanted = set(names) or {schedule.name for schedule in listed} - left_alone
+    chosen = [schedule for schedule in listed if schedule.name in wanted and schedule.on != on]
+    for schedule in chosen:
+        _turn(settings, schedule, on=on)
+    return [schedule.name for schedule in chosen]
+
+
+def _turn(settings: Settings, schedule: _Schedule, *, on: bool) -> None:
+    command = (schedule.kind, "start" if on else "stop", schedule.name)
+    completed = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "dagster", *command, "-m", "pipelines.definitions"],
+        env={
+            **os.environ,
+            "SANKOFA_HOME": str(settings.home),
+            "DAGSTER_HOME": str(settings.dagster.absolute()),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if completed.returncode:
+        lines = completed.stderr.strip().splitlines() or ["no output"]
+        raise SankofaError(
+            f"Dagster did not turn {schedule.name} {'on' if on else 'off'}: {lines[-1]}; "
+            "try `sankofa doctor`"
+        )

@@ -8,8 +8,12 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from assets.ingest.sources import source_of, sources_of
+from assets.tenders import registry as published
 from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.sources import source_statuses
 from warehouse.errors import SankofaError
+from warehouse.record.landing import open_landing
 from warehouse.settings import Settings, read_settings
 
 _COLOURS = {"working": "green", "untried": "yellow", "refused": "red"}
@@ -36,8 +40,6 @@ def complete_source(
     context: click.Context, option: click.Parameter | None, begun: str
 ) -> list[str]:
     """Complete the key of a source."""
-    from assets.ingest.sources import sources_of
-
     known = sources_of(read_settings(os.environ))
     return [source.key for source in known if source.key.startswith(begun)]
 
@@ -50,9 +52,6 @@ def sources(context: click.Context, as_json: bool) -> None:
 
     With SOURCE, show one in full. `sankofa sources registry` finds further publishers.
     """
-    from assets.ingest.sources import sources_of
-    from pipelines.sources import source_statuses
-
     if context.invoked_subcommand is not None:
         return
     settings = read_settings(os.environ)
@@ -99,9 +98,6 @@ def sources(context: click.Context, as_json: bool) -> None:
 @json_option
 def show(source: str, as_json: bool) -> None:
     """Show all that is declared of a source, and what this home has of it."""
-    from assets.ingest.sources import source_of
-    from pipelines.sources import source_statuses
-
     settings = read_settings(os.environ)
     [row] = source_statuses(settings, [source_of(settings, source)])
     if as_json:
@@ -137,8 +133,6 @@ def _moment(moment: datetime | None) -> str:
 
 
 def _say_if_fictional(settings: Settings) -> None:
-    from warehouse.record.landing import open_landing
-
     if open_landing(settings).world() == "fictional":
         click.echo("documents and rows are those of the sample world, which is fictional")
 
@@ -162,8 +156,6 @@ def registry(
     as_json: bool,
 ) -> None:
     """List the publishers of the Open Contracting data registry."""
-    from assets.tenders import registry as published
-
     settings = read_settings(os.environ)
     publications = published.read_publications(settings, recording)
     if entry is not None:

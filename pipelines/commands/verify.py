@@ -1,16 +1,23 @@
 """``sankofa verify``: whether everything held is what was written, and what to do if not."""
 
 import os
-from typing import TYPE_CHECKING
+import shutil
+from collections.abc import Sequence
 
 import click
+from rich.padding import Padding
+from rich.text import Text
 
 from pipelines.commands.exit_status import Exit
+from pipelines.dagster_home import PUBLISH
+from pipelines.jobs import run_job
 from pipelines.output import console, json_option, print_json, progress_console
+from pipelines.verify.damage import Damage
+from pipelines.verify.examine import STORES, examine
+from warehouse.mart.builds import builds_at
+from warehouse.record.integrity import note_files
+from warehouse.record.store import open_record
 from warehouse.settings import Settings, read_settings
-
-if TYPE_CHECKING:
-    from pipelines.verify.damage import Damage
 
 # Lines of one store that are shown; all of them are in the JSON.
 _MOST_SHOWN = 20
@@ -33,10 +40,8 @@ def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
     damaged = _examined(settings, as_json)
     repaired = 0
     if repairs and any(damage.remake for damage in damaged):
-        from pipelines.verify.repair import repair
-
         with progress_console().status("Making again what is damaged"):
-            repair(settings, damaged)
+            _repair(settings, damaged)
         before, damaged = damaged, _examined(settings, True)
         repaired = sum(damage not in damaged for damage in before)
     if as_json:
@@ -49,9 +54,7 @@ def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
     context.exit(Exit.FAILED if damaged else Exit.OK)
 
 
-def _examined(settings: Settings, silent: bool) -> "list[Damage]":
-    from pipelines.verify.examine import STORES, examine
-
+def _examined(settings: Settings, silent: bool) -> list[Damage]:
     found: list[Damage] = []
     names = list(STORES)
     with progress_console().status(f"Checking {names[0]}") as status:
@@ -64,10 +67,7 @@ def _examined(settings: Settings, silent: bool) -> "list[Damage]":
     return found
 
 
-def _show(name: str, damaged: "list[Damage]") -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
+def _show(name: str, damaged: list[Damage]) -> None:
     out = console()
     if not damaged:
         out.print(Text.assemble(("✓ ", "green"), (name, "bold"), ": intact"))
@@ -80,9 +80,7 @@ def _show(name: str, damaged: "list[Damage]") -> None:
         out.print(f"  … and {len(damaged) - _MOST_SHOWN:,} more; see --json")
 
 
-def _summarise(damaged: "list[Damage]", repaired: int) -> None:
-    from rich.text import Text
-
+def _summarise(damaged: list[Damage], repaired: int) -> None:
     if repaired:
         click.echo(f"\n{repaired:,} repaired")
         for damage in damaged[:_MOST_SHOWN]:
@@ -95,3 +93,17 @@ def _summarise(damaged: "list[Damage]", repaired: int) -> None:
         else f"\n{len(damaged):,} damaged: {made:,} can be made again, {len(damaged) - made:,} "
         "need a backup"
     )
+
+
+def _repair(settings: Settings, damaged: Sequence[Damage]) -> None:
+    """Delete damaged files that can be made again, and publish a build that has them anew."""
+    with builds_at(settings.marts).publishing_lock():
+        for damage in damaged:
+            if damage.remake and damage.delete is not None:
+                if damage.delete.is_dir():
+                    shutil.rmtree(damage.delete)
+                else:
+                    damage.delete.unlink(missing_ok=True)
+    note_files(open_record(settings))
+    if any(damage.remake and damage.what != "record" for damage in damaged):
+        run_job(settings, PUBLISH)

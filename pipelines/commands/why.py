@@ -2,15 +2,12 @@
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.why import Explanation, explain
 from warehouse.settings import read_settings
-
-if TYPE_CHECKING:
-    from pipelines.why import Explanation
 
 
 @click.command()
@@ -41,8 +38,6 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     not known on that day, withheld, left out by a rule), the documents that mention it, and what
     was quarantined there. Withheld values are not shown.
     """
-    from pipelines.why import explain
-
     day = None if as_of is None else as_of.date()
     explanation = explain(read_settings(os.environ), subject, field, day)
     if as_json:

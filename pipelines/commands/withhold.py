@@ -2,16 +2,24 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.dagster_home import PUBLISH
 from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.withheld_check import served_names
+from pipelines.withholding import (
+    Change,
+    Match,
+    find_to_withhold,
+    list_withheld,
+    release_text,
+    withhold_found,
+)
+from warehouse.control.actions import recorded
 from warehouse.errors import SankofaError
+from warehouse.mart.builds import builds_at
 from warehouse.settings import read_settings
-
-if TYPE_CHECKING:
-    from pipelines.withholding import Change, Match
 
 _WHAT = click.argument("what", metavar="PARTY|DOCUMENT|ROW")
 _WHY = click.option(
@@ -47,8 +55,6 @@ def withhold(
     It takes effect with the next `sankofa publish`. Builds published before still contain it:
     `sankofa builds drop` removes them.
     """
-    from pipelines.withholding import Change, find_to_withhold, withhold_found
-
     settings = read_settings(os.environ)
     found = find_to_withhold(settings, what, why, in_advance=in_advance)
     if not as_json:
@@ -77,8 +83,6 @@ def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
 
     Give what was withheld, or its id in `sankofa withheld`. Both entries are kept.
     """
-    from pipelines.withholding import release_text
-
     change = release_text(read_settings(os.environ), what, why, dry_run=dry_run)
     if as_json:
         _print_change(change, "released")
@@ -100,8 +104,6 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
 
     With --check, the status is 1 if a name is still served anywhere.
     """
-    from pipelines.withholding import list_withheld
-
     if check:
         _check_served(as_json)
         return
@@ -134,8 +136,6 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
 
 
 def _check_served(as_json: bool) -> None:
-    from pipelines.withheld_check import served_names
-
     places = sorted({str(finding) for finding in served_names(read_settings(os.environ))})
     if as_json:
         print_json(places)
@@ -168,10 +168,9 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
 
     If it is interrupted, run it again.
     """
+    # The others of this module need nothing of Dagster, which takes seconds to import.
     from pipelines.erasing import erase_documents, find_documents
-    from pipelines.jobs import PUBLISH, run_job
-    from warehouse.control.actions import recorded
-    from warehouse.mart.builds import builds_at
+    from pipelines.jobs import run_job
 
     settings = read_settings(os.environ)
 
@@ -219,7 +218,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     )
 
 
-def _print_change(change: "Change", done: str) -> None:
+def _print_change(change: Change, done: str) -> None:
     found = change.found
     print_json(
         {
@@ -233,7 +232,7 @@ def _print_change(change: "Change", done: str) -> None:
     )
 
 
-def _show_found(found: "Match") -> None:
+def _show_found(found: Match) -> None:
     click.echo(f"{found.kind}: {found.meaning}")
     if found.rows:
         columns = [Column("table", whole=True), Column("rows", right=True)]
@@ -245,7 +244,7 @@ def _show_found(found: "Match") -> None:
         click.echo(f"  {example}")
 
 
-def _show_entries(change: "Change", done: str, dry_run: bool) -> None:
+def _show_entries(change: Change, done: str, dry_run: bool) -> None:
     if dry_run:
         click.echo("nothing was changed: this is a dry run")
     elif not change.entries:

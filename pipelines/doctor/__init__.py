@@ -1,4 +1,1 @@
-"""``sankofa doctor``: checks of an installation; start with ``examine.py``.
-
-Each module checks one area and yields findings. Nothing here repairs anything.
-"""
+"""``sankofa doctor``: the checks of an installation; ``pipelines/commands/doctor.py`` runs them."""

@@ -1,4 +1,4 @@
-"""The build: whether there is one, is stale or in the making, whether the last was refused."""
+"""The build and its files: is there one, is it stale, refused, in the making, and whole."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,16 @@ from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded
 from pipelines.dagster_home import killed_runs
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from pipelines.quality_report import current_quality
+from pipelines.verify.builds import damaged_builds
+from pipelines.verify.damage import Damage
+from pipelines.verify.published_files import damaged_exports
 from warehouse.locks import lock_owner
 from warehouse.mart.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
+from warehouse.record.integrity import advice, damaged_files
 from warehouse.record.store import open_record
+from warehouse.record.tables import RECORD_TABLES
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
@@ -124,8 +129,6 @@ def held_back(context: CheckContext) -> Iterator[Finding]:
 
 
 def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[Finding]:
-    from warehouse.record.tables import RECORD_TABLES
-
     if not Path(context.settings.record, "loads").is_dir():
         return
     record, made_from = open_record(context.settings), json.loads(metadata.get("made_from", "{}"))
@@ -160,3 +163,31 @@ def _too_old(current: BuildInfo, metadata: dict[str, str], hours: int) -> Iterat
 
 def _changed(path: Path) -> float:
     return path.stat().st_mtime
+
+
+# Faults of one kind that are listed; `sankofa verify` lists all.
+_MOST = 5
+
+
+def files(context: CheckContext) -> Iterator[Finding]:
+    """Check that the files of the record and of all that is published are there and whole."""
+    found = [*_damaged_record(context), *_damaged_published(context)]
+    for damage in found[:_MOST]:
+        yield fault(damage.what, damage.says, damage.do)
+    if len(found) > _MOST:
+        yield fault("files", f"{len(found) - _MOST} more are damaged", "`sankofa verify`")
+    if not found:
+        yield ok("files", "all are there with their sizes; `sankofa verify` checks every byte")
+
+
+def _damaged_record(context: CheckContext) -> Iterator[Damage]:
+    record = open_record(context.settings)
+    for damage in damaged_files(record):
+        yield Damage("record", damage.says, advice(record, damage))
+
+
+def _damaged_published(context: CheckContext) -> Iterator[Damage]:
+    settings = context.settings
+    current = builds_at(settings.marts).current()
+    yield from damaged_builds(settings.marts, thorough=False)
+    yield from damaged_exports(settings.exports, current, None, thorough=False)

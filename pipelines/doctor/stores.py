@@ -1,4 +1,4 @@
-"""The stores: whether their URLs are valid and a read succeeds."""
+"""The stores, keys and settings: whether a store answers, what is missing or has a wrong value."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,18 +7,27 @@ from functools import partial
 from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
+from warehouse.control.keys import KeyStore, list_keys
 from warehouse.errors import (
     BadStore,
     DamagedFile,
     DamagedRecord,
     NothingPublished,
+    SankofaError,
     in_one_line,
 )
+from warehouse.exports.published import PublishedExports
 from warehouse.file_store import FileStore, require_known_store
 from warehouse.mart.builds import builds_at
 from warehouse.mart.shared_builds import SETTING, read_list
+from warehouse.private_folders import readable_by_others
 from warehouse.read.mart import Mart, check_readable
+from warehouse.record.landing import open_landing
+from warehouse.record.store import Record
+from warehouse.record.worlds import MAKE_WITHHELD_KEY, why_weak
 from warehouse.settings import Settings
+from warehouse.tiers import configured_tiers
+from warehouse.usage.store import Usage
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
@@ -27,8 +36,8 @@ _POSTGRES = ("postgresql://", "postgres://")
 _OBJECTS = ("s3://", "gs://", "az://", "abfs://")
 _EXTRAS = {"redis": "redis", "s3fs": "s3"}
 # What to do without keys, and without those that there were.
-CREATE_KEYS = "`sankofa keys sandbox` or `sankofa keys create --tier starter` creates one"
-RESTORE_KEYS = "restore it from a backup, or create new keys with `sankofa keys create`"
+_CREATE_KEYS = "`sankofa keys sandbox` or `sankofa keys create --tier starter` creates one"
+_RESTORE_KEYS = "restore it from a backup, or create new keys with `sankofa keys create`"
 
 
 @dataclass(frozen=True)
@@ -173,17 +182,13 @@ def was_used(settings: Settings) -> bool:
 
 
 def _control(settings: Settings, location: str) -> str:
-    from warehouse.control.keys import KeyStore
-
     if is_file_absent(location):
-        raise _Lost(RESTORE_KEYS) if was_used(settings) else _Absent(CREATE_KEYS)
+        raise _Lost(_RESTORE_KEYS) if was_used(settings) else _Absent(_CREATE_KEYS)
     KeyStore(location).check()
     return "answers"
 
 
 def _usage_store(location: str) -> str:
-    from warehouse.usage.store import Usage
-
     if _is_absent(location):
         raise _Absent("the first request creates it")
     Usage(location).check()
@@ -197,8 +202,6 @@ def _is_absent(location: str) -> bool:
 
 
 def _record(caches: Path, location: str) -> str:
-    from warehouse.record.store import Record
-
     record = Record(location, caches=caches)
     if record.stored_table("loads") is None:
         raise _Absent("`sankofa ingest` creates it")
@@ -209,6 +212,92 @@ def _record(caches: Path, location: str) -> str:
 
 
 def _exports(location: str) -> str:
-    from warehouse.exports.published import PublishedExports
-
     return f"answers; the latest is {PublishedExports(location).latest()}"
+
+
+def api_keys(context: CheckContext) -> Iterator[Finding]:
+    """Check that at least one API key works."""
+    no_request, control = "no request can be authorised", context.settings.control
+    try:
+        rows = [] if is_file_absent(control) else list_keys(KeyStore(control))
+    except SankofaError:
+        # Whether the database answers is reported with the stores.
+        return
+    if not rows and was_used(context.settings):
+        yield fault("API keys", f"{control} has none any more: {no_request}", _RESTORE_KEYS)
+        return
+    if not rows:
+        yield note("API keys", f"there is none yet: {no_request}", _CREATE_KEYS)
+        return
+    active = [row for row in rows if row.is_active()]
+    make = "`sankofa keys create --tier starter` creates one"
+    if not active:
+        yield fault("API keys", f"no key is in use: {no_request}", make)
+    else:
+        yield ok("API keys", f"{len(active)} in use")
+
+
+def contact(context: CheckContext) -> Iterator[Finding]:
+    """Check that a contact is set, which sources are sent."""
+    if context.settings.contact:
+        yield ok("contact", f"SANKOFA_CONTACT is {context.settings.contact}")
+        return
+    report = fault if context.live else note
+    yield report(
+        "contact",
+        "missing: SANKOFA_CONTACT is not set, and live sources block anonymous clients",
+        "set it to your e-mail address or web page",
+    )
+
+
+def withheld_key(context: CheckContext) -> Iterator[Finding]:
+    """Check that withheld parties of real sources are hashed under a secret."""
+    if open_landing(context.settings).world() != "real":
+        return
+    reason = why_weak(context.settings.withheld_key)
+    if reason is not None:
+        yield fault(
+            "withheld parties",
+            f"SANKOFA_WITHHELD_KEY {reason}: real documents are neither loaded nor published",
+            f"{MAKE_WITHHELD_KEY}; docs/operating.md says what to do in a home that was loaded "
+            "under another key",
+        )
+    else:
+        yield ok("withheld parties", "hashed under a secret")
+
+
+def private_folders(context: CheckContext) -> Iterator[Finding]:
+    """Check that other users of the machine cannot read documents, record, keys and counters."""
+    opened = readable_by_others(context.settings)
+    if opened:
+        # A store of keys or counters holds no documents, and may be new.
+        report = fault if any(path.is_dir() for path in opened) else note
+        yield report(
+            "private folders",
+            f"other users can read {', '.join(map(str, opened))}",
+            "the next other `sankofa` command of their owner closes them",
+        )
+    else:
+        yield ok("private folders", "landing, record, stage, keys and counters are the user's own")
+
+
+def setting_values(context: CheckContext) -> Iterator[Finding]:
+    """Check the values of all settings and the file of tiers."""
+    for error in context.setting_errors:
+        yield fault("settings", str(error), f"correct or unset {error.name}")
+    tiers = configured_tiers(context.settings.tiers_file)
+    yield ok(
+        "settings", f"{context.settings.keep_builds} builds are kept; tiers: {', '.join(tiers)}"
+    )
+
+
+def signing_key(context: CheckContext) -> Iterator[Finding]:
+    """Check that only its owner can read the key that signs manifests."""
+    path = context.settings.signing_key
+    if not path.exists():
+        yield note("signing key", f"{path} does not exist yet", "the first publication creates it")
+    elif path.stat().st_mode & 0o077:
+        says = f"{path} can be read by other users"
+        yield fault("signing key", says, f"restrict it: `chmod 600 {path}`")
+    else:
+        yield ok("signing key", "exists, readable only by its owner")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipelines.verify.damage import PUBLISH_AGAIN, Damage, restore
+from warehouse.control.keys import KeyStore
 from warehouse.errors import SankofaError
 from warehouse.mart.candidate import damaged_manifests
 from warehouse.mart.nodes import STEPS
@@ -14,6 +15,7 @@ from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings
 from warehouse.steps.store import StepStore
+from warehouse.usage.store import Usage
 
 
 def damaged_landing(settings: Settings) -> Iterator[Damage]:
@@ -65,9 +67,6 @@ def damaged_steps(settings: Settings) -> Iterator[Damage]:
 
 def damaged_keys(settings: Settings) -> Iterator[Damage]:
     """Yield what the control database and the usage store say if they cannot be read."""
-    from warehouse.control.keys import KeyStore
-    from warehouse.usage.store import Usage
-
     if _is_held(settings.control):
         keys = KeyStore(settings.control)
         yield from _unreadable("control database", keys.check, settings.control)

@@ -18,7 +18,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -35,7 +35,7 @@ import quality.expectations  # noqa: F401
 from pipelines import definitions, jobs
 from pipelines.alerts import send_alert
 from pipelines.commands.main import sankofa
-from pipelines.in_process import run_events
+from pipelines.dagster_home import PUBLISH
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.random_world import ISSUERS, everything
@@ -288,17 +288,16 @@ def _forked(work: Callable[[], object]) -> int:
 
 def _watch(reach: Callable[[str], None]) -> None:
     """Call ``reach`` with every moment of a publication that has a name."""
-    report_run_failed = dg.DagsterInstance.report_run_failed
+    report_run_failed, read = dg.DagsterInstance.report_run_failed, jobs.Run.read
     names = {
         dg.DagsterEventType.STEP_START: "start",
         dg.DagsterEventType.STEP_SUCCESS: "end",
     }
 
-    def watched_events(*args: Any, **options: Any) -> Iterator[dg.DagsterEvent]:
-        for event in run_events(*args, **options):
-            if event.event_type in names:
-                reach(f"{names[event.event_type]} of {event.step_key}")
-            yield event
+    def watched_read(run: jobs.Run, event: dg.DagsterEvent) -> None:
+        read(run, event)
+        if event.event_type in names:
+            reach(f"{names[event.event_type]} of {event.step_key}")
 
     def watched_marking(*args: Any, **options: Any) -> Any:
         reach("before marking")
@@ -313,14 +312,14 @@ def _watch(reach: Callable[[str], None]) -> None:
 
     # For good: the process ends with what is watched.
     patch = pytest.MonkeyPatch()
-    patch.setattr(jobs, "run_events", watched_events)
+    patch.setattr(jobs.Run, "read", watched_read)
     patch.setattr(jobs, "send_alert", watched_alert)
     patch.setattr(dg.DagsterInstance, "report_run_failed", watched_marking)
 
 
 def steps() -> list[str]:
     """Return the names of the steps of a publication, in their order."""
-    job = definitions.defs.resolve_job_def(jobs.PUBLISH)
+    job = definitions.defs.resolve_job_def(PUBLISH)
     return [node.name for node in job.nodes_in_topological_order]
 
 

@@ -14,9 +14,8 @@ import dagster as dg
 import pytest
 
 from pipelines.alerts import ALERTS, Alert, send_alert
-from pipelines.definitions import definitions
+from pipelines.definitions import definitions, failed_runs
 from pipelines.jobs import run_job
-from pipelines.sensors import failed_runs
 from tests.helpers.metrics import exposed, value
 from warehouse.errors import AlreadyPublished, AuditFailed, SankofaError
 from warehouse.settings import Settings, read_settings

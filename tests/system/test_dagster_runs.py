@@ -154,16 +154,6 @@ def test_backfills_of_days_months_and_issuers_fill_their_ranges_in_one_run_each(
     assert len(launched) == len(BACKFILLS) and all(run.is_success for run in launched)
     assert filled == BACKFILLS
     assert len(server.requests) == 29 + 1 + 2
-    # A run of the command is stored under the same code location as those that Dagster launches.
-    run_job(settings, "fetch_ecb_landed", span("2024-03-01", "2024-03-01"))
-    with instance(settings) as dagster_instance:
-        by_command, *by_dagster = dagster_instance.get_runs()
-    assert {_repository(run) for run in by_dagster} == {_repository(by_command)}
-
-
-def _repository(run: dg.DagsterRun) -> str:
-    assert run.remote_job_origin is not None
-    return run.remote_job_origin.repository_origin.get_label()
 
 
 def test_issuers_are_fetched_by_batches_that_never_change(

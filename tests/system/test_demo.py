@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pipelines.progress_display import Steps
 
 from pipelines.jobs import run_job
-from pipelines.progress_display import Steps
 from pipelines.up import ServerUrls, greeting, is_ready, prepare
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted

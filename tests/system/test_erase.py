@@ -15,10 +15,9 @@ from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.source import fictional
-from pipelines.erasing import erase_documents, find_documents
+from pipelines.erasing import erase_documents, find_documents, forget_runs
 from pipelines.ingest_definitions import ingest_definitions
 from pipelines.jobs import instance
-from pipelines.run_history import forget_runs
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.record_rows import FIRST, SECOND, load, party_row, series_row

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pipelines.commands import new as command
 from pipelines.commands.main import sankofa
-from pipelines.scaffold import Kind, scaffold, write
+from pipelines.commands.new import Kind, scaffold, write
 from tests.helpers.paths import ROOT
 from warehouse.errors import SankofaError
 

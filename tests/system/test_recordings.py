@@ -179,7 +179,7 @@ def test_documents_on_which_the_parser_failed_are_in_the_outcome_of_recordings(
     tmp_path: Path, in_home: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcome = Outcome("h10", failed="the parser failed", failures=({"url": URL},))
-    monkeypatch.setattr("pipelines.recordings.load", lambda *_: [outcome])
+    monkeypatch.setattr("pipelines.ingest.load", lambda runner, sources, report: report(outcome))
     (tmp_path / "a.warc").write_bytes(warc(Recorded(URL, H10)))
     result = in_home("home", "ingest", "h10", tmp_path / "a.warc", "--json")
     assert result.exit_code == 1
@@ -189,8 +189,7 @@ def test_documents_on_which_the_parser_failed_are_in_the_outcome_of_recordings(
 def test_a_run_that_ends_without_a_word_is_a_failure(
     in_home: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = Run("ingest", iter(()), "1")
-    runner = SimpleNamespace(start=lambda *_, **__: ended)
+    runner = SimpleNamespace(run=lambda *_, **__: Run("ingest"))
     monkeypatch.setattr("pipelines.ingest.open_runner", lambda _: nullcontext(runner))
     monkeypatch.setattr("pipelines.ingest.has_documents", lambda *_: True)
     result = in_home("home", "ingest", "h10")

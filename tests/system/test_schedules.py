@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.commands.main import sankofa
-from pipelines.schedules import next_tick
+from pipelines.commands.schedules import next_tick
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.commands.serving import _dagster, up
+from pipelines.commands.up import _dagster, up
 from pipelines.doctor.findings import CheckContext
 from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import Address, holder, is_free, refuse_taken

@@ -299,6 +299,16 @@ def test_a_list_longer_than_a_tier_allows_is_noted(here: Settings, tmp_path: Pat
     assert "30 rows" in note
 
 
+def test_a_paid_key_gets_all_figures_of_an_issuer_and_nothing_else_is_noted(
+    tmp_path: Path,
+) -> None:
+    home = settings_of(tmp_path / "home")
+    load(Record(home.record), FUNDAMENTALS, *(fact(year=1900 + n) for n in range(101)))
+    publish(Record(home.record), home.marts, "notice")
+    (note,) = explain(home, fact()["service_id"]).notes
+    assert "the sample tier gets" in note and "101 rows" in note
+
+
 def test_an_erased_document_of_the_source_is_mentioned(here: Settings, tmp_path: Path) -> None:
     home = settings_of(tmp_path / "home")
     record = Record(home.record)

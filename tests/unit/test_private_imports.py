@@ -1,4 +1,4 @@
-"""Libraries are used by their public interface; each exception is one file that says why."""
+"""Libraries are used by their public interface."""
 
 import ast
 from collections.abc import Iterator
@@ -9,8 +9,6 @@ import pytest
 from tests.helpers.paths import ROOT
 
 PACKAGES = ("api", "assets", "clients", "deploy", "mcp", "pipelines", "quality", "warehouse")
-# The files that import private names of a library, and whose.
-PRIVATE = {("pipelines/in_process.py", "dagster")}
 
 
 def _imported(source: str) -> Iterator[str]:
@@ -27,11 +25,11 @@ def _is_private(name: str) -> bool:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_private_names_of_libraries_are_imported_by_the_listed_files_only(package: str) -> None:
+def test_no_private_name_of_a_library_is_imported(package: str) -> None:
     found = {
         (path.relative_to(ROOT).as_posix(), name.partition(".")[0])
         for path in Path(ROOT, package).rglob("*.py")
         for name in _imported(path.read_text("utf-8"))
         if _is_private(name)
     }
-    assert found == {entry for entry in PRIVATE if entry[0].startswith(f"{package}/")}
+    assert found == set()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assets.ingest.assets import counted_fetch, counted_load
-from pipelines.counted import count_refusal, count_success, counted_stage
+from pipelines.publication import count_refusal, count_success, counted_stage
 from tests.helpers.metrics import exposed, value
 from warehouse.errors import AlreadyPublished
 

@@ -1,0 +1,131 @@
+"""``sankofa publish``: make what is loaded what readers see."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import click
+import dagster as dg
+
+from pipelines.builds import changes_since, refuse_empty
+from pipelines.commands.quality import print_left_out
+from pipelines.dagster_home import PUBLISH
+from pipelines.jobs import run_job
+from pipelines.output import Column, json_option, print_json, print_table, progress_console
+from pipelines.quality_report import current_left_out
+from pipelines.stages import STAGES
+from warehouse.control.actions import recorded
+from warehouse.errors import AlreadyPublished, SankofaError
+from warehouse.mart.builds import builds_at
+from warehouse.read.build_info import ChangedDataset
+from warehouse.record.store import open_record
+from warehouse.settings import Settings, read_settings
+
+
+@click.command()
+@click.option(
+    "--confirm-loss",
+    default="",
+    metavar="WHY",
+    help="Publish although a source has lost, or a rule leaves out, many rows; WHY is recorded.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ASSET",
+    help="Make only this asset of the publication again, such as metrics; may be repeated. Readers "
+    "see nothing of it before `published_build`.",
+)
+@json_option
+def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
+    """Publish the loaded data as one build, unless its audit fails."""
+    settings = read_settings(os.environ)
+    refuse_empty(open_record(settings))
+    config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
+    if only:
+        with _confirmed(settings, confirm_loss):
+            _run_only(settings, only, config if "quality" in only else {}, as_json)
+        return
+    before = builds_at(settings.marts).current()
+    with (
+        progress_console().status("Deriving, auditing, exporting"),
+        _confirmed(settings, confirm_loss),
+    ):
+        try:
+            metadata = run_job(settings, PUBLISH, config=config)
+        except AlreadyPublished:
+            # By another run, meanwhile.
+            metadata = {}
+    data_version = str(builds_at(settings.marts).current())
+    left_out = current_left_out(settings)
+    changes = changes_since(settings, data_version, before) if data_version != before else []
+    if as_json:
+        print_json(
+            {
+                "data_version": data_version,
+                "changes": changes,
+                "left_out": [row.model_dump() for row in left_out],
+                "assets": metadata,
+            }
+        )
+        return
+    if "exports" in metadata:
+        click.echo(f"published as data_version {data_version}")
+        _print_changes(changes, before)
+        click.echo(f"what changed: {settings.base_url}/changes")
+        click.echo(f"its files:    {settings.exports_url}/{data_version}/manifest.json")
+        click.echo("running servers answer with it now; `sankofa serve` starts one")
+    else:
+        click.echo(f"nothing has changed since data_version {data_version}, which stays published")
+    if left_out:
+        number = sum(row.rows_left_out for row in left_out)
+        click.echo(f"left out because they fail a rule or are withheld: {number:,} rows")
+        print_left_out(left_out)
+
+
+@contextmanager
+def _confirmed(settings: Settings, why: str) -> Iterator[None]:
+    """Record the publication among the actions of operators if one confirms a loss."""
+    if not why:
+        yield
+        return
+    with recorded(settings.control, "publish", "a build with a confirmed loss", why) as action:
+        yield
+        current = builds_at(settings.marts).current()
+        action.what = f"data_version {current} with a confirmed loss"
+
+
+def _print_changes(changes: Sequence[ChangedDataset] | None, before: str | None) -> None:
+    """Print how many vintages of each dataset are new, restated and withdrawn since a build."""
+    if changes is None:
+        click.echo(f"what changed since {before} is not known: it is gone")
+    elif not changes:
+        click.echo(f"no vintage is new, restated or withdrawn since {before}")
+    else:
+        titles = ("new", "restated", "withdrawn")
+        columns = [Column("dataset"), *(Column(title, right=True) for title in titles)]
+        print_table(
+            columns,
+            (
+                (row.dataset, f"{row.added:,}", f"{row.restated:,}", f"{row.withdrawn:,}")
+                for row in changes
+            ),
+        )
+
+
+def _run_only(
+    settings: Settings, names: tuple[str, ...], config: Mapping[str, object], as_json: bool
+) -> None:
+    """Materialise some assets of the publication that was begun last."""
+    unknown = [name for name in names if name not in STAGES]
+    if unknown:
+        raise SankofaError(f"there is no asset {unknown[0]}: one of {', '.join(STAGES)}")
+    with progress_console().status(f"Making {', '.join(names)}"):
+        assets = [dg.AssetKey(name) for name in names]
+        metadata = run_job(settings, PUBLISH, config=config, assets=assets)
+    if as_json:
+        print_json(metadata)
+        return
+    for name, values in metadata.items():
+        words = ", ".join(f"{label}: {value}" for label, value in values.items())
+        click.echo(f"{name}  {words}")

@@ -1,0 +1,270 @@
+"""``sankofa up``: from nothing to a published build, and all servers."""
+
+import json
+import os
+import sys
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from assets.tenders.portal_files import portals_of
+from pipelines import ports
+from pipelines.commands.serving import DAGSTER, HOST, LOOPBACK, MCP, METRICS, PORT, REST
+from pipelines.dagster_home import create_dagster_home, killed_runs
+from pipelines.derivations import checks, derivations
+from pipelines.output import Steps
+from pipelines.supervisor import Child, Logs, supervise
+from pipelines.verify.examine import missing_files
+from warehouse.control.keys import KeyStore, sandbox
+from warehouse.errors import DatastoreUnavailable
+from warehouse.mart.builds import builds_at
+from warehouse.mart.candidate import versions_of_rules
+from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.read.conditions import Condition
+from warehouse.read.mart import Mart
+from warehouse.read.rows import fetch_rows
+from warehouse.record.landing import open_landing
+from warehouse.record.store import open_record
+from warehouse.record.worlds import require_withheld_key
+from warehouse.settings import Settings, read_settings
+
+_DAEMON = "Dagster's daemon"
+_LOGS = {
+    REST: "rest.log",
+    MCP: "mcp.log",
+    DAGSTER: "dagster.log",
+    METRICS: "metrics.log",
+    _DAEMON: "dagster-daemon.log",
+}
+
+
+@click.command()
+@HOST
+@click.option(
+    "--port", default=ports.REST, show_default=True, type=PORT, help="Port of the REST service."
+)
+@click.option("--mcp-port", default=ports.MCP, show_default=True, type=PORT)
+@click.option("--dagster-port", default=ports.DAGSTER, show_default=True, type=PORT)
+@click.option(
+    "--dagster-host",
+    default=LOOPBACK,
+    show_default=True,
+    help="Address on which Dagster listens, whatever --host is: it asks for no password. On any "
+    "other than a loopback address its page is read-only.",
+)
+@click.option(
+    "--metrics-port",
+    type=PORT,
+    help="Port for Prometheus on the loopback address. Default: metrics are not served.",
+)
+@click.option("--mcp/--no-mcp", default=True, help="Run the MCP server.")
+@click.option(
+    "--dagster/--no-dagster", default=True, help="Run Dagster's web interface and its daemon."
+)
+@click.option(
+    "--verbose", is_flag=True, help="Also show here what the servers write to their log files."
+)
+def up(
+    host: str,
+    port: int,
+    mcp_port: int,
+    dagster_port: int,
+    dagster_host: str,
+    metrics_port: int | None,
+    mcp: bool,
+    dagster: bool,
+    verbose: bool,
+) -> None:
+    """Run everything: REST, MCP and Dagster, on sample data if there is none yet.
+
+    A published build is served as it is. If there is none, the pipeline runs first. The servers
+    write their logs to files in `logs` in the home.
+    """
+    settings = read_settings(os.environ)
+    mcp = mcp and find_spec("mcp_server.__main__") is not None
+    wanted = {REST: ports.Address(host, port)}
+    if mcp:
+        wanted[MCP] = ports.Address(host, mcp_port, "--mcp-port")
+    if dagster:
+        wanted[DAGSTER] = ports.Address(dagster_host, dagster_port, "--dagster-port")
+    if metrics_port is not None:
+        wanted[METRICS] = ports.Address(LOOPBACK, metrics_port, "--metrics-port")
+    ports.refuse_taken(wanted)
+    steps = Steps(bars=not verbose)
+    steps.total = 1
+    require_withheld_key(settings.withheld_key, open_landing(settings).world())
+    if not is_ready(settings):
+        # Only then: Dagster takes seconds to import.
+        from pipelines.up import prepare
+
+        prepare(settings, steps)
+    rest_url, mcp_url, dagster_url, metrics_url = (
+        ports.url(wanted[name].host, wanted[name].port) if name in wanted else None
+        for name in (REST, MCP, DAGSTER, METRICS)
+    )
+    message = greeting(settings, ServerUrls(str(rest_url), mcp_url, dagster_url, metrics_url))
+    environment = {"SANKOFA_HOME": str(settings.home)}
+    if mcp_url is not None and not settings.mcp_url:
+        environment["SANKOFA_MCP_URL"] = mcp_url
+    # Both servers link to each other, at the ports that were chosen here.
+    environments = dict.fromkeys(wanted, environment)
+    if settings.explicit("base_url") is None:
+        environments[MCP] = {**environment, "SANKOFA_BASE_URL": str(rest_url)}
+    children = [
+        child
+        for name, address in wanted.items()
+        for child in _children(settings, name, address, environments[name])
+    ]
+    _supervise(settings, children, {REST, MCP} & wanted.keys(), message, steps, verbose=verbose)
+
+
+def _supervise(
+    settings: Settings,
+    children: list[Child],
+    awaited: set[str],
+    message: str,
+    steps: Steps,
+    *,
+    verbose: bool,
+) -> None:
+    """Run the servers until a signal; print ``message`` once all awaited ones listen."""
+    is_greeted = is_dagster_named = False
+
+    def greet(listening: set[str]) -> None:
+        nonlocal is_greeted, is_dagster_named
+        # Nobody may be there to read it.
+        with suppress(OSError):
+            if not is_greeted:
+                step.show(len(awaited & listening), len(awaited))
+            if not is_greeted and awaited <= listening:
+                is_greeted = True
+                starting.close()
+                click.echo(f"\n{message}")
+            # It takes longer than the others, and nobody waits for it.
+            if is_greeted and not is_dagster_named and DAGSTER in listening:
+                is_dagster_named = True
+                click.echo("Dagster is up.")
+
+    def say_stopping() -> None:
+        with suppress(OSError):
+            click.echo("\nStopping the servers …")
+
+    logs = Logs(settings.logs, settings.log_mb * 1_000_000, on_stderr=verbose)
+    with ExitStack() as starting:
+        step = starting.enter_context(steps.step("Starting the servers"))
+        supervise(children, greet, logs, say_stopping)
+
+
+def _children(
+    settings: Settings, name: str, address: ports.Address, environment: dict[str, str]
+) -> list[Child]:
+    host, port = address.host, address.port
+    listen = ["--host", host, "--port", str(port)]
+    if name == DAGSTER:
+        return _dagster(settings, address, environment)
+    subcommand = {REST: "serve", MCP: "mcp", METRICS: "metrics"}[name]
+    command = [sys.executable, "-m", "pipelines.commands.main", subcommand, *listen]
+    return [Child(name, command, host, port, environment, _LOGS[name])]
+
+
+def _dagster(
+    settings: Settings, address: ports.Address, environment: dict[str, str]
+) -> list[Child]:
+    create_dagster_home(settings)
+    if killed_runs(settings):
+        # Only then: it takes seconds.
+        from pipelines.jobs import end_killed_runs
+
+        end_killed_runs(settings)
+    environment = {**environment, "DAGSTER_HOME": str(settings.dagster)}
+    definitions = ["-m", "pipelines.definitions", "--log-level", "warning"]
+    listen = ["--host", address.host, "--port", str(address.port)]
+    # `dagster dev` warns that a newer command will replace it.
+    python = [sys.executable, "-W", "ignore", "-m"]
+    if ports.is_loopback(address.host):
+        command = [*python, "dagster", "dev", *definitions, *listen]
+        return [Child(DAGSTER, command, address.host, address.port, environment, _LOGS[DAGSTER])]
+    # `dagster dev` has no read-only page: its two parts have.
+    page = [*python, "dagster_webserver", *definitions, *listen, "--read-only"]
+    daemon = [str(Path(sys.executable).with_name("dagster-daemon")), "run", *definitions]
+    return [
+        Child(DAGSTER, page, address.host, address.port, environment, _LOGS[DAGSTER]),
+        Child(_DAEMON, daemon, address.host, None, environment, _LOGS[_DAEMON]),
+    ]
+
+
+@dataclass(frozen=True)
+class ServerUrls:
+    """URL of each server; None if it does not run."""
+
+    rest: str
+    mcp: str | None
+    dagster: str | None
+    metrics: str | None = None
+
+
+def is_ready(settings: Settings) -> bool:
+    """Return whether a build of the current schema and rules is published."""
+    builds = builds_at(settings.marts)
+    current = builds.current()
+    if current is None or any(missing_files(settings.marts, settings.exports)):
+        return False
+    made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
+    derived = derivations(portals_of(settings.portal_files))
+    rules = versions_of_rules(open_record(settings), checks(), derived)
+    ours = MART_SCHEMA_VERSION, rules
+    return (made_from.get("layout"), made_from.get("rules")) == ours
+
+
+def greeting(settings: Settings, urls: ServerUrls) -> str:
+    """Return the URLs of all servers, a working key and three commands to try."""
+    key = sandbox(KeyStore(settings.control))
+    lines = {
+        "Pages": f"{urls.rest}/",
+        "REST": f"{urls.rest}/docs",
+        "MCP": urls.mcp and f"{urls.mcp}/mcp",
+        # Dagster's first page is a timeline, empty after a quiet night: its lineage never is.
+        "Pipeline": urls.dagster and f"{urls.dagster}/asset-groups (Dagster, still starting)",
+        "Runs": urls.dagster and f"{urls.dagster}/runs",
+        "Metrics": urls.metrics and f"{urls.metrics}/metrics",
+        "Logs": str(settings.logs),
+        "Sandbox key": key,
+    }
+    ask = f"curl -s -H 'X-API-Key: {key}' '{urls.rest}/v1"
+    questions = [("Status of the service", "/status")]
+    # The service starts although its build is damaged, and says so.
+    with suppress(DatastoreUnavailable):
+        questions = first_questions(Mart(settings.marts))
+    return "\n".join(
+        (
+            *(f"{name:12}  {url}" for name, url in lines.items() if url),
+            "",
+            *(f"{words}\n  {ask}{path}'" for words, path in questions),
+            "",
+            "Stop with Ctrl-C.",
+        )
+    )
+
+
+def first_questions(mart: Mart) -> list[tuple[str, str]]:
+    """Return three questions that this build can answer, each in words and as a path."""
+    build = mart.build()
+    where = [Condition("vintage = 1 AND latest = 0 AND available_at > ''")]
+    restated = fetch_rows(build, "service_id, available_at", "fundamentals", where, limit=1)
+    questions = [("Status of the service", "/status")]
+    for service_id, day in restated:
+        path = f"/fundamentals/{service_id}"
+        questions = [
+            (f"What was known of an issuer on {day}, before it restated", f"{path}?as_of={day}"),
+            ("Every vintage of its figures", f"{path}?vintages=all"),
+        ]
+    latest = [Condition("latest = 1")]
+    series = fetch_rows(build, "series, frequency", "macro_series", latest, limit=1)
+    questions += [
+        ("A macroeconomic series", f"/macro?series={name}&frequency={frequency}&limit=5")
+        for name, frequency in series
+    ]
+    return questions
