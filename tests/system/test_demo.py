@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from pipelines.progress_display import Steps
 
+from pipelines.commands.up import ServerUrls, greeting, is_ready
 from pipelines.jobs import run_job
-from pipelines.up import ServerUrls, greeting, is_ready, prepare
+from pipelines.output import Steps
+from pipelines.up import prepare
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted
 from tests.helpers.whole_tables import query
