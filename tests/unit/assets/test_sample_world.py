@@ -194,9 +194,9 @@ def test_a_world_that_was_unpacked_in_part_is_unpacked_again(tmp_path: Path) -> 
 
 def test_the_world_ends_with_what_was_new_on_its_day(world: Path) -> None:
     for source in SOURCES:
-        days = [file.name for file in (world / source).iterdir()]
-        assert days
-        assert all(date.fromisoformat(day) <= SMALL_WORLD.day for day in days)
+        folders = [file.name for file in (world / source).iterdir()]
+        assert folders
+        assert all(date.fromisoformat(day) <= SMALL_WORLD.day for day in folders)
     newest = {
         "sec-companyfacts": (r'"filed": "([^"]+)"', 14),
         "za-etenders": (r'"date": "(2[^"T]+)T', 7),
