@@ -19,7 +19,8 @@ from pipelines.publication import Publication, refuse_failed
 from pipelines.stages import NODES
 from quality.audit import audit
 from quality.report import Report
-from tests.helpers.made_once import copy_of, made_once
+from tests.helpers.made_once import copy_of as copy_of
+from tests.helpers.made_once import made_once
 from tests.helpers.withheld_key import WITHHELD_KEY
 from tests.sample_world.world import SampleWorld, write_world
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
