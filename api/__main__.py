@@ -5,10 +5,10 @@ import os
 import sys
 
 from api.serve import ServeOptions, serve
-from warehouse.errors import SankofaError
-from warehouse.server_options import add_store_options, available_cores
-from warehouse.settings import Settings, read_settings
-from warehouse.tiers import configured_tiers
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.server_log import add_store_options, available_cores
+from warehouse.shared.settings import Settings, read_settings
+from warehouse.shared.tiers import configured_tiers
 
 
 def main() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import falcon
 
-from api.base_url import BaseUrlMiddleware
-from api.cors import CorsMiddleware
 from api.endpoints.declarations import ENDPOINTS
 from api.errors import add_error_handlers
 from api.middleware import (
+    BaseUrlMiddleware,
+    CorsMiddleware,
     KeyMiddleware,
     RateLimitMiddleware,
     RequestMiddleware,
@@ -32,11 +32,11 @@ from api.site.render import Pages
 from api.site.routes import kept_routes, site_pages, small_routes
 from api.site.sample import Sample, SandboxKey
 from warehouse.control.keys import KeyStore, signing_secret, usable_sandbox_key
-from warehouse.errors import ControlUnavailable
-from warehouse.exports.published import PublishedExports
-from warehouse.read.mart import Mart
-from warehouse.settings import PAGES_PER_MINUTE
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.usage import Usage
+from warehouse.shared.errors import ControlUnavailable
+from warehouse.shared.settings import PAGES_PER_MINUTE
 
 
 def create_app(

@@ -6,8 +6,8 @@ from typing import Protocol
 
 import falcon
 
-from api.cors import ALLOW
 from api.endpoints.declarations import ENDPOINTS
+from api.middleware import ALLOW
 from warehouse.contract.problems import (
     CHALLENGE,
     PRICING,
@@ -18,9 +18,9 @@ from warehouse.contract.problems import (
     problem_members,
 )
 from warehouse.control.keys import redact_keys
-from warehouse.json_encoding import encode
-from warehouse.metrics.counts import count_problem
-from warehouse.nearest import nearest
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.metrics import count_problem
+from warehouse.shared.texts import nearest
 
 _LOG = logging.getLogger("sankofa.api")
 # The endpoints by the word after /v1/.

@@ -2,13 +2,15 @@
 
 import re
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from random import getrandbits
+from urllib.parse import urlsplit
 
 import falcon
 
-from api.cors import METHODS
-from api.server.access_log import log_request
+from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
     authenticate,
@@ -18,10 +20,115 @@ from warehouse.contract.limits import (
 )
 from warehouse.contract.pagination import mart_at_version
 from warehouse.control.keys import KeyStore, redact_keys
-from warehouse.data_version import DATA_VERSION
-from warehouse.errors import SankofaError
-from warehouse.read.mart import Mart
-from warehouse.usage.store import QuotaStatus, Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.usage import QuotaStatus, Usage
+from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.urls import valid_host
+
+# Access from web pages of any origin: keys are sent in headers, never in cookies.
+
+# What every resource answers; ``KeyMiddleware`` refuses all other methods.
+METHODS = ("GET", "HEAD", "OPTIONS")
+ALLOW = ", ".join(METHODS)
+# ``*`` is every header but Authorization; browsers that do not know it find ours by name.
+_REQUEST_HEADERS = (
+    "*, X-API-Key, Authorization, X-Data-Version, X-Request-Id, Accept, Content-Type, "
+    "If-None-Match, If-Range, Range"
+)
+# Response headers that scripts of other origins may read.
+_EXPOSED_HEADERS = ", ".join(
+    (
+        "X-Service-API-Version",
+        "X-Request-Id",
+        "X-Data-Version",
+        "X-Service-Tier",
+        "X-Upgrade-URL",
+        "X-Next-Cursor",
+        "X-Empty-Reason",
+        "Retry-After",
+        "RateLimit",
+        "RateLimit-Policy",
+        "ETag",
+        "Accept-Ranges",
+        "Allow",
+        "Content-Encoding",
+        "Content-Length",
+        "Content-Location",
+        "Content-Range",
+        "Deprecation",
+        "Sunset",
+        "Link",
+        "WWW-Authenticate",
+    )
+)
+_ONE_DAY = "86400"
+_OF_EVERY_RESPONSE = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", _EXPOSED_HEADERS),
+)
+_OF_OPTIONS = (
+    ("Allow", ALLOW),
+    ("Access-Control-Allow-Methods", ALLOW),
+    ("Access-Control-Allow-Headers", _REQUEST_HEADERS),
+    ("Access-Control-Max-Age", _ONE_DAY),
+)
+
+
+class CorsMiddleware:
+    """Lets scripts of any origin read every response, errors included.
+
+    The headers do not depend on the request: a response that a cache stored for a client without
+    an origin is right for a browser too. Add it first, so that no response goes without them.
+    """
+
+    def process_response(
+        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
+    ) -> None:
+        """Set the headers; answer OPTIONS, whether or not a browser asks before a request."""
+        resp.set_headers(_OF_EVERY_RESPONSE)
+        if req.method == "OPTIONS" and succeeded:
+            resp.set_headers(_OF_OPTIONS)
+
+
+# The base URL of links in responses: one that was configured, else the one that was asked.
+
+
+class BaseUrlMiddleware:
+    """Sets ``req.context.base_url`` to the configured URL that matches Host, else to the first.
+
+    Without any configured URL it is the address under which the request came here.
+    ``req.context.exports_url`` is where the bulk files are, by default below it.
+    """
+
+    def __init__(self, base_urls: Sequence[str] = (), exports_url: str | None = None) -> None:
+        self._by_host = {_host(url): url.rstrip("/") for url in base_urls}
+        self._default = next(iter(self._by_host.values()), None)
+        self._exports_url = exports_url
+        self._urls = lru_cache(256)(self._find_urls)
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Set both URLs."""
+        context = req.context
+        context.base_url, context.exports_url = self._urls(req.env.get("HTTP_HOST"), req.scheme)
+
+    def _find_urls(self, host_header: str | None, scheme: str) -> tuple[str, str]:
+        """Accept any Host header if no URL is configured, else only one of ours."""
+        host = valid_host(host_header)
+        if self._default is not None:
+            base_url = self._by_host.get(host or "", self._default)
+        else:
+            # Without a host, as in HTTP/1.0, links start at the root.
+            base_url = "" if host is None else f"{scheme}://{host}"
+        return base_url, self._exports_url or f"{base_url}/exports"
+
+
+def _host(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise SankofaError(f"{base_url!r} is not a base URL; write it as https://host")
+    return parts.netloc.lower()
+
 
 _API_VERSION = ("X-Service-API-Version", API_VERSION)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")

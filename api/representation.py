@@ -8,7 +8,7 @@ import falcon
 import xxhash
 import zstandard
 
-from api.endpoints.request import etag_matches
+from api.endpoints.endpoint import etag_matches
 from warehouse.contract.problems import Problem
 
 # Compressing a smaller body costs more than it saves.

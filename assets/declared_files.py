@@ -18,7 +18,7 @@ import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 from warehouse.tables import LicenseClass
 
 # How a licence is known: each document states it, a page of the publisher does (at an address that

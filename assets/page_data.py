@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 
 from assets.exports.artifacts import EXPORT_FILES
 from quality.floors import MAXIMUMS
-from warehouse.exports.published import Manifest, PublishedExports, file_name
-from warehouse.mart.catalogue import CHANGES
-from warehouse.mart.served_rows import NAMED_ENTITIES
-from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS
+from warehouse.publish.served_rows import CHANGES, NAMED_ENTITIES
+from warehouse.publish.snapshot import Snapshot
+from warehouse.serve.exports import Manifest, PublishedExports, file_name
 from warehouse.tables import OPEN_CLASSES
 
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"

@@ -14,11 +14,11 @@ from assets.declared_files import LicenseEvidence
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import Fetch, FetchTask, Window
 from assets.parsing.parsed import Parsed
-from warehouse.errors import LicenceError
-from warehouse.public_urls import FICTIONAL_URL
 from warehouse.record.landing import Document, Landing, World
 from warehouse.record.tables import RecordTable
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, Settings
+from warehouse.shared.errors import LicenceError
+from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY, Settings
+from warehouse.shared.urls import FICTIONAL_URL
 from warehouse.tables import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]

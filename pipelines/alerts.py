@@ -22,7 +22,7 @@ from dagster_shared.error import SerializableErrorInfo
 
 from assets.ingest.failures import ParserFailed
 from warehouse.control.keys import redact_keys
-from warehouse.errors import (
+from warehouse.shared.errors import (
     AlreadyPublished,
     AuditFailed,
     DamagedFile,
@@ -33,9 +33,8 @@ from warehouse.errors import (
     SankofaError,
     disk_failure,
 )
-from warehouse.metrics.counts import counting
-from warehouse.metrics.declared import ALERTS_SENT
-from warehouse.settings import Settings
+from warehouse.shared.metrics import ALERTS_SENT, counting
+from warehouse.shared.settings import Settings
 
 # The name of the sensor of runs that Dagster starts.
 ALERTS = "alert_on_failure"

@@ -8,17 +8,17 @@ import msgspec
 
 from assets.exports.export import switch_latest
 from warehouse.control.actions import recorded
-from warehouse.data_version import version_key
-from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
-from warehouse.exports.published import PublishedExports
-from warehouse.mart.builds import Builds, builds_at, delete_old_builds
-from warehouse.mart.shared_builds import push_builds
-from warehouse.read.build_info import ChangedDataset, change_totals, changes_between
-from warehouse.read.mart import READABLE, Mart
+from warehouse.publish.builds import Builds, builds_at, delete_old_builds
+from warehouse.publish.shared_builds import push_builds
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.withheld import withheld_fingerprint
-from warehouse.settings import Settings
+from warehouse.serve.build import READABLE, Mart
+from warehouse.serve.catalogue import ChangedDataset, change_totals, changes_between
+from warehouse.serve.exports import PublishedExports
+from warehouse.shared.dates import version_key
+from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
+from warehouse.shared.settings import Settings
 
 # What to do in a home in which nothing is loaded.
 BEGIN = (

@@ -8,9 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from warehouse.locks import is_locked
-from warehouse.private_folders import make_private
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.files import make_private
+from warehouse.shared.locks import is_locked
+from warehouse.shared.settings import Settings, read_settings
 
 # The jobs; `ingest_definitions.fetch_job` names those that fetch one source each.
 INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
@@ -26,7 +26,7 @@ run_monitoring:
 _LOGS = """\
 python_logs:
   managed_python_loggers:
-    - warehouse.locks
+    - warehouse.shared.locks
 """
 _QUIET = "telemetry:\n  enabled: false\n"
 # No prompt for an e-mail address before the asset graph is shown.

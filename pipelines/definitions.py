@@ -18,7 +18,7 @@ from pipelines.dagster_home import PUBLISH
 from pipelines.ingest_definitions import ingest_definitions
 from pipelines.publish import Publishing, published_assets
 from pipelines.stages import STAGES
-from warehouse.settings import SETTINGS, Settings, read_settings
+from warehouse.shared.settings import SETTINGS, Settings, read_settings
 
 
 def definitions(settings: Settings) -> dg.Definitions:

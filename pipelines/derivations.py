@@ -6,22 +6,21 @@ from typing import Any
 
 import msgspec
 
-from assets.entities import derive as entities
-from assets.metrics import derive as metrics
-from assets.signals import derive as signals
-from assets.signals.listed_issuers import EXTRACTS
-from assets.silent_revisions import derive as silent_revisions
-from assets.tenders.portal_files import PORTALS
-from assets.tenders.portals import Portal
+from assets.derive import metrics as metrics
+from assets.derive import organisations as entities
+from assets.derive import signals as signals
+from assets.derive import silent_revisions as silent_revisions
+from assets.derive.signals import EXTRACTS
+from assets.tenders.portal_files import PORTALS, Portal
 from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
-from warehouse.code_version import code_version
-from warehouse.mart.awards import STATED_AWARDS
-from warehouse.mart.partitions import ISSUERS, REGISTERS, TENDERS
-from warehouse.mart.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.methodology.metrics import METRIC_SET
 from warehouse.methodology.signals import SIGNAL_SET
+from warehouse.publish.awards import STATED_AWARDS
+from warehouse.publish.partitions import ISSUERS, REGISTERS, TENDERS
+from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.shared.code_version import code_version
 
 
 @cache
@@ -45,20 +44,20 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
     what its pages show or of what is withheld changes, and if its guides would say something else.
     """
     files = code_version(
-        "files", "assets.exports.export", "assets.page_data", "warehouse.mart.candidate"
+        "files", "assets.exports.export", "assets.page_data", "warehouse.publish.candidate"
     )
     return (
         entities.joins(),
         entities.derivation(),
         Derivation(
-            code_version(METRIC_SET, "assets.metrics.derive"),
+            code_version(METRIC_SET, "assets.derive.metrics"),
             metrics.metrics,
             makes=("metrics", "metrics_absent"),
             subject=ISSUERS,
             reads=("fundamentals", "statements"),
         ),
         Derivation(
-            f"{code_version(SIGNAL_SET, 'assets.signals.derive')}.{_dates_hash(portals)}",
+            f"{code_version(SIGNAL_SET, 'assets.derive.signals')}.{_dates_hash(portals)}",
             partial(signals.signals, portals={portal.key: portal for portal in portals}),
             makes=("signals",),
             subject=TENDERS,
@@ -66,7 +65,7 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
             extracts=EXTRACTS,
         ),
         Derivation(
-            code_version("silent_revisions", "assets.silent_revisions.derive"),
+            code_version("silent_revisions", "assets.derive.silent_revisions"),
             silent_revisions.silent_revisions,
             makes=(silent_revisions.TABLE,),
             # As a whole: a file of them is small, and what changed is in few figures.

@@ -20,8 +20,7 @@ from pipelines.ingest_definitions import fetch_job
 from pipelines.jobs import instance
 from pipelines.withholding import document_id
 from warehouse.control.actions import current_user
-from warehouse.errors import SankofaError
-from warehouse.mart.builds import builds_at
+from warehouse.publish.builds import builds_at
 from warehouse.record.erase import (
     enter_erasure,
     erase_rows,
@@ -32,7 +31,8 @@ from warehouse.record.erase import (
 )
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record
-from warehouse.settings import Settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings
 from warehouse.tables import ErasedEntry
 
 _PAGE = 500

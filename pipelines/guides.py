@@ -25,18 +25,17 @@ from assets.source import Source
 from pipelines.sources import declared, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
 from quality.left_out import MAX_ROWS
-from warehouse.contract.body_schemas import ROW_SCHEMAS
-from warehouse.contract.json_schema import Schema
-from warehouse.contract.not_held import NOT_HELD
+from warehouse.contract.agent_discovery import NOT_HELD
 from warehouse.contract.problems import PROBLEMS
+from warehouse.contract.schemas import ROW_SCHEMAS, Schema
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
 from warehouse.methodology.line_items import LINE_ITEMS, LineItem
-from warehouse.metrics.declared import METRICS
 from warehouse.record.rules import BLOCKS_ABOVE
 from warehouse.record.tables import RECORD_TABLES, RecordTable
-from warehouse.settings import SETTINGS, Setting
-from warehouse.tiers import TIERS
+from warehouse.shared.metrics import METRICS
+from warehouse.shared.settings import SETTINGS, Setting
+from warehouse.shared.tiers import TIERS
 
 _DECISION = "decisions/0027-line-items-are-ranked-elements-judged-by-their-own-filing.md"
 _LINE_ITEMS = f"""\

@@ -14,9 +14,8 @@ from assets.fetching.fetchers import Window
 from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
 from assets.ingest.land import land_all
 from assets.ingest.metadata import COUNT_NAMES, counts_in_words
-from assets.ingest.progress import listening, reporter
-from assets.ingest.recording_manifest import ManifestEntry, read_manifest
-from assets.ingest.recordings import Origin, Recordings, observed_at
+from assets.ingest.recordings import ManifestEntry, Origin, Recordings, observed_at, read_manifest
+from assets.ingest.resources import listening, reporter
 from assets.ingest.sources import source_of, sources_of
 from assets.ingest.workers import start_ahead
 from assets.source import Source, refuse_restricted
@@ -25,12 +24,12 @@ from pipelines.dagster_home import COMPACT, INGEST
 from pipelines.ingest_definitions import COMPACTED, fetch_job
 from pipelines.jobs import Run, Runner, open_runner, run_job
 from pipelines.output import ProgressDisplay
-from warehouse.errors import LicenceError, SankofaError
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
 from warehouse.record.store import open_record
 from warehouse.record.upkeep import fragmented_tables
-from warehouse.record.worlds import require_withheld_key
-from warehouse.settings import Settings
+from warehouse.record.versions import require_withheld_key
+from warehouse.shared.errors import LicenceError, SankofaError
+from warehouse.shared.settings import Settings
 
 _NO_LIVE_URL = "it has no live URL: read a recording of it with `sankofa ingest {key} PATH`"
 

@@ -24,7 +24,7 @@ from assets.parser_versions import effective_version
 from assets.source import Source
 from pipelines.dagster_home import COMPACT, INGEST, alive_folder
 from warehouse.record.upkeep import keep_up
-from warehouse.settings import Settings
+from warehouse.shared.settings import Settings
 
 # How far back partitions are fetched again every night: as long as a source still edits what it
 # published, and over the end of a month. A window counts if it lies in this span as a whole.

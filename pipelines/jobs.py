@@ -27,10 +27,10 @@ from pipelines.alerts import (
 )
 from pipelines.dagster_home import PUBLISH, alive_folder, create_dagster_home, killed_runs
 from pipelines.ingest_definitions import ingest_definitions
-from warehouse.errors import SankofaError
-from warehouse.locks import alive_file, try_file_lock
-from warehouse.private_folders import make_private
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.files import make_private
+from warehouse.shared.locks import alive_file, try_file_lock
+from warehouse.shared.settings import Settings, read_settings
 
 _KILLED = "its process ended before it did"
 # Output and logs go to the terminal. Dagster would copy the output by four more processes for each

@@ -9,7 +9,7 @@ import click
 
 from assets.ingest.sources import SOURCES
 from assets.parser_versions import lock_of, read_lock, write_lock
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 
 @click.command()

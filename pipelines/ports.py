@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 REST, MCP, DAGSTER, METRICS = 8321, 8322, 8323, 8324
 # Seconds in which servers end whose `sankofa up` was killed.

@@ -20,8 +20,7 @@ from pydantic import TypeAdapter
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, data_docs, page_data
-from assets.tenders.portal_files import PORTALS
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import PORTALS, Portal
 from pipelines.builds import (
     ACCEPTED,
     COUNTS,
@@ -44,35 +43,34 @@ from pipelines.stages import (
     stages_after,
     suites_of,
 )
-from pipelines.verify.examine import missing_files
+from pipelines.verify import missing_files
 from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
-from quality.history import append_history
 from quality.left_out import accepted_shares
-from quality.report import Counts, Report
-from quality.withheld_audit import audit_finished
+from quality.personal_data_audit import audit_finished
+from quality.report import Counts, Report, append_history
 from quality.withheld_search import Finding, described
-from warehouse.compute import ProcessPool
-from warehouse.errors import AlreadyPublished, AuditFailed
-from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
-from warehouse.mart.builds import SAMPLE_NOTICE, mart_folder
-from warehouse.mart.candidate import FAILED, Candidate, read_manifest
-from warehouse.mart.nodes import Plan
-from warehouse.mart.shared_builds import pull_builds, push_builds
-from warehouse.mart.snapshot import Snapshot
-from warehouse.metrics.counts import counting
-from warehouse.metrics.declared import (
+from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
+from warehouse.publish.candidate import FAILED, Candidate, read_manifest
+from warehouse.publish.manifest import BuildFile, with_results
+from warehouse.publish.nodes import Plan
+from warehouse.publish.shared_builds import pull_builds, push_builds
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.tasks import ProcessPool
+from warehouse.record.store import Record
+from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
+from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
+from warehouse.serve.finished_files import finished_files
+from warehouse.shared.errors import AlreadyPublished, AuditFailed
+from warehouse.shared.metrics import (
     PUBLICATION_SECONDS,
     PUBLICATIONS,
     PUBLISHED_AT,
     STAGE_SECONDS,
+    counting,
 )
-from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
-from warehouse.read.finished_files import finished_files
-from warehouse.record.store import Record
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
-from warehouse.steps.files import BuildFile, with_results
+from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import DERIVED, LeftOut, QualityMetric
 
 # The process that counts publications.

@@ -38,10 +38,10 @@ from pipelines.stages import (
     suites_of,
 )
 from quality.checks import audit_results, audit_specs, suite_results, suite_specs
-from warehouse.compute import ProcessPool
-from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
-from warehouse.record.worlds import require_withheld_key, world_of
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE
+from warehouse.publish.tasks import ProcessPool
+from warehouse.record.versions import require_withheld_key, world_of
+from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import DERIVED
 
 

@@ -12,7 +12,7 @@ from assets.source import Source, asked_url_of
 from warehouse.record.failures import sources_with_failures
 from warehouse.record.landing import Landing, observed_at_of, open_landing
 from warehouse.record.store import Record, open_record
-from warehouse.settings import Settings
+from warehouse.shared.settings import Settings
 
 # "working": fetched with success, here or by whoever declared it. "untried": by nobody yet.
 # "refused": its licence does not permit it.

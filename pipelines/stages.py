@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from quality.rules import Suite
 from quality.suites import SUITES
-from warehouse.mart.awards import STATED_AWARDS
-from warehouse.mart.nodes import TENDER_FACTS
+from warehouse.publish.awards import STATED_AWARDS
+from warehouse.publish.nodes import TENDER_FACTS
 
 SNAPSHOT, QUALITY, EXPORTS, MART = "snapshot", "quality", "exports", "mart"
 BUILD = "published_build"

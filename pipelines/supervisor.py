@@ -21,9 +21,9 @@ from types import FrameType
 from typing import IO
 
 from pipelines.ports import listens
-from warehouse.errors import SankofaError
-from warehouse.private_folders import private_folder
-from warehouse.server_log import LineWriter, stderr_descriptor
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.files import private_folder
+from warehouse.shared.server_log import LineWriter, stderr_descriptor
 
 _POLL_SECONDS = 0.2
 _STOP_SECONDS = 15.0

@@ -18,35 +18,27 @@ from typing import Any
 import msgspec
 
 from pipelines.derivations import checks
-from pipelines.why_documents import (
+from pipelines.why_subject import (
     Mention,
     QuarantinedRows,
+    Subject,
     body_contains,
     fate_of,
+    find_subject,
     mention_of,
     quarantined_at,
     quarantined_in_period,
     read_state_of,
+    suggestions,
     unread_documents,
 )
-from pipelines.why_subject import Subject, find_subject, suggestions
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
-from warehouse.errors import SankofaError
-from warehouse.mart.left_out import STORED_ROW, listed_rows
-from warehouse.mart.rebasing import is_rebasing
-from warehouse.mart.row_json import NEVER
-from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.withheld import withhold_rows
-from warehouse.read.crosswalk import (
-    FREE_ID_TYPES,
-    ID_TYPES,
-    organisation_id,
-    organisation_ids,
-)
-from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import equal, fetch_rows
-from warehouse.read.search import found_rows
+from warehouse.publish.left_out import STORED_ROW, listed_rows
+from warehouse.publish.rebasing import is_rebasing
+from warehouse.publish.served_rows import NEVER
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.withheld import withhold_rows
 from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record, sql_text
@@ -64,8 +56,13 @@ from warehouse.record.tables import (
 )
 from warehouse.record.versions import load_seqs_of
 from warehouse.record.withheld import withheld_fingerprint
-from warehouse.settings import Settings
-from warehouse.tiers import configured_tiers
+from warehouse.serve.build import Build, Mart
+from warehouse.serve.entities import FREE_ID_TYPES, ID_TYPES, organisation_id, organisation_ids
+from warehouse.serve.rows import equal, fetch_rows
+from warehouse.serve.search import found_rows
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings
+from warehouse.shared.tiers import configured_tiers
 
 SERVED = "served"
 _ANSWER = "the answer"

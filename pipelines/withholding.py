@@ -16,20 +16,17 @@ from typing import Any
 
 import msgspec
 
+from quality.personal_data_audit import names_everywhere
+from quality.withheld_search import BuildSearch, Finding, WithheldNames
 from warehouse.control.actions import current_user, recorded
-from warehouse.errors import NothingPublished, SankofaError
-from warehouse.mart.builds import builds_at
-from warehouse.mart.left_out import ROW_IDS, STORED_ROW
-from warehouse.mart.redacted_rows import NamePlace, find_names
-from warehouse.mart.served_rows import PARTY_ID
-from warehouse.mart.snapshot import Snapshot
-from warehouse.names.plain import plain_name
-from warehouse.names.redaction import redaction_of
-from warehouse.names.sealed import open_names
+from warehouse.names.reading import plain_name
+from warehouse.names.redaction import open_names, redaction_of
 from warehouse.names.spellings import Words, names_in
-from warehouse.read.crosswalk import organisation_ids
-from warehouse.read.mart import Mart
-from warehouse.read.rows import fetch_rows
+from warehouse.publish.builds import builds_at
+from warehouse.publish.left_out import ROW_IDS, STORED_ROW
+from warehouse.publish.redacted_rows import NamePlace, find_names
+from warehouse.publish.served_rows import PARTY_ID
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.erase import documents_like
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record, sql_text
@@ -43,6 +40,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.record.versions import require_withheld_key
 from warehouse.record.withheld import (
     Subject,
     check_secret,
@@ -55,9 +53,41 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
-from warehouse.record.worlds import require_withheld_key
-from warehouse.settings import Settings
+from warehouse.serve.build import Mart
+from warehouse.serve.engines import NOTHING_PUBLISHED
+from warehouse.serve.entities import organisation_ids
+from warehouse.serve.finished_files import finished_files
+from warehouse.serve.rows import fetch_rows
+from warehouse.shared.errors import NothingPublished, SankofaError
+from warehouse.shared.settings import Settings
 from warehouse.tables import WithheldEntry, WithheldKind
+
+# ``sankofa withheld --check``: whether the current build has a name that an operator withheld.
+
+
+def served_names(settings: Settings) -> list[Finding]:
+    """Return every place of the current build that has a name that an operator withheld."""
+    builds = builds_at(settings.marts)
+    current = builds.current()
+    manifest = None if current is None else builds.manifest(current)
+    if current is None or manifest is None:
+        raise NothingPublished(NOTHING_PUBLISHED)
+    record, secret = open_record(settings), settings.withheld_key.encode()
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Snapshot(Path(folder), record, loads, "") as stored,
+    ):
+        names = WithheldNames(names_everywhere(stored, secret))
+    files = finished_files(
+        builds.path,
+        manifest.files,
+        settings.exports,
+        current,
+        manifest.metadata,
+    )
+    return list(BuildSearch(names, secret).findings(files))
+
 
 _EXAMPLES = 5
 _SHORTEST_ID = 8

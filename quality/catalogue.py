@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from quality.reuse import alike
 from quality.rules import Suite
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import sql_text
 
 _FILE, _FOLDER = "audit.duckdb", "audit-"

@@ -26,7 +26,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
-from warehouse.sql_files import sql_file
+from warehouse.shared.data_files import sql_file
 from warehouse.tables.operations import QualityMetric, QualityStatus
 
 # The parameter of a statement for the time of the measurement.

@@ -12,10 +12,10 @@ from decimal import Decimal
 import pyarrow as pa
 
 from quality.personal_data_audit import PERSONAL_DATA_RULES
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.rules import rules_of
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
-from warehouse.sql_files import sql_file
+from warehouse.shared.data_files import sql_file
 from warehouse.tables import LeftOut
 
 # So few rows are never too many: a share of a small table says nothing.

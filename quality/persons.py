@@ -6,13 +6,14 @@ evidence; callers leave out a register number that another name carries too. Sta
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quality import registers
-from quality.contact_in_name import has_contact
-from quality.name_lists import listed_names
+from stdnum.pt import nif
+from stdnum.ua import edrpou
+
+from quality.contacts import has_contact
 from quality.person_beside_firm import (
     has_person_beside_firm,
     is_given_name,
@@ -22,11 +23,12 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
-from warehouse.names.legal_forms import legal_form, long_form
+from warehouse.names.legal_forms import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form, long_form
 from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
 from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
 from warehouse.names.word_lists import (
     EASTERN_SOLE_TRADER_PHRASES,
+    FAMILY_WORDS,
     FIRST_TITLES,
     LOOSE_TITLES,
     NO_PATRONYMICS,
@@ -36,6 +38,172 @@ from warehouse.names.word_lists import (
     TITLES,
     TRADING_AS_PHRASES,
 )
+
+#
+# Split a cell that lists several firms into their names.
+#
+# "A (Pty) Ltd / B CC", "A Ltd; B Ltd" and "A Ltd and B Ltd JV" are two firms each. Semicolons,
+# line breaks and numbers of a list separate names wherever they stand. A slash, a comma, "and"
+# and the like are parts of names too: they separate only behind a legal form, and words such as
+# "and" only if a form follows as well. Nothing is established here: every part is judged by
+# itself.
+
+_SURE = re.compile(r"\s*[;|\n\r•]+\s*")
+# "1. A Ltd 2. B Ltd": the number stands first or behind a space, a bracket or a letter.
+_NUMBER = re.compile(r"(?:^|(?<=[\s)\].a-z]))\(?(\d{1,2})[.)]\s*(?=[^\W\d_])")
+_JOINT = r"(?:joint\s+venture|j\.?\s?v\.?|j/v|consortium)"
+# Words and signs between two firms; the first group needs a form on both sides.
+_DOUBTFUL = re.compile(
+    r"(?P<both>\s*,\s*(?:and\s+)?|\s+(?:and|y|et|e|und|ve)\s+|\s*&\s*)"
+    rf"|(?<!\s\w)\s*/\s*(?!\w\b)|\s+\+\s+|\s+(?:y/o|and/or|et/ou|e/ou)\s+"
+    rf"|\s+(?:in\s+(?:a\s+)?)?{_JOINT}\s+(?:with\s+)?(?=\w)",
+    re.IGNORECASE,
+)
+_LEADING_JOINT = re.compile(rf"^{_JOINT}\s*(?:of|between|:|-)\s*", re.IGNORECASE)
+_TRAILING_JOINT = re.compile(rf"[\s,–-]*[(\[]?\b(?:in\s+)?{_JOINT}[)\]]?[.\s]*$", re.IGNORECASE)
+_FORM_WORDS = LONG_FORM_WORDS | SHORT_FORM_WORDS
+# Longer cells are documents.
+_MAX_LIST_LENGTH = 4000
+
+
+@lru_cache(maxsize=1 << 14)
+def listed_names(name: str, country: str | None) -> tuple[str, ...]:
+    """Return the names that a cell lists; only the cell itself if it is one name."""
+    if len(name) > _MAX_LIST_LENGTH:
+        return (name,)
+    pieces = [piece for part in _SURE.split(name) for piece in _numbered(part)]
+    names = [part for piece in pieces for part in _firms(piece, country)]
+    names = [stripped for part in names if (stripped := part.strip(" ,;·-–"))]
+    if len(names) < 2:
+        return (name,)
+    first, *others, last = names
+    named = (_LEADING_JOINT.sub("", first), *others, _TRAILING_JOINT.sub("", last))
+    return tuple(dict.fromkeys(part for part in named if part)) or (name,)
+
+
+def _numbered(text: str) -> list[str]:
+    """Split at the numbers of a list, if they count from 1."""
+    numbers = list(_NUMBER.finditer(text))
+    if [int(number[1]) for number in numbers] != list(range(1, len(numbers) + 1)):
+        return [text]
+    if len(numbers) < 2 or text[: numbers[0].start()].strip():
+        return [text]
+    ends = [number.start() for number in numbers[1:]] + [len(text)]
+    return [text[number.end() : end] for number, end in zip(numbers, ends, strict=True)]
+
+
+def _firms(text: str, country: str | None) -> Iterator[str]:
+    """Yield the firms of a text without sure separators."""
+    start = 0
+    for mark in _DOUBTFUL.finditer(text):
+        before, after = text[start : mark.start()], text[mark.end() :]
+        if _is_bracketed(before) or not _ends_with_form(before, country):
+            continue
+        if mark["both"] is not None and not _begins_with_firm(after, country):
+            continue
+        if read_words(fold(after)):
+            yield before
+            start = mark.end()
+    yield text[start:]
+
+
+def _is_bracketed(text: str) -> bool:
+    return text.count("(") > text.count(")") or text.count("[") > text.count("]")
+
+
+def _ends_with_form(text: str, country: str | None) -> bool:
+    words = [word for word in read_words(fold(text)) if not word.raw.isdigit()]
+    # "Ltd JV": the form of the firm stands before the word for the venture.
+    if words and words[-1].upper == "JV":
+        words.pop()
+    return bool(words) and words[-1].upper in _FORM_WORDS and bool(legal_form(words, country))
+
+
+def _begins_with_firm(text: str, country: str | None) -> bool:
+    """Return whether a firm with a name of its own and a form stands at the beginning."""
+    mark = _DOUBTFUL.search(text)
+    ends = [mark.start()] if mark else []
+    # "B, S.A." is one name: without a form before the first mark, the whole text counts.
+    for end in (*ends, len(text)):
+        words = read_words(fold(text[:end]))
+        own_name = words and words[0].upper not in FAMILY_WORDS | _FORM_WORDS
+        if own_name and legal_form(words, country):
+            return True
+    return False
+
+
+#
+# Register numbers: those only organisations have, and those only natural persons have.
+#
+# Registers of business names (Botswana, Ghana, Tanzania, Uganda, Zambia), tax numbers and
+# suppliers' lists include sole traders and prove nothing; in Nigeria and Kenya the letters before
+# the number distinguish companies from business names (BN).
+
+_ORGANISATION_NUMBERS = {
+    "ZA-CIP": r"(?:[A-Z]?\d{4}[/-]\d{6}[/-]\d{2}|CK ?\d{2,4}[/-]\d{4,6}(?:[/-]\d{2})?)",
+    "ZA-NPO": r"\d{2,3}-\d{3}(?:-?NPO)?",
+    "NG-CAC": r"(?:RC|IT|CAC/IT|LLP)[ /:-]?(?:NO\.? ?)?\d{2,8}",
+    "KE-RCO": r"(?:C(?:PR)?|PVT|PLC|CLG|LLP)[ ./-][A-Z0-9/.-]{3,}",
+    "KE-NCB": r"(?:OP[./-]?)?\d{2,3}(?:[./-]\d{1,5}){2,}",
+    "UG-NGO": r"[A-Z]{3,6}\d{5,}\w*",
+    "RW-RGB": r"\d+-?/?RGB[/-].+",
+    "TZ-NNCB": r"\d*NGO[/-].+",
+    "ZW-ROD": r"\d{1,6}/\d{2,4}",
+    "ZW-PVO": r"\d{1,4}/\d{2,4}",
+    "GB-COH": r"(?:\d{6,8}|[A-Z]{2}\d{6})",
+    "GB-CHC": r"\d{6,7}",
+    "GB-SC": r"SC\d{6}",
+    "GB-NIC": r"(?:NIC)?\d{6}",
+    "PT-NIPPC": r"[56]\d{8}",
+    # Eight digits are a legal entity's; ten are the tax number of an entrepreneur.
+    "UA-EDR": r"\d{8}",
+}
+
+# Numbers in the format of a natural person's, or of a register that lists nobody else.
+_PERSONAL_NUMBERS = {
+    "MX-RFC": r"[A-ZÑ&]{4}\d{6}[A-Z0-9]{3}",
+    "PE-RUC": r"1[0567]\d{9}",
+    "AR-CUIT": r"2[0347]-?\d{8}-?\d",
+    "AR-CUIL": r".+",
+    "UA-EDR": r"\d{10}",
+    "KE-PIN": r"A\d{9}[A-Z]",
+    "KE-KRA": r"A\d{9}[A-Z]",
+    "NG-CAC": r"BN.*",
+    "KE-RCO": r"BN.*",
+    "PT-NIPPC": r"[123]\d{8}|45\d{7}",
+    "PT-NIF": r"[123]\d{8}|45\d{7}",
+    "BR-CPF": r".+",
+    "CO-CC": r".+",
+    "CO-CE": r".+",
+    "MX-CURP": r".+",
+    "PE-DNI": r".+",
+    "ZA-ID": r".+",
+    "ES-DNI": r"\d.*",
+    "VE-RIF": r"[VE].*",
+}
+
+
+def is_organisation_number(scheme: str | None, identifier: str | None) -> bool:
+    """Return whether the number is in a register that lists organisations only."""
+    number = _normalised(identifier)
+    pattern = _ORGANISATION_NUMBERS.get(scheme or "")
+    # A number of nothing but zeros is a placeholder.
+    if not pattern or not re.fullmatch(pattern, number) or not re.search("[1-9]", number):
+        return False
+    # A few digits alone prove little: the check digit must fit, too.
+    is_valid = {"PT-NIPPC": nif.is_valid, "UA-EDR": edrpou.is_valid}.get(scheme or "")
+    return is_valid is None or is_valid(number)
+
+
+def is_personal_number(scheme: str | None, identifier: str | None) -> bool:
+    """Return whether the number can only be a natural person's."""
+    pattern = _PERSONAL_NUMBERS.get((scheme or "").upper())
+    return bool(pattern and re.fullmatch(pattern, _normalised(identifier)))
+
+
+def _normalised(identifier: str | None) -> str:
+    return (identifier or "").strip().upper()
+
 
 # The categories of an LEI record that are never a natural person's.
 _LEI_CATEGORIES = frozenset(
@@ -178,7 +346,7 @@ def _by_evidence(
     category = (lei_category or "").strip().upper()
     if category == "SOLE_PROPRIETOR":
         return Withheld("sole_proprietor")
-    if registers.is_personal_number(scheme, identifier):
+    if is_personal_number(scheme, identifier):
         return Withheld("number_of_a_person")
     visible = _visible(text)
     # Vetoes come before evidence: "Mr J Smith t/a Acme Ltd" has a legal form too.
@@ -190,7 +358,7 @@ def _by_evidence(
     if category in _LEI_CATEGORIES:
         return Evidence("lei", category.lower())
     names = [read_words(part) for part in split_names(visible)]
-    if registers.is_organisation_number(scheme, identifier):
+    if is_organisation_number(scheme, identifier):
         # The number is the firm's; a second name may still be a person's.
         several = len(names) > 1 and any(is_personal_name(words, country) for words in names)
         return Withheld("several_names") if several else Evidence("register", str(scheme))

@@ -14,13 +14,12 @@ from functools import cache, cached_property
 import duckdb
 
 from quality.rules import Suite
-from warehouse.json_encoding import encode
-from warehouse.mart.award_facts import STATEMENTS as AWARD_STATEMENTS
-from warehouse.mart.award_facts import VINTAGES
-from warehouse.mart.partitions import WHOLE
-from warehouse.mart.snapshot import SAME_AS, STATEMENTS, Snapshot
-from warehouse.mart.tender_facts import TENDER_VINTAGES_TABLE
-from warehouse.steps.files import BuildFile
+from warehouse.publish.manifest import BuildFile
+from warehouse.publish.partitions import WHOLE
+from warehouse.publish.served_rows import STATEMENTS as AWARD_STATEMENTS
+from warehouse.publish.served_rows import TENDER_VINTAGES_TABLE, VINTAGES
+from warehouse.publish.snapshot import SAME_AS, STATEMENTS, Snapshot
+from warehouse.shared.json_encoding import encode
 
 # Tables that are partitioned alike: by organisation, by country, by source.
 _ALIKE: tuple[frozenset[str], ...] = (

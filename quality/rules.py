@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warehouse.record.rules import RowRule
-from warehouse.sql_files import sql_file
+from warehouse.shared.data_files import sql_file
 
 # Placeholders of a query: the rows of the table, and the text that identifies one of them.
 ROWS, ROW_REFERENCE = "{{ rows }}", "{{ row_reference }}"

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from api.endpoints import declarations
 from api.endpoints.endpoint import Endpoint
-from warehouse.errors import SankofaError
-from warehouse.read.examples import Example, examples
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.examples import Example, examples
+from warehouse.shared.errors import SankofaError
 
-# Which rows of a build the examples of an endpoint come from (``warehouse/read/examples.py``).
+# Which rows of a build the examples of an endpoint come from (``warehouse/serve/examples.py``).
 _SUBJECTS: Mapping[Endpoint, str] = {
     declarations.FUNDAMENTALS: "fundamentals",
     declarations.FUNDAMENTALS_OF_SEVERAL: "fundamentals_of_several",

@@ -5,19 +5,21 @@ from typing import Any
 
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.examples import shortest_request
-from api.endpoints.row_formats import MEDIA_TYPES
+from api.endpoints.response import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
-from warehouse.contract.body_schemas import (
+from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.problems import PROBLEMS
+from warehouse.contract.schemas import (
     BODY_SCHEMAS,
     MANIFEST_SCHEMAS,
     ROW_SCHEMAS,
     body_example,
+    member_schema,
+    object_schema,
+    type_schema,
 )
-from warehouse.contract.json_schema import member_schema, object_schema, type_schema
-from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.problems import PROBLEMS
-from warehouse.read.examples import Example
+from warehouse.serve.examples import Example
 
 _DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "

@@ -14,9 +14,9 @@ from warehouse.contract.agent_discovery import (
     ai_catalog,
     server_card,
 )
-from warehouse.json_encoding import encode
 from warehouse.methodology.pages import SLUGS
-from warehouse.reached_urls import as_reached
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.urls import as_reached
 
 MCP_PAGE = "/docs/mcp"
 _PLAIN = "text/plain; charset=utf-8"

@@ -7,20 +7,20 @@ from typing import BinaryIO
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.request import etag_matches, pinned_mart, read_parameters
+from api.endpoints.endpoint import etag_matches, pinned_mart, read_parameters
 from api.endpoints.response import send_without_rows
+from warehouse.contract.limits import check_file_tier
 from warehouse.contract.problems import Problem, unknown_word
-from warehouse.contract.tier_cap import check_file_tier
-from warehouse.errors import UnknownVersion
-from warehouse.exports.published import (
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import export_body
+from warehouse.serve.exports import (
     LATEST,
     MANIFEST_FILE,
     PUBLIC_KEY,
     PublishedExports,
     PublishedFile,
 )
-from warehouse.read.build_info import export_body
-from warehouse.read.mart import Mart
+from warehouse.shared.errors import UnknownVersion
 
 _IMMUTABLE = "max-age=31536000, immutable"
 _ONE_MINUTE = "max-age=60"

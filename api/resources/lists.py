@@ -5,14 +5,12 @@ from collections.abc import Callable
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import Endpoint
-from api.endpoints.request import pinned_mart, read_parameters, tier_of
-from api.endpoints.response import send_list, send_row
-from api.endpoints.row_formats import requested_format
+from api.endpoints.endpoint import Endpoint, pinned_mart, read_parameters, tier_of
+from api.endpoints.response import requested_format, send_list, send_row
 from warehouse.contract.listing import answer
 from warehouse.contract.problems import unknown_id
-from warehouse.read.entities import entity
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import entity
 
 
 class ListResource:

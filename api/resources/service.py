@@ -10,16 +10,16 @@ from importlib.metadata import version
 import falcon
 
 from api.endpoints import declarations
+from api.endpoints.endpoint import pinned_mart, read_parameters, tier_of
 from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
-from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_without_rows
 from api.resources.agents import mcp_url_for
 from warehouse.contract import API_VERSION
 from warehouse.contract.problems import RETRY_AFTER_SECONDS
-from warehouse.errors import SankofaError
-from warehouse.json_encoding import encode
-from warehouse.read.mart import Mart, check_readable
+from warehouse.serve.build import Mart, check_readable
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.json_encoding import encode
 
 _DEADLINE_SECONDS = 1.0
 # Reads that never return occupy a thread each; this many may hang before others must wait.

@@ -30,12 +30,11 @@ from waitress.server import create_server
 from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import RequestEntityTooLarge, build_http_date
 
-from api.server.access_log import log_refusal
-from api.server.proxies import Wsgi
+from api.server.proxies import Wsgi, log_refusal
 from warehouse.contract import API_VERSION
 from warehouse.contract.problems import PROBLEMS
-from warehouse.json_encoding import encode
-from warehouse.server_log import flush_log
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.server_log import flush_log
 
 _THREADS = 4
 _LONGEST_HEADERS = 32_768

@@ -18,9 +18,9 @@ from warehouse.contract.parameters import CURSOR
 from warehouse.contract.problems import Problem
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
 from warehouse.methodology.signals import PANELS
-from warehouse.read.build_info import page_data
-from warehouse.read.mart import Build
-from warehouse.read.rows import alpha_2
+from warehouse.serve.build import Build
+from warehouse.serve.catalogue import page_data
+from warehouse.serve.rows import alpha_2
 
 # What is shown of companies on one page.
 _ISSUERS_PER_PAGE = 100

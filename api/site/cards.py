@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from warehouse.exports.published import Artifact, Manifest, file_name
 from warehouse.methodology import signals
 from warehouse.methodology.signals import Panel
+from warehouse.serve.exports import Artifact, Manifest, file_name
 
 
 @dataclass(frozen=True)

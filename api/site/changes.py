@@ -10,14 +10,9 @@ import msgspec
 from api.endpoints import declarations
 from api.site.render import Pages, check_names
 from api.site.sample import Row, Sample
-from warehouse.errors import SankofaError
-from warehouse.json_encoding import encode
-from warehouse.read.build_info import (
-    ChangedDataset,
-    change_totals,
-    changes_between,
-    export_body,
-)
+from warehouse.serve.catalogue import ChangedDataset, change_totals, changes_between, export_body
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.json_encoding import encode
 
 # Publications that the page and the feeds have.
 _MOST_ENTRIES = 30

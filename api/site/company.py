@@ -15,11 +15,10 @@ from api.site.render import Pages, page_parameters, query_without, send_csv, wan
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from warehouse.contract import lists
 from warehouse.contract.problems import Problem, unknown_id
-from warehouse.contract.row_schemas import ENTITY
+from warehouse.contract.schemas import ENTITY
 from warehouse.methodology.line_items import LINE_ITEMS, STATEMENTS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
-from warehouse.read.crosswalk import organisation_id
-from warehouse.read.entities import entity
+from warehouse.serve.entities import entity, organisation_id
 
 # Sample answers that all statements, and the vintages of one line, are put together from.
 _STATEMENT_PAGES = 16

@@ -13,9 +13,9 @@ from api.site.render import Pages, check_names
 from api.site.sample import Sample
 from api.site.snippets import write_snippets
 from warehouse.contract.problems import Problem
-from warehouse.exports.published import Manifest, decode_manifest
-from warehouse.read.build_info import EXPORT_MANIFEST_KEY, page_data
-from warehouse.read.mart import Build
+from warehouse.serve.build import Build
+from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY, page_data
+from warehouse.serve.exports import Manifest, decode_manifest
 
 # Older years share one column, so that a grid fits a screen.
 _MAX_YEARS = 16

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pycountry
 
-from warehouse.json_encoding import encode_decimal
+from warehouse.shared.json_encoding import encode_decimal
 
 Number = Decimal | int | float
 _NONE = "–"

@@ -13,7 +13,7 @@ from api.site.formats import country_name
 from api.site.render import Pages, check_names, set_security_headers
 from api.site.sample import Row, Sample
 from warehouse.contract.problems import Problem
-from warehouse.read.build_info import page_data
+from warehouse.serve.catalogue import page_data
 from warehouse.tables.operations import QualityStatus
 
 _TEXT = msgspec.json.Decoder(str)

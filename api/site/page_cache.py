@@ -14,8 +14,8 @@ import falcon
 
 from api.site.sample import Sample
 from warehouse.contract.problems import Problem
-from warehouse.errors import SankofaError
-from warehouse.usage.store import network_of
+from warehouse.serve.usage import network_of
+from warehouse.shared.errors import SankofaError
 
 _MOST_BYTES = 16 << 20
 _MINUTE = 60.0

@@ -13,20 +13,19 @@ import msgspec
 
 from api.endpoints import declarations
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.endpoint import Endpoint
+from api.endpoints.endpoint import Endpoint, read_values
 from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
-from api.endpoints.request import read_values
 from api.endpoints.response import row_body
 from api.site.render import Pages, check_names
 from api.site.sample import Sample
-from warehouse.contract.body_schemas import body_example
 from warehouse.contract.problems import Problem
-from warehouse.errors import SankofaError
-from warehouse.json_encoding import encode
-from warehouse.read.build_info import export_body
-from warehouse.read.entities import entity
-from warehouse.read.mart import Build
+from warehouse.contract.schemas import body_example
+from warehouse.serve.build import Build
+from warehouse.serve.catalogue import export_body
+from warehouse.serve.entities import entity
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.json_encoding import encode
 
 # Members of each list of an example answer that are shown.
 _MOST_MEMBERS = 2

@@ -15,17 +15,16 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import escape
 
-from api.endpoints.endpoint import Endpoint
-from api.endpoints.request import read_values
-from api.endpoints.row_formats import encoded
+from api.endpoints.endpoint import Endpoint, read_values
+from api.endpoints.response import encoded
 from api.site.environment import page_environment
 from api.site.formats import codes_by_name, country_code
 from api.site.sample import SampleAnswer, Stated
+from warehouse.contract.limits import cap_rows
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_parameter
-from warehouse.contract.tier_cap import cap_rows
-from warehouse.nearest import nearest
-from warehouse.read.build_info import EXPORT_MANIFEST_KEY
-from warehouse.read.mart import Build, Mart
+from warehouse.serve.build import Build, Mart
+from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
+from warehouse.shared.texts import nearest
 
 _HTML = "text/html; charset=utf-8"
 # HTML inside our Markdown is shown as text.

@@ -46,7 +46,7 @@ from api.site.texts import (
 from warehouse.contract.problems import PRICING, Problem
 from warehouse.methodology.pages import REFS
 from warehouse.methodology.signals import PANELS
-from warehouse.tiers import Tier
+from warehouse.shared.tiers import Tier
 
 # Long enough that a visitor loads them once, short enough that a new version is seen soon.
 _CACHE_SECONDS = 600

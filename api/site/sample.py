@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.response import capped, list_body
 from warehouse.contract.listing import Listing, answer
-from warehouse.errors import SankofaError
-from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage
-from warehouse.read.why_empty import Empty
-from warehouse.tiers import Tier
+from warehouse.serve.build import Mart
+from warehouse.serve.rows import RowPage
+from warehouse.serve.why_empty import Empty
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.tiers import Tier
 
 Row = dict[str, Any]
 _ROW = msgspec.json.Decoder(Row, float_hook=Decimal)

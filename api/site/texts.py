@@ -11,12 +11,12 @@ from api.resources.agents import mcp_url_for
 from api.site.render import Pages, check_names
 from api.site.sample import Sample
 from warehouse.contract.problems import PROBLEMS, Problem
-from warehouse.errors import SankofaError
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, METRIC_SET
 from warehouse.methodology.pages import methodology_page
 from warehouse.methodology.signals import PANEL_BY_KEY, SIGNAL_SET
-from warehouse.read.build_info import page_data
-from warehouse.tiers import Tier
+from warehouse.serve.catalogue import page_data
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.tiers import Tier
 
 _MCP_TEXT = Path(__file__).parent / "templates" / "mcp.md"
 # Next to the other packages, in a checkout as in a wheel.

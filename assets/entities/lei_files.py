@@ -12,8 +12,7 @@ from xml.parsers import expat
 
 import ijson
 
-from assets.parsing.csv_lines import has_undecoded_bytes, read_lines
-from assets.parsing.records import BoundedRecords, RecordTooLong
+from assets.parsing.csv_lines import BoundedRecords, RecordTooLong, has_undecoded_bytes, read_lines
 from assets.parsing.unpacking import LocatedRecords, located_records
 
 _BOM = b"\xef\xbb\xbf"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from warehouse.csv_files import csv_rows
+from warehouse.shared.data_files import csv_rows
 
 MICS = Path(__file__).with_name("mics.csv")
 

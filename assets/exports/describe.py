@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from assets.exports.artifacts import LICENCES, ExportFile
 from assets.exports.file_columns import FileColumn
-from warehouse.exports.published import PARQUET, Artifact, ArtifactKind, file_name
+from warehouse.serve.exports import PARQUET, Artifact, ArtifactKind, file_name
 
 NAME = "sankofa-exports"
 TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"

@@ -19,10 +19,10 @@ from assets.exports import describe
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
-from warehouse.code_version import code_version
-from warehouse.data_version import DATA_VERSION
-from warehouse.errors import DamagedFile, SankofaError, UnknownVersion
-from warehouse.exports.published import (
+from warehouse.publish.manifest import step_key
+from warehouse.publish.snapshot import Snapshot
+from warehouse.record.store import register_store
+from warehouse.serve.exports import (
     CROISSANT,
     DATAPACKAGE,
     LATEST,
@@ -36,11 +36,11 @@ from warehouse.exports.published import (
     file_name,
     schema_name,
 )
-from warehouse.file_checks import CHECKS, check_of, checks_of_folder, encode_checks
-from warehouse.file_store import FileStore
-from warehouse.mart.snapshot import Snapshot
-from warehouse.record.store import register_store
-from warehouse.steps.files import step_key
+from warehouse.shared.code_version import code_version
+from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
+from warehouse.shared.file_store import FileStore
+from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"

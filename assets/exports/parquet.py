@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assets.exports.file_columns import FileColumn
-from warehouse.file_store import FileStore
+from warehouse.shared.file_store import FileStore
 
 GROUP = 100_000
 # Small enough that no text column of a batch exceeds the 2 GiB that Arrow's offsets can address.

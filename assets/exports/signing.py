@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from warehouse.errors import SankofaError
-from warehouse.exports.published import (
+from warehouse.serve.exports import (
     MANIFEST_FILE,
     PUBLIC_KEY,
     SIGNATURE,
@@ -26,7 +25,8 @@ from warehouse.exports.published import (
     delta_name,
     file_name,
 )
-from warehouse.file_store import FileStore
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.file_store import FileStore
 
 
 class BadSigningKey(SankofaError):

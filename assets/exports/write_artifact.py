@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from assets.exports.artifacts import LICENCES, TIERS, ExportFile
 from assets.exports.parquet import BATCH, WrittenFile, file_schema, write_parquet
-from warehouse.exports.published import (
+from warehouse.publish.snapshot import Snapshot
+from warehouse.serve.exports import (
     Artifact,
     ColumnType,
     Delta,
@@ -20,8 +21,7 @@ from warehouse.exports.published import (
     file_name,
     schema_name,
 )
-from warehouse.file_store import FileStore
-from warehouse.mart.snapshot import Snapshot
+from warehouse.shared.file_store import FileStore
 
 
 def write_artifact(

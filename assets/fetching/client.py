@@ -20,7 +20,14 @@ from urllib.parse import urlsplit
 import httpx2
 import tenacity
 
-from assets.fetching.addresses import is_on_this_machine, refuse_other_host, refuse_private
+from assets.fetching.addresses import (
+    is_on_this_machine,
+    log_without_secrets,
+    refuse_other_host,
+    refuse_private,
+    secrets_in,
+    without_secrets,
+)
 from assets.fetching.http_bodies import (
     LATER,
     RETRYABLE_STATUSES,
@@ -31,8 +38,7 @@ from assets.fetching.http_bodies import (
     refuse_status,
 )
 from assets.fetching.rate_limit import LOOPBACK, RateLimiter
-from assets.fetching.url_secrets import log_without_secrets, secrets_in, without_secrets
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 Progress = Callable[[int, int | None], None]
 StoredHeaders = Callable[[str], Mapping[str, str] | None]

@@ -19,8 +19,8 @@ from typing import IO
 from urllib.parse import quote
 
 from assets.parsing.unpacking import UNREADABLE, zip_members
-from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse
+from warehouse.shared.errors import SankofaError
 
 OnError = Callable[[SankofaError], None]
 

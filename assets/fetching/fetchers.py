@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 
 from assets.fetching.client import Client, FetchError, SourceResponse
 from assets.fetching.http_bodies import RETRYABLE_STATUSES, ExpectedFormat
-from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
-from warehouse.settings import Settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings
 from warehouse.tables import LicenseClass
 
 _log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from warehouse.errors import SankofaError
-from warehouse.locks import file_lock
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.locks import file_lock
 
 # Most requests per second to a domain that no source declares; a longer suffix goes before.
 DEFAULT_RATES: dict[str, float] = {"localhost": 1000.0, "127.0.0.1": 1000.0, "": 2.0}

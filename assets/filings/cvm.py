@@ -32,7 +32,7 @@ from assets.filings.figures import Reading, of_line, settle
 from assets.filings.periods import KnownPeriods, Span, fiscal_label
 from assets.filings.signs import mark_wrong_signs
 from assets.parsing.parsed import Parsed, join_parts, provenance
-from quality.contact_in_name import has_contact
+from quality.contacts import has_contact
 from quality.persons import personal_name_rule
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS

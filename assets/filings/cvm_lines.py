@@ -22,8 +22,8 @@ from assets.filings.figures import Consolidation
 from assets.parsing.csv_lines import LineTooLong, bounded_lines, decode_as_latin1
 from assets.parsing.strict import calendar_day, number_from_text, printable_text
 from assets.parsing.unpacking import located_records
-from warehouse.csv_files import csv_rows
 from warehouse.methodology.line_items import LINE_ITEMS, LineItem
+from warehouse.shared.data_files import csv_rows
 
 # The accounts of CVM's charts that state the lines of statements, as data.
 #

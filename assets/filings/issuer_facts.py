@@ -15,14 +15,21 @@ from operator import attrgetter
 
 from assets.entities.identifiers import cik_of
 from assets.filings.cross_checks import Witness, mark_contradictions
-from assets.filings.figures import Reading, of_line, scaled_amounts, settle
+from assets.filings.figures import (
+    Reading,
+    of_line,
+    scaled_amounts,
+    settle,
+    showing,
+    without_narrower,
+    without_refuted,
+)
 from assets.filings.filers import folded_name, service_id_of
 from assets.filings.line_items import STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import KnownPeriods, Span, fiscal_label
 from assets.filings.restatements import StatedValues, without_echoes, without_written_roundings
 from assets.filings.signs import mark_wrong_signs
-from assets.filings.wholes import showing, without_narrower, without_refuted
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS

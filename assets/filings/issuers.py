@@ -13,7 +13,7 @@ from typing import Any, Self
 import msgspec
 
 from assets.filings.filers import ANNUAL_REPORTS
-from warehouse.csv_files import csv_rows
+from warehouse.shared.data_files import csv_rows
 
 # EDGAR's codes of states and countries, and which countries count as our markets.
 #

@@ -11,8 +11,8 @@ are that evidence.
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from warehouse.csv_files import csv_rows
 from warehouse.methodology.line_items import LINE_ITEMS, Kind, LineItem
+from warehouse.shared.data_files import csv_rows
 
 IFRS, US_GAAP = "ifrs-full", "us-gaap"
 STANDARDS = {IFRS: "ifrs", US_GAAP: "us-gaap"}

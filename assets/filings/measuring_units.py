@@ -12,8 +12,8 @@ from datetime import date
 from decimal import Decimal
 
 from assets.filings.figures import Reading
-from warehouse.csv_files import csv_rows
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.shared.data_files import csv_rows
 
 # So many figures that repeat those of an earlier filing tell whether comparatives are restated.
 _PROOF = 4

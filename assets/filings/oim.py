@@ -19,7 +19,15 @@ from stdnum import lei as lei_number
 
 from assets.entities.identifiers import mint
 from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
-from assets.filings.figures import Reading, of_line, settle, unit_of
+from assets.filings.figures import (
+    Reading,
+    of_line,
+    settle,
+    showing,
+    unit_of,
+    without_narrower,
+    without_refuted,
+)
 from assets.filings.filers import service_id_of
 from assets.filings.line_items import (
     BY_ELEMENT,
@@ -32,7 +40,6 @@ from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import KnownPeriods, fiscal_label
 from assets.filings.restatements import without_roundings
 from assets.filings.signs import mark_wrong_signs
-from assets.filings.wholes import showing, without_narrower, without_refuted
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,

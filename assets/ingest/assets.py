@@ -20,14 +20,15 @@ from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import column_metadata, load_metadata, total_counts
-from assets.ingest.progress import reporter
-from assets.ingest.resources import IngestResource
+from assets.ingest.resources import IngestResource, reporter
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
-from warehouse.errors import SankofaError, WriteConflict
-from warehouse.locks import named_lock
-from warehouse.metrics.counts import counting
-from warehouse.metrics.declared import (
+from warehouse.record.integrity import note_files, require_intact
+from warehouse.record.tables import RecordTable
+from warehouse.record.versions import require_withheld_key
+from warehouse.shared.errors import SankofaError, WriteConflict
+from warehouse.shared.locks import named_lock
+from warehouse.shared.metrics import (
     DOCUMENTS_FAILED,
     FETCHED_AT,
     FETCHES,
@@ -35,14 +36,12 @@ from warehouse.metrics.declared import (
     INGEST_SECONDS,
     INGESTED_AT,
     INGESTS,
+    counting,
 )
-from warehouse.record.integrity import note_files, require_intact
-from warehouse.record.tables import RecordTable
-from warehouse.record.worlds import require_withheld_key
-from warehouse.settings import Settings
+from warehouse.shared.settings import Settings
 from warehouse.tables import LoadEntry
 
-# Metrics of fetching and loading a source; see ``warehouse/metrics/declared.py``.
+# Metrics of fetching and loading a source; see ``warehouse/shared/metrics.py``.
 
 
 @dataclass

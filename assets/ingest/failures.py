@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assets.source import Source
-from warehouse.code_version import ROOT, release
-from warehouse.errors import SankofaError
 from warehouse.record.landing import Document
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
+from warehouse.shared.code_version import ROOT, release
+from warehouse.shared.errors import SankofaError
 from warehouse.tables import FailureEntry, LoadEntry
 
 _LONGEST_MESSAGE = 300

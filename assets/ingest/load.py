@@ -23,8 +23,7 @@ from assets.ingest.failures import (
     log_failure,
 )
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
-from assets.ingest.unpacked import unpacks_to_more
-from assets.ingest.unread import ReadState, documents_to_read, read_state
+from assets.ingest.unread import ReadState, documents_to_read, read_state, unpacks_to_more
 from assets.ingest.workers import InThisProcess, WorkerPool, readers
 from assets.parsing.limits import DocumentLimits
 from assets.parsing.parsed import InPieces
@@ -34,8 +33,7 @@ from warehouse.record.failures import add_failures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import loaded_documents
-from warehouse.record.merge import CompleteScope
-from warehouse.record.retractions import Rereading
+from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.store import Record
 from warehouse.tables import FailureEntry, LoadEntry
 

@@ -13,10 +13,10 @@ from assets.ingest.failures import ParserFailed
 from assets.ingest.load import Progress, Reread, load_source
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, refuse_restricted
-from warehouse.code_version import release
 from warehouse.record.landing import Document, Landing
 from warehouse.record.quarantine import QuarantinedRow, add_retries, quarantined_rows
 from warehouse.record.store import Record
+from warehouse.shared.code_version import release
 from warehouse.tables import RetryEntry, RetryOutcome
 
 _LARGEST = 32 << 20

@@ -16,12 +16,12 @@ from assets.ingest.failures import Raised
 from assets.parsing.limits import Budget, DocumentLimits, LimitExceeded, spending
 from assets.parsing.parsed import InPieces, Parsed, to_table
 from assets.source import Parser
-from warehouse.errors import LandingError
-from warehouse.names.sealed import sealed_rows
+from warehouse.names.redaction import sealed_rows
 from warehouse.record.append import PreparedRows, prepare
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.tables import RecordTable
+from warehouse.shared.errors import LandingError
 
 Typed = list[tuple[RecordTable, pa.Table, list[RejectedRow]]]
 # Is told the number of each document of a job when it is begun; None once all have been parsed.

@@ -5,29 +5,76 @@ address at the publisher and the day it was read there are given with it. Nothin
 nothing of this machine gets into the landing.
 """
 
+import csv
+import hashlib
+import io
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import IO, cast
+from datetime import UTC, date, datetime, time
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, cast
 from urllib.parse import quote, urlsplit
 
+from assets.fetching.addresses import without_secrets
 from assets.fetching.containers import gunzipped, member_url, zip_documents
-from assets.fetching.url_secrets import without_secrets
-from assets.ingest.recorded_files import (
-    headers_beside,
-    is_document,
-    is_headers_name,
-    is_hidden,
-    read_headers,
-    start_of_reading,
-)
 from assets.ingest.web_archives import REDIRECT, ChosenExchanges, Exchange, warc_exchanges
 from assets.source import Source
-from warehouse.errors import SankofaError
-from warehouse.public_urls import why_not_public
 from warehouse.record.landing import FetchedResponse, require_past
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.urls import why_not_public
+
+#
+# What a file does not say of itself: its headers are beside it, its moment follows from a day.
+#
+# Response headers that a parser needs are in a JSON file beside the document, named like it plus
+# ``.headers.json``.
+
+_HEADERS = ".headers.json"
+
+
+def is_headers_name(name: str) -> bool:
+    """Return whether a file contains the headers of another."""
+    return name.endswith(_HEADERS)
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a path is of what systems leave beside files: .DS_Store, __MACOSX."""
+    return any(
+        (part.startswith(".") and not part.startswith("..")) or part == "__MACOSX"
+        for part in PurePosixPath(name).parts
+    )
+
+
+def is_document(path: Path) -> bool:
+    """Return whether a path is a file that is not the headers of another."""
+    return path.is_file() and not is_headers_name(path.name)
+
+
+def headers_beside(path: Path) -> dict[str, str]:
+    """Return the headers in the file beside a document; none if there is no such file."""
+    beside = path.with_name(path.name + _HEADERS)
+    if beside.is_symlink() and not beside.resolve().is_relative_to(path.parent.resolve()):
+        raise SankofaError(f"{beside} is a link out of its folder, not followed; copy it here")
+    return read_headers(beside.read_bytes() if beside.is_file() else None, str(beside))
+
+
+def read_headers(content: bytes | None, name: str) -> dict[str, str]:
+    """Read a file of headers; None is no such file."""
+    try:
+        headers = {} if content is None else json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise SankofaError(f"{name}: not JSON ({error}); correct it or remove it") from None
+    if not isinstance(headers, dict):
+        raise SankofaError(f"{name}: write one JSON object of header names and values")
+    return {str(key).lower(): str(value) for key, value in headers.items()}
+
+
+def start_of_reading(day: date) -> datetime:
+    """Return the moment that stands for a day: a fixed hour, so that keys are reproducible."""
+    return datetime.combine(day, time(6), UTC)
+
 
 _ZIP, _GZIP, _WARC = b"PK\x03\x04", b"\x1f\x8b", b"WARC/"
 # Archives in archives: a zip of gzips is usual, more is a bomb or a mistake.
@@ -298,3 +345,113 @@ def _refuse_base_with_query(origin: Origin) -> None:
 
 def _without_gz(name: str) -> str:
     return name[:-3] if name.lower().endswith(".gz") else name
+
+
+#
+# A manifest: a table that says of each recorded file where and when it was read.
+#
+# It is a CSV or TSV file with a header line, or a JSON array of objects. Columns:
+#
+# * ``path``: the file, relative to the manifest; * ``url``: its address at the publisher, and
+# ``observed_at``: the day or moment it was read there; both are empty for a WARC file, which
+# states them itself; * ``source``: the key of its source, unless the command names one
+# (optional); * ``headers``: a JSON object of response headers that its parser needs (optional); *
+# ``sha256``: the checksum of the file, or its first 12 characters or more (optional).
+#
+# Other columns are ignored.
+
+_REQUIRED = ("path", "url", "observed_at")
+_SHORTEST_DIGEST = 12
+
+
+@dataclass(frozen=True)
+class ManifestEntry:
+    """One recorded file, with the key of its source if the manifest names it."""
+
+    path: Path
+    source: str | None
+    origin: Origin | None
+    sha256: str = ""
+
+    def verify(self) -> None:
+        """Raise SankofaError if the file is not the one that the manifest describes."""
+        if not self.sha256:
+            return
+        with self.path.open("rb") as body:
+            digest = hashlib.file_digest(body, "sha256").hexdigest()
+        if not digest.startswith(self.sha256):
+            raise SankofaError(f"its SHA-256 is {digest}, and the manifest says {self.sha256}")
+
+
+def read_manifest(file: Path) -> list[ManifestEntry]:
+    """Read a manifest; raise SankofaError that names the file and the line for a bad one."""
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SankofaError(f"{file}: the manifest cannot be read ({words})") from None
+    entries = []
+    for where, row in _rows(file, text):
+        try:
+            entries.append(_entry(file.parent, row))
+        except SankofaError as error:
+            raise SankofaError(f"{file}, {where}: {error}") from None
+    if not entries:
+        raise SankofaError(f"{file}: the manifest names no files")
+    return entries
+
+
+def _rows(file: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if text.lstrip().startswith("["):
+        try:
+            rows = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise SankofaError(f"{file}: the manifest is not JSON ({error})") from None
+        for number, row in enumerate(rows, 1):
+            if not isinstance(row, dict):
+                raise SankofaError(f"{file}, entry {number}: write a JSON object")
+            yield f"entry {number}", row
+        return
+    first_line = text.partition("\n")[0]
+    lines = csv.DictReader(io.StringIO(text), delimiter="\t" if "\t" in first_line else ",")
+    missing = [name for name in _REQUIRED if name not in (lines.fieldnames or ())]
+    if missing:
+        raise SankofaError(
+            f"{file}: the manifest has no column {', '.join(missing)}; it needs "
+            f"{', '.join(_REQUIRED)}"
+        )
+    for row in lines:
+        yield f"line {lines.line_num}", row
+
+
+def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
+    path, url, moment = (_cell(row, name) for name in _REQUIRED)
+    digest = _cell(row, "sha256").lower()
+    if not path:
+        raise SankofaError("it names no path")
+    # Who writes an absolute path means it; a manifest that came with its files must stay with them.
+    is_outside = not (folder / path).resolve().is_relative_to(folder.resolve())
+    if is_outside and not Path(path).is_absolute():
+        raise SankofaError(
+            f"{path} leads out of the folder of the manifest; copy it there, or write where it is "
+            "from the root on"
+        )
+    if bool(url) != bool(moment):
+        raise SankofaError(f"{path} needs both url and observed_at; a WARC file neither")
+    if digest and len(digest) < _SHORTEST_DIGEST:
+        raise SankofaError(f"{path}: give at least {_SHORTEST_DIGEST} characters of its SHA-256")
+    origin = None
+    if url:
+        headers = read_headers(_headers(row), f"the headers of {path}")
+        origin = Origin(url, observed_at(moment), url.endswith("/"), headers)
+    return ManifestEntry(folder / path, _cell(row, "source") or None, origin, digest)
+
+
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    return str(row.get(name) or "").strip()
+
+
+def _headers(row: Mapping[str, Any]) -> bytes | None:
+    headers = row.get("headers")
+    text = headers if isinstance(headers, str) else json.dumps(headers) if headers else ""
+    return text.encode() or None

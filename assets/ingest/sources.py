@@ -13,8 +13,8 @@ from assets.source import Source
 from assets.tenders.portal_files import PortalEntry
 from assets.tenders.sources import SOURCES as TENDERS
 from assets.tenders.sources import portal_source
-from warehouse.errors import SankofaError
-from warehouse.settings import Settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings
 
 # The built-in sources; ``sources_of`` adds those of an installation.
 SOURCES = (*FILINGS, *MACRO, *ENTITIES, *TENDERS)

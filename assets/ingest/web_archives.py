@@ -17,12 +17,12 @@ from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeadersParserException
 
+from assets.fetching.addresses import without_secrets
 from assets.fetching.client import landed_headers
 from assets.fetching.containers import ContainerLimits, gunzipped
-from assets.fetching.url_secrets import without_secrets
 from assets.source import Source
-from warehouse.errors import LicenceError, SankofaError
 from warehouse.record.landing import FetchedResponse
+from warehouse.shared.errors import LicenceError, SankofaError
 
 # An exchange of a web archive: a recorded response with its address, moment and request.
 

@@ -13,8 +13,8 @@ from assets.fetching.client import FetchError, SourceResponse
 from assets.fetching.fetchers import FetchTask
 from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from assets.macro.worldbank import missing_pages
-from warehouse.errors import LicenceError
 from warehouse.record.landing import FetchedResponse
+from warehouse.shared.errors import LicenceError
 
 # Fetch series of FRED with every value they ever had, as ALFRED archives them.
 

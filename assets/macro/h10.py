@@ -26,9 +26,9 @@ from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, read_text
-from warehouse.csv_files import csv_rows
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ
 
 # The Federal Reserve quotes US dollars for one of these, and units of any other currency for one

@@ -11,7 +11,7 @@ from typing import Any
 
 import pycountry
 
-from warehouse.csv_files import csv_rows
+from warehouse.shared.data_files import csv_rows
 
 # ``pycountry`` types its lookups loosely.
 _COUNTRIES: Any = pycountry.countries

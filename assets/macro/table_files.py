@@ -27,7 +27,7 @@ from assets.declared_files import (
     read_entries,
 )
 from assets.macro.iso_codes import area_of
-from assets.macro.written_numbers import DecimalMark
+from assets.macro.periods import DecimalMark
 from assets.parsing.tables import Names, fold
 from warehouse.tables.macro import Frequency, SeriesType
 

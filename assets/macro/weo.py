@@ -21,12 +21,11 @@ from io import StringIO
 from typing import Any
 
 from assets.macro.iso_codes import Area, area_named, area_of
-from assets.macro.periods import span_from
-from assets.macro.written_numbers import DecimalMark, decimal_mark_of, written_number
+from assets.macro.periods import DecimalMark, decimal_mark_of, span_from, written_number
 from assets.parsing.parsed import Parsed, provenance
-from warehouse.csv_files import csv_rows
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ, PUBLISHED
 from warehouse.tables.macro import SeriesType
 from warehouse.tables.sighting import DayEvidence

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from warehouse.settings import Settings
+from warehouse.shared.settings import Settings
 
 _MB = 1 << 20
 # What a long document may cost beyond the base, for each megabyte of it.

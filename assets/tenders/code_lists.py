@@ -11,8 +11,8 @@ from typing import Annotated, Any, Self, get_args
 from pydantic import Field, model_validator
 
 from assets.declared_files import DeclarationError, DeclaredTable
-from warehouse.csv_files import csv_rows
-from warehouse.names.plain import plain_name
+from warehouse.names.reading import plain_name
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables.tenders import Role
 
 _PARTS = re.compile(r"[\s_-]+")

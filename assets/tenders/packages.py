@@ -11,7 +11,7 @@ from typing import IO, Any
 import ijson
 from ijson.common import JSONError, ObjectBuilder
 
-from assets.parsing.records import BoundedRecords, Readable, RecordTooLong
+from assets.parsing.csv_lines import BoundedRecords, Readable, RecordTooLong
 from assets.tenders.json_lines import LONGEST
 from assets.tenders.json_values import JsonValue, Unreadable
 from assets.tenders.releases import WRAPPERS

@@ -12,14 +12,14 @@ from assets.tenders.code_lists import unlisted_reason
 from assets.tenders.json_values import Unreadable
 from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
 from assets.tenders.parties import Parties, Party, party_checker
-from assets.tenders.portals import Portal, license_of
+from assets.tenders.portal_files import Portal, license_of
 from assets.tenders.redact import Redactor
 from assets.tenders.releases import LocatedRelease, releases_in
 from assets.tenders.values import ReleaseRefused, count, ident, parse_day, text
-from warehouse.public_urls import is_fictional
 from warehouse.record.incoming import MISFITS
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
+from warehouse.shared.urls import is_fictional
 from warehouse.tables import OPEN_CLASSES, LicenseClass
 
 # Rows of releases and parties, collected as Arrow columns.

@@ -12,11 +12,17 @@ import pycountry
 
 from assets.tenders.code_lists import role_codes
 from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import Portal
 from assets.tenders.values import ident, text
-from quality.persons import Evidence, judge_name, party_names, personal_name_rule
-from quality.registers import is_organisation_number, is_personal_number
-from warehouse.names.plain import plain_name, withheld_party_key
+from quality.persons import (
+    Evidence,
+    is_organisation_number,
+    is_personal_number,
+    judge_name,
+    party_names,
+    personal_name_rule,
+)
+from warehouse.names.reading import plain_name, withheld_party_key
 
 _CACHE_SIZE = 1 << 17
 # Types that are safe as cache keys: 1, 1.0 and true are one dict key, but only 1 is an id.

@@ -26,7 +26,7 @@ from assets.tenders.json_lines import Lines, cut_lines, first_value_is_complete,
 from assets.tenders.json_values import JsonValue, Unreadable
 from assets.tenders.packages import members
 from assets.tenders.parse import ReleaseReader
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import Portal
 from assets.tenders.releases import ZIP, LocatedRelease, releases_in_json, releases_in_value
 from warehouse.record.landing import Document
 

@@ -29,10 +29,9 @@ from assets.tenders.ocds import (
     value_kinds,
 )
 from assets.tenders.parties import Parties, Party
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import Portal
 from assets.tenders.values import Numbers, amount, ident, parse_day, text
-from quality.contact_prefilter import texts_with_contact
-from quality.free_text import remove_contacts
+from quality.contacts import remove_contacts, texts_with_contact
 
 # By default msgspec writes a Decimal as a text.
 _ENCODER = msgspec.json.Encoder(decimal_format="number")

@@ -15,9 +15,9 @@ import pycountry
 
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import response_json
-from assets.tenders.portals import license_of
-from warehouse.errors import SankofaError
-from warehouse.settings import Settings
+from assets.tenders.portal_files import license_of
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings
 
 KEY = "registry"
 URL = "https://data.open-contracting.org"

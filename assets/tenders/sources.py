@@ -12,14 +12,13 @@ from assets.fetching.fetchers import FetchTask
 from assets.source import Archive, Parse, Parser, Source, Stream
 from assets.tenders.parse import parse_portal
 from assets.tenders.pieces import in_pieces
-from assets.tenders.portal_files import ENTRIES, PortalEntry, portal_of
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import ENTRIES, Portal, PortalEntry, portal_of
 from assets.tenders.requests import files, index, links
 from assets.tenders.requests.asking import Publisher
 from assets.tenders.requests.declared import Index, Links
 from warehouse.record.landing import FetchedResponse
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, variable_of
+from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY, variable_of
 
 # Fetch a portal as its entry says: by links, an index or files.
 #

@@ -1,5 +1,7 @@
 """The MCP server: handlers for tools and resources, independent of the transport."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -20,21 +22,265 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
     PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     TextContent,
     TextResourceContents,
     Tool,
     ToolAnnotations,
 )
 
-from mcp_server import resources
-from mcp_server.prompts import PROMPTS, TASKS
-from mcp_server.schemas import OUTPUT_SCHEMA, input_schema
 from mcp_server.service import Service, call_of, refused
 from mcp_server.tools import TOOLS
-from warehouse.errors import SankofaError
+from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.schemas import ROW_SCHEMAS, Schema
+from warehouse.methodology.pages import REFS, methodology_page
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import export_body
+from warehouse.shared.errors import SankofaError
+
+# Prompts: three tasks that need several tools, in the order in which they are best called.
+
+_RULES = (
+    "Quote source_ref and license_class of what you use. What is absent is unknown: add no "
+    "estimate, and convert no currency. If a result has no rows, report the reason in `empty`."
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One prompt: its arguments with their meaning, and its text with their names in braces."""
+
+    title: str
+    about: str
+    arguments: Mapping[str, str]
+    text: str
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """Return the text with the arguments in their places."""
+        text = self.text
+        for name in self.arguments:
+            text = text.replace(f"{{{name}}}", values[name])
+        return f"{text} {_RULES}"
+
+
+TASKS: Mapping[str, Task] = {
+    "restatement_review": Task(
+        "Review restatements",
+        "What an issuer restated, when, and by how much.",
+        {"company": "Name, ticker, LEI or service_id of the issuer."},
+        "Review what {company} restated. Find it with search_entities; if several organisations "
+        "fit, ask which is meant. Call get_fundamentals with vintages all for revenue, profit, "
+        "total_assets, total_equity and cfo. For each figure with more than one vintage give the "
+        "period, every value with the day from which it was known, and restatement_kind; tell "
+        "corrections of a slip and changes of the measuring unit from restatements proper.",
+    ),
+    "supplier_due_diligence": Task(
+        "Due diligence on a supplier",
+        "Who a supplier is, what it won from public bodies, and how sure that is.",
+        {"supplier": "Name or identifier of the supplier.", "country": "Country of the tenders."},
+        "Examine the supplier {supplier} in public tenders of {country}. Find it with "
+        "search_entities and read its record with get_entity. Call get_awards with its service_id "
+        "for what it won, and get_resolved_parties with it for its roles and match_method. Call "
+        "get_quality_metrics for AF-TENDER and say what missing values and withheld parties mean "
+        "for the totals. If it is listed, compare its awards with its revenue of the same year by "
+        "get_fundamentals.",
+    ),
+    "point_in_time_screen": Task(
+        "Screen as of a day",
+        "Rank issuers by a metric as it could be known on a day, and check the first.",
+        {
+            "metric": "A metric, such as return_on_equity.",
+            "country": "Country of the issuers.",
+            "as_of": "The day, YYYY-MM-DD.",
+        },
+        "Rank the issuers of {country} by {metric} as it was knowable on {as_of}. Call "
+        "screen_issuers with metric, country and as_of, and report `universe`: how many were left "
+        "out, and why. For the first three call get_metrics with the same as_of and show the "
+        "inputs. Use nothing that became public after {as_of}: every further call has the same "
+        "as_of.",
+    ),
+}
+
+PROMPTS = [
+    Prompt(
+        name=name,
+        title=task.title,
+        description=task.about,
+        arguments=[
+            PromptArgument(name=argument, description=meaning, required=True)
+            for argument, meaning in task.arguments.items()
+        ],
+    )
+    for name, task in TASKS.items()
+]
+
+
+# Resources: methodology pages, dataset cards, the licence notice, the export manifest.
+
+
+@dataclass(frozen=True)
+class DatasetCard:
+    """One dataset: what it is, which rows it has, and what its users need to know."""
+
+    title: str
+    about: str
+    records: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+_NULL = "A null is not known; it is never zero, and nothing is estimated or interpolated."
+
+DATASETS: Mapping[str, DatasetCard] = {
+    "AF-FUND": DatasetCard(
+        "Reported company fundamentals",
+        "Figures as issuers reported them, each with every restatement.",
+        ("Fact",),
+        (
+            "A new vintage is a new value of the same figure in a later filing; a comparative "
+            "column that repeats a value is none.",
+            "`as_of` answers with what was knowable at the end of that day in UTC.",
+            "Values are in the reported currency and scale; nothing is converted or annualised.",
+            _NULL,
+        ),
+    ),
+    "AF-TENDER": DatasetCard(
+        "Public procurement",
+        "Open Contracting releases from portals whose licences permit redistribution, and the "
+        "organisations that they name.",
+        ("Release", "TenderParty"),
+        (
+            "Parties that are not established to be organisations are withheld and counted; the "
+            "check is conservative, so that some real firms are withheld too.",
+            "Amounts are as published, in their own currency. `implausible` has the paths of those "
+            "that cannot be: leave them out of sums.",
+            _NULL,
+        ),
+    ),
+    "AF-MACRO": DatasetCard(
+        "Macroeconomic series and annual indicators",
+        "Exchange rates and prices with every vintage, and annual development indicators.",
+        ("SeriesObservation", "AnnualObservation"),
+        (
+            "`as_of` gives the vintage known on that day. Annual indicators have no evidenced "
+            "release date and are left out of any `as_of`.",
+            _NULL,
+        ),
+    ),
+}
+
+
+def dataset_card(sku: str) -> str | None:
+    """Write the card of a dataset in Markdown; None if there is no such one."""
+    dataset = DATASETS.get(sku)
+    if dataset is None:
+        return None
+    notes = "\n".join(f"- {note}" for note in dataset.notes)
+    tables = "\n\n".join(f"## {name}\n\n{_members(ROW_SCHEMAS[name])}" for name in dataset.records)
+    return f"# {sku}: {dataset.title}\n\n{dataset.about}\n\n{notes}\n\n{tables}\n"
+
+
+def _members(row: Schema) -> str:
+    lines = [
+        f"| {name} | {_type(schema)} | {schema.get('description', '')} |"
+        for name, schema in row["properties"].items()
+    ]
+    return "\n".join(("| member | type | meaning |", "|---|---|---|", *lines))
+
+
+def _type(schema: Schema) -> str:
+    kind = schema.get("type", "value")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+_MARKDOWN, _JSON, _PLAIN = "text/markdown", "application/json", "text/plain"
+_METHODOLOGY, _DATASET = "sankofa://methodology/", "sankofa://datasets/"
+_LICENCE, _MANIFEST = "sankofa://licence", "sankofa://exports/manifest"
+
+TEMPLATES = [
+    ResourceTemplate(
+        uri_template=_METHODOLOGY + "{set}/{slug}",
+        name="methodology",
+        title="Methodology of a derived value",
+        description="How a metric or signal is worked out; methodology_ref of a row is {set}/"
+        "{slug}.",
+        mime_type=_MARKDOWN,
+    ),
+    ResourceTemplate(
+        uri_template=_DATASET + "{sku}",
+        name="dataset",
+        title="Card of a dataset",
+        description="What a dataset holds, member by member. sku: " + ", ".join(DATASETS) + ".",
+        mime_type=_MARKDOWN,
+    ),
+]
+
+
+def _resource(uri: str, name: str, title: str, mime_type: str) -> Resource:
+    return Resource(uri=uri, name=name, title=title, mime_type=mime_type)
+
+
+RESOURCES = [
+    _resource(_LICENCE, "licence", "Licence notice of the data", _PLAIN),
+    _resource(_MANIFEST, "export-manifest", "Every Parquet file of the build", _JSON),
+    *(
+        _resource(f"{_DATASET}{sku}", sku, f"{sku}: {dataset.title}", _MARKDOWN)
+        for sku, dataset in DATASETS.items()
+    ),
+    *(
+        _resource(f"{_METHODOLOGY}{ref}", ref, f"How {ref.partition('/')[2]} is made", _MARKDOWN)
+        for ref in REFS
+    ),
+]
+
+
+def read(mart: Mart, uri: str, exports_url: str) -> tuple[str, str] | None:
+    """Return the text and media type of a resource; None if there is none at ``uri``."""
+    if uri == _LICENCE:
+        return mart.build().notice, _PLAIN
+    if uri == _MANIFEST:
+        return export_body(mart.build(), exports_url).decode(), _JSON
+    if uri.startswith(_DATASET):
+        text = dataset_card(uri.removeprefix(_DATASET).upper())
+    else:
+        name, _, slug = uri.removeprefix(_METHODOLOGY).partition("/")
+        text = methodology_page(name, slug) if uri.startswith(_METHODOLOGY) else None
+    return None if text is None else (text, _MARKDOWN)
+
+
+# JSON Schemas of tool inputs and outputs, small enough to be read with every conversation.
+
+# Rows are described by the cards of the datasets: their schemas would be most of the tool list.
+OUTPUT_SCHEMA: Schema = {"type": "object"}
+_LONGEST_PATTERN = 60
+
+
+def input_schema(parameters: Sequence[Parameter]) -> Schema:
+    """Return the schema of a tool's arguments; others are refused."""
+    return {
+        "type": "object",
+        "properties": {parameter.name: _described(parameter) for parameter in parameters},
+        "required": [parameter.name for parameter in parameters if parameter.required],
+        "additionalProperties": False,
+    }
+
+
+def _described(parameter: Parameter) -> Schema:
+    schema = dict(parameter.kind.schema())
+    if parameter.description:
+        schema["description"] = parameter.description
+    # No model reads a long pattern; what does not match is refused with the form in words.
+    if len(schema.get("pattern", "")) > _LONGEST_PATTERN:
+        del schema["pattern"]
+    if parameter.default is not None:
+        schema["default"] = parameter.kind.read(parameter.default)
+    return schema
+
 
 Context = ServerRequestContext[Any, Any]
 
@@ -106,18 +352,18 @@ def create_server(service: Service) -> Server[Any]:
     async def list_resources(
         ctx: Context, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        return ListResourcesResult(resources=resources.RESOURCES)
+        return ListResourcesResult(resources=RESOURCES)
 
     async def list_templates(
         ctx: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+        return ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri, call = str(params.uri), call_of(ctx)
         try:
             resource = await to_thread.run_sync(
-                lambda: resources.read(service.mart_for(call), uri, service.exports_url(call)),
+                lambda: read(service.mart_for(call), uri, service.exports_url(call)),
                 limiter=limiter,
             )
         except SankofaError as error:

@@ -29,10 +29,10 @@ from warehouse.contract.agent_discovery import (
 from warehouse.contract.limits import key_from_headers
 from warehouse.contract.problems import Problem, check_data_version, no_oauth
 from warehouse.control.keys import redact_keys
-from warehouse.json_encoding import encode
-from warehouse.metrics.counts import stop_counting
-from warehouse.reached_urls import valid_host
-from warehouse.server_log import flush_log
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.metrics import stop_counting
+from warehouse.shared.server_log import flush_log
+from warehouse.shared.urls import valid_host
 
 MAX_BODY_BYTES = 65_536
 _BODY_SECONDS = 20.0

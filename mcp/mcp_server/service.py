@@ -1,6 +1,7 @@
 """The service behind both transports: admits calls, counts them and runs tools."""
 
 import logging
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,28 +13,103 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ResourceLink
 
-from mcp_server import arguments
 from mcp_server.results import ExactJson, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
+from warehouse.contract.parameter_types import (
+    Flag,
+    ListOf,
+    Number,
+    Parameter,
+    ParameterType,
+    RowCount,
+)
 from warehouse.contract.problems import (
     PRICING,
     UNCHARGED_STATUSES,
     Problem,
     conflicting_parameters,
     internal_error,
+    invalid_value,
+    missing_parameter,
     problem_for_error,
     problem_members,
+    unknown_parameter,
 )
 from warehouse.control.keys import Key, KeyStore, redact_keys, signing_secret
-from warehouse.exports.published import PARQUET, Artifact, absolute_url, decode_manifest
-from warehouse.json_encoding import encode
-from warehouse.metrics.counts import count_problem
-from warehouse.reached_urls import as_reached
-from warehouse.read.build_info import export_manifest
-from warehouse.read.mart import Mart
-from warehouse.tiers import Tier, TierName, tier_includes
-from warehouse.usage.store import QuotaStatus, Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import export_manifest
+from warehouse.serve.exports import PARQUET, Artifact, absolute_url, decode_manifest
+from warehouse.serve.usage import QuotaStatus, Usage
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.metrics import count_problem
+from warehouse.shared.tiers import Tier, TierName, tier_includes
+from warehouse.shared.urls import as_reached
+
+# Parsing of tool arguments by the declared parameters; an error names the parameter.
+
+Arguments = dict[str, Any]
+
+
+def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) -> Arguments:
+    """Return the value of every declared parameter; None if it was left out."""
+    declared = {parameter.name: parameter for parameter in parameters}
+    for name in sent:
+        if name not in declared:
+            raise unknown_parameter(name, declared, tool)
+    return {name: _value(parameter, sent) for name, parameter in declared.items()}
+
+
+def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
+    name, kind = parameter.name, parameter.kind
+    # A null for an optional argument means that it was left out.
+    if sent.get(name) is None:
+        if parameter.required:
+            raise missing_parameter(name, kind.expected)
+        return None if parameter.default is None else kind.read(parameter.default)
+    try:
+        return _read(kind, sent[name])
+    except ValueError:
+        raise invalid_value(name, _shown(sent[name]), kind) from None
+
+
+def _read(kind: ParameterType, value: object) -> object:
+    if isinstance(kind, ListOf):
+        # One value that is not wrapped in a list is meant as a list of one.
+        values = value if isinstance(value, list) else [value]
+        return kind.read_all([_text(item) for item in values])
+    if isinstance(kind, RowCount):
+        return kind.read(str(_integer(value)))
+    if isinstance(kind, Flag) and isinstance(value, bool):
+        return value
+    if isinstance(kind, Number) and isinstance(value, int | float) and not isinstance(value, bool):
+        return kind.read(encode(value).decode())
+    return kind.read(_text(value))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    # JSON can escape a lone surrogate, which UTF-8 cannot encode: UnicodeEncodeError, a ValueError.
+    value.encode()
+    return value
+
+
+def _integer(value: object) -> int:
+    # JSON does not tell 10.0 from 10; some clients write the one for the other.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ",".join(value)
+    text = value if isinstance(value, str) else encode(value).decode()
+    return text.encode(errors="replace").decode()
+
 
 _LOG = logging.getLogger("sankofa.mcp")
 _MAX_MANIFESTS = 8
@@ -106,7 +182,7 @@ class Service:
             if call.refused is not None:
                 raise call.refused
             assert call.key is not None
-            values = arguments.read(tool.parameters, sent, tool.name)
+            values = read(tool.parameters, sent, tool.name)
             pinned, verbose = values.pop("data_version"), values.pop("verbose", False)
             context = ToolContext(
                 self.mart, call.key.tier, self._secret(), _one_pin(pinned, call.pinned)

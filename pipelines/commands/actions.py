@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.output import Column, Styled, json_option, print_json, print_table
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 if TYPE_CHECKING:
     from warehouse.control.models import Action

@@ -6,7 +6,7 @@ import click
 
 from pipelines.builds import begin_with, drop_builds, list_builds, roll_back
 from pipelines.output import Column, Styled, json_option, print_json, print_table
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 _WHY = click.option("--why", default="", help="The reason, for `sankofa actions`.")
 

@@ -13,7 +13,7 @@ from pipelines.commands.exit_status import Exit
 from pipelines.doctor import build, machine, sources, stores
 from pipelines.doctor.findings import Check, CheckContext, Finding, run_check
 from pipelines.output import console, json_option, print_json
-from warehouse.settings import readable_settings
+from warehouse.shared.settings import readable_settings
 
 _CHECKS: dict[str, tuple[Check, ...]] = {
     "Machine": (

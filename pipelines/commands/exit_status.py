@@ -5,13 +5,30 @@ from typing import IO, Any
 
 import click
 
-from warehouse.errors import (
+from warehouse.shared.errors import (
     ControlUnavailable,
     DatastoreUnavailable,
     NothingPublished,
     SankofaError,
     disk_failure,
 )
+
+# A group of commands that lists what it is about if none of them is named, as ``git branch``.
+
+
+class ListingGroup(click.Group):
+    """A group in which no subcommand, or an option in its place, stands for ``list``."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the usage, in which the subcommand is optional."""
+        return ["[list] [OPTIONS]", "| COMMAND [ARGS]..."]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; whoever completes them in a shell still chooses the subcommand."""
+        is_list = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        if is_list and not ctx.resilient_parsing:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
 
 
 class Exit(IntEnum):
@@ -50,8 +67,8 @@ class CommandError(click.ClickException):
 def exit_of(error: Exception) -> Exit:
     """Return the exit status of an error."""
     # Imported only after a failure: `--help` should not wait for these.
-    from warehouse.errors import AuditFailed
-    from warehouse.usage.counters import UsageUnavailable
+    from warehouse.serve.counters import UsageUnavailable
+    from warehouse.shared.errors import AuditFailed
 
     if isinstance(error, NothingPublished):
         return Exit.NOTHING_PUBLISHED

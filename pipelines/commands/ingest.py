@@ -13,9 +13,9 @@ from assets.ingest.sources import sources_of
 from pipelines.builds import BEGIN
 from pipelines.commands.sources import complete_source
 from pipelines.output import json_option, print_json, progress_console
-from warehouse.errors import SankofaError
 from warehouse.record.landing import open_landing
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from pipelines.ingest import Outcome

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from pipelines.commands.listing_group import ListingGroup
+from pipelines.commands.exit_status import ListingGroup
 from pipelines.output import Column, Styled, json_option, print_json, print_table
-from warehouse.errors import SankofaError
-from warehouse.settings import read_settings
-from warehouse.tiers import Dataset, TierName, configured_tiers
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import read_settings
+from warehouse.shared.tiers import Dataset, TierName, configured_tiers
 
 if TYPE_CHECKING:
     from warehouse.control.keys import KeyStore
@@ -209,8 +209,8 @@ def rotate_key(name: str, overlap_hours: float, why: str, as_json: bool) -> None
 @json_option
 def show_usage(month: str | None, as_json: bool) -> None:
     """Show the requests charged to each key in a month, and its limit."""
-    from warehouse.usage.counters import month_at, month_before
-    from warehouse.usage.store import Usage
+    from warehouse.serve.counters import month_at, month_before
+    from warehouse.serve.usage import Usage
 
     settings = read_settings(os.environ)
     usage, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)

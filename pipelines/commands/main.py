@@ -9,9 +9,9 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pipelines.commands.exit_status import MEANINGS, CommandError
-from warehouse.errors import SankofaError, disk_failure
-from warehouse.private_folders import close_private
-from warehouse.settings import SettingError, read_settings
+from warehouse.shared.errors import SankofaError, disk_failure
+from warehouse.shared.files import close_private
+from warehouse.shared.settings import SettingError, read_settings
 
 
 class Command(NamedTuple):

@@ -1,19 +1,152 @@
 """``sankofa metrics``: what Prometheus reads."""
 
+import logging
 import os
 import signal
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from threading import Event
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import click
+import msgspec
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
 
 from pipelines import ports
-from pipelines.commands.serving import HOST, METRICS, PORT
-from warehouse.errors import SankofaError
-from warehouse.metrics.exposition import serve_metrics
-from warehouse.read.mart import Mart
-from warehouse.server_log import log_to_stderr
-from warehouse.settings import read_settings
+from pipelines.commands.serving import METRICS as METRICS_SERVER, HOST, , PORT
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import export_manifest
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.metrics import (
+    BUCKETS,
+    BUILD_INFO,
+    BUILD_PUBLISHED,
+    METRICS,
+    REQUEST_SECONDS,
+    Gauge,
+    read_all,
+)
+from warehouse.shared.server_log import log_to_stderr
+from warehouse.shared.settings import read_settings
+
+# The metrics of all processes of a machine, as Prometheus reads them: ``GET /metrics``.
+
+_log = logging.getLogger("sankofa.metrics")
+_BOUNDS = (*map(str, BUCKETS), "+Inf")
+
+
+class _Manifest(msgspec.Struct):
+    generated_at: datetime | None = None
+
+
+class FileCollector(Collector):
+    """Adds up the files of all processes, and reads which build is current."""
+
+    def __init__(self, folder: Path, mart: Mart) -> None:
+        self._folder, self._mart = folder, mart
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric that has a value."""
+        files = read_all(self._folder)
+        counters: dict[str, dict[str, float]] = {}
+        gauges: dict[str, dict[str, Gauge]] = {}
+        for file in files:
+            for name, values in file.counters.items():
+                summed = counters.setdefault(name, {})
+                for labels, value in values.items():
+                    summed[labels] = summed.get(labels, 0) + value
+            for name, settings in file.gauges.items():
+                newest = gauges.setdefault(name, {})
+                for labels, gauge in settings.items():
+                    if labels not in newest or newest[labels].set_at < gauge.set_at:
+                        newest[labels] = gauge
+        for metric in METRICS:
+            if metric.name in counters:
+                counter = CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+                for labels, value in counters[metric.name].items():
+                    counter.add_metric(_split(labels), value)
+                yield counter
+            if metric.name in gauges:
+                family = GaugeMetricFamily(metric.name, metric.meaning, labels=metric.labels)
+                for labels, gauge in gauges[metric.name].items():
+                    family.add_metric(_split(labels), gauge.value)
+                yield family
+        yield _requests((file.surface, file.requests) for file in files)
+        yield from self._build()
+
+    def _build(self) -> Iterator[Metric]:
+        try:
+            build, manifest = self._mart.build(), export_manifest(self._mart)
+        except SankofaError as error:
+            # No build, or its store is down: the absent metric is what the alert looks at.
+            _log.warning("the build cannot be read: %s", error)
+            return
+        info = GaugeMetricFamily(BUILD_INFO.name, BUILD_INFO.meaning, labels=BUILD_INFO.labels)
+        info.add_metric([build.data_version], 1)
+        yield info
+        published = msgspec.json.decode(manifest or b"{}", type=_Manifest).generated_at
+        if published is not None:
+            yield GaugeMetricFamily(
+                BUILD_PUBLISHED.name, BUILD_PUBLISHED.meaning, published.timestamp()
+            )
+
+
+def _requests(files: Iterable[tuple[str, dict[str, list[float]]]]) -> Metric:
+    summed: dict[tuple[str, str], list[float]] = {}
+    for surface, requests in files:
+        for labels, numbers in requests.items():
+            before = summed.get((surface, labels), [0] * len(numbers))
+            summed[surface, labels] = [a + b for a, b in zip(before, numbers, strict=True)]
+    family = HistogramMetricFamily(
+        REQUEST_SECONDS.name, REQUEST_SECONDS.meaning, labels=REQUEST_SECONDS.labels
+    )
+    for (surface, labels), (*counts, seconds) in summed.items():
+        total, buckets = 0.0, []
+        for bound, count in zip(_BOUNDS, counts, strict=True):
+            total += count
+            buckets.append((bound, total))
+        family.add_metric([surface, *_split(labels)], buckets, seconds)
+    return family
+
+
+def serve_metrics(folder: Path, mart: Mart, host: str, port: int, stop: threading.Event) -> None:
+    """Serve ``/metrics`` until ``stop`` is set."""
+    registry = CollectorRegistry()
+    registry.register(FileCollector(folder, mart))
+    server_class = _Ipv6Server if ":" in host else WSGIServer
+    with make_server(
+        host, port, make_wsgi_app(registry), server_class, handler_class=_QuietHandler
+    ) as server:
+        server.timeout = 0.2
+        _log.info("listening at port %d, metrics only", server.server_port)
+        while not stop.is_set():
+            server.handle_request()
+
+
+class _Ipv6Server(WSGIServer):
+    address_family = socket.AF_INET6
+
+
+class _QuietHandler(WSGIRequestHandler):
+    # A client that connects and sends nothing must not keep the others waiting.
+    timeout = 5
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log nothing: a scrape every few seconds tells nobody anything."""
+
+
+def _split(labels: str) -> list[str]:
+    return labels.split("\n") if labels else []
 
 
 @click.command()
@@ -26,7 +159,7 @@ def metrics(host: str, port: int) -> None:
     a loopback one, or one that only Prometheus reaches.
     """
     settings = read_settings(os.environ)
-    ports.refuse_taken({METRICS: ports.Address(host, port)})
+    ports.refuse_taken({METRICS_SERVER: ports.Address(host, port)})
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -9,7 +9,7 @@ from typing import Literal
 import click
 
 from pipelines.output import json_option, print_json
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 Kind = Literal["source", "portal", "metric", "panel"]
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -166,7 +166,7 @@ def _metric(root: Path, name: _Name) -> Scaffold:
 
 
 def _panel(root: Path, name: _Name) -> Scaffold:
-    panels, rates = "warehouse/methodology/signals.py", "assets/signals/sql/rates.sql"
+    panels, rates = "warehouse/methodology/signals.py", "assets/derive/sql/rates.sql"
     model, test = "tests/models/signals_model.py", f"tests/models/test_signal_{name.snake}.py"
     text, sql, plain = _text(root, panels), _text(root, rates), _text(root, model)
     _refuse_taken(f'"{name.key}"', text, panels)

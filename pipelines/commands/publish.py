@@ -8,18 +8,17 @@ import click
 import dagster as dg
 
 from pipelines.builds import changes_since, refuse_empty
-from pipelines.commands.quality import print_left_out
+from pipelines.commands.quality import current_left_out, print_left_out
 from pipelines.dagster_home import PUBLISH
 from pipelines.jobs import run_job
 from pipelines.output import Column, json_option, print_json, print_table, progress_console
-from pipelines.quality_report import current_left_out
 from pipelines.stages import STAGES
 from warehouse.control.actions import recorded
-from warehouse.errors import AlreadyPublished, SankofaError
-from warehouse.mart.builds import builds_at
-from warehouse.read.build_info import ChangedDataset
+from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
-from warehouse.settings import Settings, read_settings
+from warehouse.serve.catalogue import ChangedDataset
+from warehouse.shared.errors import AlreadyPublished, SankofaError
+from warehouse.shared.settings import Settings, read_settings
 
 
 @click.command()

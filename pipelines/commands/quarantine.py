@@ -11,9 +11,8 @@ from assets.ingest.failures import may_name_people
 from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from assets.parsing.limits import DocumentLimits
-from pipelines.commands.listing_group import ListingGroup
+from pipelines.commands.exit_status import ListingGroup
 from pipelines.output import Column, json_option, print_json, print_table, progress_bar
-from warehouse.errors import SankofaError
 from warehouse.record.landing import open_landing
 from warehouse.record.quarantine import (
     QuarantinedRow,
@@ -22,8 +21,9 @@ from warehouse.record.quarantine import (
     quarantined_rows,
 )
 from warehouse.record.store import Record, open_record
-from warehouse.record.worlds import require_withheld_key
-from warehouse.settings import Settings, read_settings
+from warehouse.record.versions import require_withheld_key
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables import RetryEntry
 
 _SOURCE = click.option("--source", help="Only this source.")

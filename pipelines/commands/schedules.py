@@ -18,13 +18,13 @@ import click
 import dagster as dg
 
 from pipelines.alerts import ALERTS
-from pipelines.commands.listing_group import ListingGroup
+from pipelines.commands.exit_status import ListingGroup
 from pipelines.definitions import definitions
 from pipelines.ingest_definitions import FETCH_CRON, FETCH_SENSOR
 from pipelines.jobs import instance
 from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
-from warehouse.errors import SankofaError
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings, read_settings
 
 _NAMES = click.argument("names", metavar="[NAME]...", nargs=-1)
 # The daemon reports every half minute that it is alive.

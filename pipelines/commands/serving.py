@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from pipelines import ports
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.settings import Settings, read_settings
 
 HOST = click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 _WORKERS = click.option(

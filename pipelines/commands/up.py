@@ -17,19 +17,18 @@ from pipelines.dagster_home import create_dagster_home, killed_runs
 from pipelines.derivations import checks, derivations
 from pipelines.output import Steps
 from pipelines.supervisor import Child, Logs, supervise
-from pipelines.verify.examine import missing_files
+from pipelines.verify import missing_files
 from warehouse.control.keys import KeyStore, sandbox
-from warehouse.errors import DatastoreUnavailable
-from warehouse.mart.builds import builds_at
-from warehouse.mart.candidate import versions_of_rules
-from warehouse.mart.tables import MART_SCHEMA_VERSION
-from warehouse.read.conditions import Condition
-from warehouse.read.mart import Mart
-from warehouse.read.rows import fetch_rows
+from warehouse.publish.builds import builds_at
+from warehouse.publish.candidate import versions_of_rules
+from warehouse.publish.tables import MART_SCHEMA_VERSION
 from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record
-from warehouse.record.worlds import require_withheld_key
-from warehouse.settings import Settings, read_settings
+from warehouse.record.versions import require_withheld_key
+from warehouse.serve.build import Mart
+from warehouse.serve.rows import Condition, fetch_rows
+from warehouse.shared.errors import DatastoreUnavailable
+from warehouse.shared.settings import Settings, read_settings
 
 _DAEMON = "Dagster's daemon"
 _LOGS = {

@@ -12,12 +12,11 @@ from pipelines.commands.exit_status import Exit
 from pipelines.dagster_home import PUBLISH
 from pipelines.jobs import run_job
 from pipelines.output import console, json_option, print_json, progress_console
-from pipelines.verify.damage import Damage
-from pipelines.verify.examine import STORES, examine
-from warehouse.mart.builds import builds_at
+from pipelines.verify import STORES, Damage, examine
+from warehouse.publish.builds import builds_at
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.settings import Settings, read_settings
 
 # Lines of one store that are shown; all of them are in the JSON.
 _MOST_SHOWN = 20

@@ -7,7 +7,7 @@ import click
 
 from pipelines.output import Column, Styled, json_option, print_json, print_table
 from pipelines.why import Explanation, explain
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 
 @click.command()

@@ -7,19 +7,19 @@ import click
 
 from pipelines.dagster_home import PUBLISH
 from pipelines.output import Column, Styled, json_option, print_json, print_table
-from pipelines.withheld_check import served_names
 from pipelines.withholding import (
     Change,
     Match,
     find_to_withhold,
     list_withheld,
     release_text,
+    served_names,
     withhold_found,
 )
 from warehouse.control.actions import recorded
-from warehouse.errors import SankofaError
-from warehouse.mart.builds import builds_at
-from warehouse.settings import read_settings
+from warehouse.publish.builds import builds_at
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import read_settings
 
 _WHAT = click.argument("what", metavar="PARTY|DOCUMENT|ROW")
 _WHY = click.option(

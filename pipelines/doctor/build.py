@@ -6,19 +6,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded, list_builds
+from pipelines.commands.quality import current_quality
 from pipelines.dagster_home import killed_runs
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
-from pipelines.quality_report import current_quality
-from pipelines.verify.builds import damaged_builds
-from pipelines.verify.damage import Damage
-from pipelines.verify.published_files import damaged_exports
-from warehouse.locks import lock_owner
-from warehouse.mart.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
-from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
+from pipelines.verify import Damage, damaged_builds, damaged_exports
+from warehouse.publish.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
+from warehouse.publish.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.integrity import advice, damaged_files
 from warehouse.record.store import open_record
 from warehouse.record.tables import RECORD_TABLES
+from warehouse.shared.locks import lock_owner
 
 
 def build(context: CheckContext) -> Iterator[Finding]:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from warehouse.errors import DatastoreUnavailable
-from warehouse.settings import SettingError, Settings
+from warehouse.shared.errors import DatastoreUnavailable
+from warehouse.shared.settings import SettingError, Settings
 
 State = Literal["ok", "note", "fault"]
 

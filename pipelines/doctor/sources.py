@@ -9,15 +9,15 @@ from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.failures import in_words
+from assets.ingest.land import Prober, probe
 from assets.ingest.load import failed_documents, lost_documents
-from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
-from warehouse.errors import SankofaError
 from warehouse.record.failures import sources_with_failures
 from warehouse.record.landing import observed_at_of, open_landing
 from warehouse.record.store import open_record
+from warehouse.shared.errors import SankofaError
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
 _MAX_THREADS = 8

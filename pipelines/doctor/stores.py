@@ -8,7 +8,15 @@ from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.control.keys import KeyStore, list_keys
-from warehouse.errors import (
+from warehouse.publish.builds import builds_at
+from warehouse.publish.shared_builds import SETTING, read_list
+from warehouse.record.landing import open_landing
+from warehouse.record.store import Record
+from warehouse.record.versions import MAKE_WITHHELD_KEY, why_weak
+from warehouse.serve.build import Mart, check_readable
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.usage import Usage
+from warehouse.shared.errors import (
     BadStore,
     DamagedFile,
     DamagedRecord,
@@ -16,18 +24,10 @@ from warehouse.errors import (
     SankofaError,
     in_one_line,
 )
-from warehouse.exports.published import PublishedExports
-from warehouse.file_store import FileStore, require_known_store
-from warehouse.mart.builds import builds_at
-from warehouse.mart.shared_builds import SETTING, read_list
-from warehouse.private_folders import readable_by_others
-from warehouse.read.mart import Mart, check_readable
-from warehouse.record.landing import open_landing
-from warehouse.record.store import Record
-from warehouse.record.worlds import MAKE_WITHHELD_KEY, why_weak
-from warehouse.settings import Settings
-from warehouse.tiers import configured_tiers
-from warehouse.usage.store import Usage
+from warehouse.shared.file_store import FileStore, require_known_store
+from warehouse.shared.files import readable_by_others
+from warehouse.shared.settings import Settings
+from warehouse.shared.tiers import configured_tiers
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")

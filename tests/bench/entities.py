@@ -13,10 +13,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from assets.entities.joined_ids import same_as_table
+from assets.derive.joined_ids import same_as_table
 from tests.bench.measure import measured
 from tests.helpers.organisations import derive_organisations
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import (

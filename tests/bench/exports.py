@@ -16,7 +16,7 @@ from assets.exports.export import export
 from assets.exports.signing import SigningKey
 from tests.bench.measure import measured
 from tests.bench.world import facts, with_every_column
-from warehouse.mart.snapshot import ORDERS, Snapshot
+from warehouse.publish.snapshot import ORDERS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import DERIVED

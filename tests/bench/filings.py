@@ -18,8 +18,7 @@ from typing import Any
 import msgspec
 
 from assets.filings import companyfacts as parser
-from assets.filings.bulk import issuers_by_rule, open_bulk
-from assets.filings.fetch import FACTS
+from assets.filings.fetch import FACTS, issuers_by_rule, open_bulk
 from assets.filings.issuers import follows_rule
 from assets.filings.sources import SOURCES
 from assets.ingest.load import load_source

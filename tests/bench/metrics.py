@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assets.metrics.derive import metrics
+from assets.derive.metrics import metrics
 from tests.bench.measure import measured
 from tests.bench.world import ITEMS, YEARS, Numbers, facts
-from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import BALANCES, FORMULAS
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, incoming_schema

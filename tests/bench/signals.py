@@ -4,10 +4,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from assets.signals.derive import signals
+from assets.derive.signals import signals
 from assets.tenders.portal_files import PORTALS
 from tests.bench.measure import measured
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
 
 SIZES = (100_000, 400_000)

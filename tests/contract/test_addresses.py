@@ -13,9 +13,9 @@ from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.control.keys import KeyStore
-from warehouse.reached_urls import as_reached
-from warehouse.read.build_info import EXPORT_MANIFEST_KEY
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
+from warehouse.shared.urls import as_reached
 
 EXPORTS_URL = "http://localhost:8321/exports"
 

@@ -33,8 +33,7 @@ from tests.helpers.record_rows import (
 )
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.mart.builds import SAMPLE_NOTICE
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import SAMPLE_NOTICE
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -43,6 +42,7 @@ from warehouse.record.tables import (
     MACRO_SERIES,
     TENDER_RELEASES,
 )
+from warehouse.serve.build import Mart
 
 FACTS = "/v1/fundamentals/DCTEST1"
 

@@ -13,7 +13,7 @@ from tests.helpers.contract_client import (
     example_url,
 )
 from tests.helpers.waiting import wait_until
-from warehouse.tiers import TIERS
+from warehouse.shared.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]

@@ -14,10 +14,10 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
-from warehouse.tiers import TIERS, TierName
+from warehouse.serve.build import Mart
+from warehouse.shared.tiers import TIERS, TierName
 
 KEYED = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
 # Rows that no licence restricts, and those of one record, have no ceiling here.

@@ -10,8 +10,7 @@ import pytest
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.endpoint import Deprecation, Endpoint
-from api.endpoints.request import read_parameters
+from api.endpoints.endpoint import Deprecation, Endpoint, read_parameters
 from api.endpoints.response import send_without_rows
 from tests.helpers.contract_client import Contract, WireResponse, example_url
 from tests.helpers.facts import fact
@@ -20,9 +19,9 @@ from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering, make_world
 from tests.helpers.whole_tables import query
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES
+from warehouse.serve.build import Mart
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]

@@ -11,9 +11,9 @@ from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
+from warehouse.serve.build import Mart
 
 RELEASES = 300
 BUILDS = 4

@@ -27,7 +27,7 @@ from tests.helpers.mcp_world import Agents
 from tests.helpers.paths import ROOT
 from warehouse.contract.agent_discovery import PROTOCOL_VERSIONS, registry_entry
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 WORDS = "Send your API key in the header X-API-Key"
 

@@ -11,9 +11,9 @@ from api.app import create_app
 from tests.helpers.contract_client import WireResponse
 from tests.helpers.rest_service import World, make_world, served
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import TIERS
 
 METHODS = "GET, HEAD, OPTIONS"
 

@@ -13,7 +13,7 @@ from tests.helpers.contract_client import Contract
 from tests.helpers.rest_service import make_world
 from tests.helpers.stored_builds import nothing_published
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 KEYED = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
 

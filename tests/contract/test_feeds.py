@@ -9,7 +9,7 @@ from api.app import create_app
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World, make_world
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://data.sankofa.example"

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from api.resources.exports import RangeNotSatisfiable, requested_range
 from tests.helpers.doc_pages import UnchangingHttpFiles
 from tests.helpers.rest_service import Served, World, make_world, served
-from warehouse.exports.published import Artifact
+from warehouse.serve.exports import Artifact
 
 SIZES = st.integers(0, 10**12)
 

@@ -11,11 +11,10 @@ import pytest
 
 from tests.helpers.installation import sample_home, settings_of
 from tests.sample_world.brazil import brazilian
-from warehouse.read.crosswalk import lookup
-from warehouse.read.entities import entity
-from warehouse.read.fundamentals import facts_known
-from warehouse.read.macro import series_known, series_vintages
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import entity, lookup
+from warehouse.serve.fundamentals import facts_known
+from warehouse.serve.macro import series_known, series_vintages
 
 Row = dict[str, Any]
 DAY = timedelta(days=1)

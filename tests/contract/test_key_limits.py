@@ -12,9 +12,9 @@ from api.app import create_app
 from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
 from warehouse.control.keys import KeyStore, create_key, revoke_key
-from warehouse.exports.published import PublishedExports
-from warehouse.read.mart import Mart
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.usage import Usage
 
 LOCAL, ELSEWHERE = "127.0.0.0/8", "192.0.2.0/24"
 

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcp_server.compact import compact
-from mcp_server.results import MAX_RESULT_BYTES
+from mcp_server.results import MAX_RESULT_BYTES, compact
 
 from tests.helpers.mcp_service import MODES, Posted, call
 from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
-from warehouse.mart.row_json import PROVENANCE
-from warehouse.read.mart import Mart
-from warehouse.read.tenders import releases
+from warehouse.publish.served_rows import PROVENANCE
+from warehouse.serve.build import Mart
+from warehouse.serve.tenders import releases
 
 DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", "2999-01-01"])
 LIMITS = st.integers(1, 30)

@@ -13,7 +13,7 @@ from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World
 from warehouse.control.keys import KeyStore, create_key, find_key
-from warehouse.usage.store import Usage
+from warehouse.serve.usage import Usage
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
 META = {

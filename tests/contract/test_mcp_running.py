@@ -8,13 +8,13 @@ import pytest
 import uvicorn
 from click.testing import CliRunner
 from mcp_server import guard, worker
-from mcp_server.http import Options, create_app, security
+from mcp_server.worker import Options, create_app, security
 
 from pipelines.commands.main import sankofa
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.mcp_world import Agents
 from warehouse.contract.problems import Problem
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 # Servers give up on each other after some seconds, and a shared machine may halt for longer: a
 # test that fails is run once more, and the summary names it.

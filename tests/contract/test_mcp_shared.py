@@ -16,9 +16,9 @@ from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
 from tests.helpers.stored_builds import nothing_published
 from warehouse.control.keys import KeyStore, create_key, find_key
-from warehouse.read.mart import Mart
-from warehouse.tiers import configured_tiers
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import configured_tiers
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
 

@@ -9,12 +9,11 @@ import pytest
 
 from tests.helpers.installation import sample_home, settings_of
 from tests.helpers.whole_tables import query
-from warehouse.exports.published import PublishedExports
-from warehouse.mart.tables import MART_TABLES
-from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.entities import entity
-from warehouse.read.fundamentals import facts_known
-from warehouse.read.mart import Mart
+from warehouse.publish.tables import MART_TABLES
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import entity, identifiers, lookup
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.fundamentals import facts_known
 
 KEYS = ("service_id", "organisation", "buyer_id")
 

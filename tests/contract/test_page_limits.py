@@ -17,7 +17,7 @@ from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World, make_world
 from warehouse.contract.problems import Problem
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 PAGE = "/issuers/DCA1/lines/revenue"
 LIMIT = 5

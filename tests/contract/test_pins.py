@@ -13,12 +13,12 @@ from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import make_world
 from tests.helpers.stored_builds import change_metadata
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.errors import NothingPublished
-from warehouse.mart.builds import Builds, manifest_file
-from warehouse.mart.tables import MART_SCHEMA_VERSION
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import Builds, manifest_file
+from warehouse.publish.tables import MART_SCHEMA_VERSION
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
+from warehouse.serve.build import Mart
+from warehouse.shared.errors import NothingPublished
 
 
 @dataclass(frozen=True)

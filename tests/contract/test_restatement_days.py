@@ -29,15 +29,7 @@ from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
 from tests.models.vintages import FigureHistory, boundary_days, histories_of, with_ends
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.exports.published import PublishedExports
 from warehouse.methodology.signals import PANELS
-from warehouse.read.fundamentals import facts_known
-from warehouse.read.macro import series_known
-from warehouse.read.mart import Mart
-from warehouse.read.metrics import metrics
-from warehouse.read.rows import RowPage
-from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     FUNDAMENTALS,
@@ -46,6 +38,13 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.fundamentals import facts_known
+from warehouse.serve.macro import series_known
+from warehouse.serve.metrics import metrics, panel
+from warehouse.serve.rows import RowPage
+from warehouse.serve.shared_facts import shared_facts
 from warehouse.tables import OPEN_CLASSES
 
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.whole_tables import query
-from warehouse.tiers import TIERS, TierName
+from warehouse.shared.tiers import TIERS, TierName
 
 # Each hundred takes minutes.
 EXAMPLES = 100 if is_nightly() else 3

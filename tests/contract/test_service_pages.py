@@ -20,8 +20,8 @@ from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.stored_builds import nothing_published
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS
+from warehouse.serve.build import Mart
+from warehouse.shared.tiers import TIERS
 
 BROWSER = {"Accept": "text/html,*/*;q=0.8"}
 HOST = "data.example"

@@ -18,24 +18,23 @@ from msgspec.structs import replace
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.response import send_list, send_row
-from api.endpoints.row_formats import Format
+from api.endpoints.response import Format, send_list, send_row
 from api.resources.exports import file_routes
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from warehouse.contract import parameters as p
+from warehouse.contract.limits import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.contract.listing import Answer, Listing, ListRows, Question
 from warehouse.contract.problems import Problem
-from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.control.keys import Key, KeyStore, create_key
-from warehouse.exports.published import PUBLIC_KEY, PublishedExports
-from warehouse.mart.builds import SAMPLE_NOTICE
-from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage
-from warehouse.read.why_empty import Empty
+from warehouse.publish.builds import SAMPLE_NOTICE
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
-from warehouse.tiers import TIERS, TierName
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PUBLIC_KEY, PublishedExports
+from warehouse.serve.rows import RowPage
+from warehouse.serve.why_empty import Empty
+from warehouse.shared.tiers import TIERS, TierName
 
 MANY = RowPage([b'{"n":%d}' % number for number in range(3_000)], False, "20260101.1", "notice")
 FORGETFUL = Endpoint("getMany", "/v1/many", "Many rows", "", "Health", "service")

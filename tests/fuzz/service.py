@@ -15,10 +15,10 @@ from api.app import create_app
 from tests.helpers import installation
 from tests.helpers.whole_tables import query
 from warehouse.control.keys import KeyStore, create_key, revoke_key
-from warehouse.exports.published import PublishedExports
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, TierName
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import TIERS, TierName
 
 _DECODE = msgspec.json.Decoder().decode
 _PLAIN: dict[str, Callable[[bytes], bytes]] = {

@@ -9,15 +9,11 @@ from typing import Any
 from quality.audit import audit
 from quality.report import Report
 from quality.suites import RECORD_SUITES
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import (
-    RECORD_TABLES,
-    TENDER_RELEASES,
-    RecordTable,
-)
+from warehouse.record.tables import RECORD_TABLES, TENDER_RELEASES, RecordTable
 
 MOMENT = datetime(2026, 11, 15, 2, tzinfo=UTC)
 FIRST = date(2026, 1, 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.paths import ROOT
-from warehouse import code_version
+from warehouse.shared import code_version
 
 
 def copy_packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from tests.helpers.made_once import copy_of
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Kind, Stores, stores_of
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, TierName
+from warehouse.serve.build import Mart
+from warehouse.shared.tiers import TIERS, TierName
 
 REQUIRED_QUERY = {
     "/v1/fundamentals": "&service_ids=DCNOBODY",

@@ -15,7 +15,7 @@ from tests.helpers.installation import (
 )
 from tests.helpers.made_once import made_once
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.mart.builds import Builds
+from warehouse.publish.builds import Builds
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
 

@@ -9,13 +9,11 @@ from urllib.parse import unquote
 from falcon.testing import create_req
 
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.endpoint import Endpoint
-from api.endpoints.request import read_parameters
+from api.endpoints.endpoint import Endpoint, read_parameters
 from warehouse.contract.listing import Listing, Question
-from warehouse.read.conditions import Key
-from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage
-from warehouse.tiers import TIERS
+from warehouse.serve.build import Mart
+from warehouse.serve.rows import Key, RowPage
+from warehouse.shared.tiers import TIERS
 
 LISTS: dict[str, Endpoint] = {
     endpoint.name: endpoint for endpoint in ENDPOINTS if endpoint.listing is not None

@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from assets.derive.silent_revisions import silent_revisions
 from assets.exports.export import export
 from assets.exports.signing import SigningKey
-from assets.silent_revisions.derive import silent_revisions
 from tests.helpers.organisations import derive_organisations
-from warehouse.mart.awards import add_tender_facts
-from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS
+from warehouse.publish.awards import add_tender_facts
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from warehouse.mart.pack_files import COUNT
-from warehouse.mart.row_dictionary import decompressor
+from warehouse.publish.packs import COUNT, decompressor
 
 
 def files_with(folder: Path, text: str) -> list[str]:

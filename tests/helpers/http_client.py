@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from assets.fetching.client import Client
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 
 def http_client(**options: Any) -> Client:

@@ -23,12 +23,12 @@ from tests.helpers.made_once import copy_of as copy_of
 from tests.helpers.made_once import made_once
 from tests.helpers.withheld_key import WITHHELD_KEY
 from tests.sample_world.world import SampleWorld, write_world
-from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
-from warehouse.mart.snapshot import Snapshot
-from warehouse.private_folders import make_private
+from warehouse.publish.builds import SAMPLE_NOTICE, builds_at
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.files import make_private
+from warehouse.shared.settings import Settings, read_settings
 
 # The world of the package, with few tenders.
 SMALL_WORLD = SampleWorld(size="small")

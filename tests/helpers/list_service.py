@@ -12,7 +12,7 @@ from api.app import create_app
 from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.split_world import publish_split
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 _ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ROWS = msgspec.json.Decoder(list[msgspec.Raw])

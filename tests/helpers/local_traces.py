@@ -10,10 +10,10 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.whole_tables import query
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.exports.published import PublishedExports
-from warehouse.read.mart import Mart
 from warehouse.record.store import open_record
-from warehouse.settings import Settings
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.shared.settings import Settings
 
 # A path of this machine, a host of a local network, an address that is not the web's.
 LOCAL = r"file:/|localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|fictional\.example"

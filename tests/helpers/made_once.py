@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.locks import file_lock
+from warehouse.shared.locks import file_lock
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:

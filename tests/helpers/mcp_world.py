@@ -21,9 +21,9 @@ from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, world_of
 from warehouse.control.keys import KeyStore
 from warehouse.methodology.line_items import LINE_ITEMS
-from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.serve.build import Mart
 
 EXACT = "1234567890123456.78"
 LARGE, TOO_LARGE = 30_000, 60_000

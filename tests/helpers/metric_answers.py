@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.metrics.derive import metrics
+from assets.derive.metrics import metrics
 from tests.helpers.facts import facts
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES

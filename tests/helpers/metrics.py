@@ -5,8 +5,8 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from warehouse.metrics.exposition import FileCollector
-from warehouse.read.mart import Mart
+from pipelines.commands.metrics import FileCollector
+from warehouse.serve.build import Mart
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assets.tenders.parse import parse_portal
-from assets.tenders.portal_files import ENTRIES, portal_of, read_portals
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import ENTRIES, Portal, portal_of, read_portals
 from quality.persons import Evidence, judge_name, party_names
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL

@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 
-from assets.entities.derive import party_matches, same_as
-from warehouse.mart.canonical_ids import use_canonical_ids
-from warehouse.mart.snapshot import Snapshot
+from assets.derive.organisations import party_matches, same_as
+from warehouse.publish.canonical_ids import use_canonical_ids
+from warehouse.publish.snapshot import Snapshot
 
 
 def derive_organisations(snapshot: Snapshot) -> dict[str, pa.Table]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assets.parsing.parsed import Parsed
-from warehouse.names.sealed import sealed_rows
+from warehouse.names.redaction import sealed_rows
 from warehouse.record.tables import RecordTable
 
 SECRET = b"a key of the tests"

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.compute import ProcessPool
-from warehouse.errors import AuditFailed
-from warehouse.mart.builds import NOTICE, mart_folder
-from warehouse.mart.candidate import Candidate
-from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
+from warehouse.publish.builds import NOTICE, mart_folder
+from warehouse.publish.candidate import Candidate
+from warehouse.publish.manifest import with_results
+from warehouse.publish.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
+from warehouse.publish.tasks import ProcessPool
 from warehouse.record.store import Record
-from warehouse.steps.files import with_results
+from warehouse.shared.errors import AuditFailed
 
 
 def _no_audit(_: Snapshot, __: str | None) -> DerivedTables:

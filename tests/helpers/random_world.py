@@ -20,7 +20,7 @@ from tests.helpers.record_rows import (
     series_row,
     sighting,
 )
-from warehouse.mart.snapshot import Derivation, Snapshot
+from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,

@@ -8,10 +8,7 @@ from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import (
-    FUNDAMENTALS,
-    RecordTable,
-)
+from warehouse.record.tables import FUNDAMENTALS, RecordTable
 
 FIRST, SECOND = date(2019, 3, 29), date(2020, 3, 30)
 

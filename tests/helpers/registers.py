@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from sqlmodel import SQLModel
 
-from assets.entities.derive import COLUMNS
-from assets.entities.joined_ids import same_as_table
+from assets.derive.joined_ids import same_as_table
+from assets.derive.organisations import COLUMNS
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import Entity, EntityIdentifier
 

@@ -30,11 +30,11 @@ from tests.helpers.random_world import derived_of, everything, joined
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.exports.published import PublishedExports, encode_manifest
-from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.read.build_info import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
+from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
+from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
+from warehouse.serve.exports import PublishedExports, encode_manifest
 
 Response = tuple[int, http.client.HTTPMessage, bytes]
 

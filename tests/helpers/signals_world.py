@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from assets.signals.derive import signals
+from assets.derive.signals import signals
 from assets.tenders.portal_files import PORTALS
 from tests.helpers.organisations import derive_organisations
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from api.site.browse import issuers_of
 from api.site.cards import CARDS
 from tests.helpers.rest_service import Served, World, served
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 MCP = "http://127.0.0.1:8322"
 # A page of every kind about the service.

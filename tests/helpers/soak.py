@@ -21,8 +21,8 @@ from pathlib import Path
 
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import port_of
-from warehouse.read.fundamentals import issuers
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.fundamentals import issuers
 
 _COMMAND = "pipelines.commands.main"
 _LOAD = """

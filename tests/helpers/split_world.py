@@ -10,12 +10,12 @@ import pytest
 
 from tests.helpers.random_world import derived_of, publish_world
 from tests.helpers.record_rows import load, release_row, series_row
-from warehouse.mart import write
-from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.tables import MART_TABLES, MartTable
-from warehouse.read.mart import Mart
+from warehouse.publish import write
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.tables import MART_TABLES, MartTable
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_RELEASES, arrow_schema
+from warehouse.serve.build import Mart
 from warehouse.tables import Metric, Signal
 
 

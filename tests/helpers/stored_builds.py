@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from warehouse.mart.builds import manifest_file, pointer_file, read_manifest
-from warehouse.steps.files import BuildManifest, encode_manifest
+from warehouse.publish.builds import manifest_file, pointer_file, read_manifest
+from warehouse.publish.manifest import BuildManifest, encode_manifest
 
 
 @contextmanager

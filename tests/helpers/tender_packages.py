@@ -6,7 +6,7 @@ from typing import Any
 
 from assets.ingest.sources import SOURCES
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.settings import Settings
+from warehouse.shared.settings import Settings
 
 (ZA,) = [
     source.with_withheld_key(WITHHELD_KEY) for source in SOURCES if source.key == "za-etenders"

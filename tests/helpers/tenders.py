@@ -6,8 +6,7 @@ from typing import Any
 
 from assets.parsing.parsed import Parsed
 from assets.tenders.parse import parse_portal
-from assets.tenders.portal_files import PORTALS
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import PORTALS, Portal
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from warehouse.record.incoming import to_arrow
-from warehouse.record.row_hashes import add_row_hashes
+from warehouse.record.row_index import add_row_hashes
 from warehouse.record.store import Record, commit, last_transaction
 from warehouse.record.tables import RecordTable, record_schema
 

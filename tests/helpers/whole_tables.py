@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from warehouse.mart.tables import MART_TABLES, MartTable
-from warehouse.read.engines import SqlRows, translate_errors
-from warehouse.read.mart import Build
-from warehouse.read.rows import fetch_rows
+from warehouse.publish.tables import MART_TABLES, MartTable
+from warehouse.serve.build import Build
+from warehouse.serve.engines import SqlRows, translate_errors
+from warehouse.serve.rows import fetch_rows
 
 _TABLES = {table.name: table for table in MART_TABLES}
 _NAMED = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)", re.IGNORECASE)

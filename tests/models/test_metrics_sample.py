@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from assets.metrics.derive import metrics
+from assets.derive.metrics import metrics
 from tests.helpers.installation import loaded_record
 from tests.helpers.metric_answers import Answers, Row, staged
 from tests.models.metric_model import PLANS, Issuer, figures_of, worked_out
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 

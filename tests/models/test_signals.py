@@ -611,7 +611,7 @@ def test_a_row_states_how_and_when_its_releases_were_read(world: TenderWorld) ->
 def test_the_closing_day_depends_on_the_country_and_not_on_its_portals(
     world: TenderWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assets.signals.calendar.CLOSES_AFTER", {"ZA": 9, "another": 30})
+    monkeypatch.setattr("assets.derive.signals.CLOSES_AFTER", {"ZA": 9, "another": 30})
     world.release("o1", date(2024, 3, 4), tender_status="cancelled")
     world.release("o2", date(2024, 8, 4), source="another")
 

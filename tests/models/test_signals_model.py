@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from assets.signals.derive import signals
+from assets.derive.signals import signals
 from assets.tenders.portal_files import PORTALS
 from tests.helpers.installation import loaded_record
 from tests.helpers.nightly import times
 from tests.helpers.organisations import derive_organisations
 from tests.helpers.signals_world import FIRST, SEEN, SIGNAL_TABLES, TenderWorld, award
 from tests.models import signals_model as model
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 

@@ -26,8 +26,8 @@ from assets.entities.markets import market_country
 from tests.helpers.paths import REAL
 from tests.helpers.registers import entity, identifier, joins
 from tests.helpers.whole_tables import query
-from warehouse.read.crosswalk import lookup
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import lookup
 
 Row = dict[str, Any]
 _FILERS = "more/sec/fsds/2021q1_sub.txt.parquet"

@@ -17,8 +17,8 @@ from pipelines.alerts import ALERTS, Alert, send_alert
 from pipelines.definitions import definitions, failed_runs
 from pipelines.jobs import run_job
 from tests.helpers.metrics import exposed, value
-from warehouse.errors import AlreadyPublished, AuditFailed, SankofaError
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError
+from warehouse.shared.settings import Settings, read_settings
 
 ALERT = Alert("run_failed", "ingest", "42", {"ecb": "no such file; sk_live_" + "a" * 32})
 # A command that keeps what it is told, beside a file named as its argument.

@@ -13,23 +13,28 @@ from hypothesis import strategies as st
 
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.split_world import publish_split
-from warehouse.errors import UnknownVersion
-from warehouse.mart.buckets import CELLS, bucket_count, bucket_name, cell_of
-from warehouse.mart.builds import builds_at, delete_old_builds
-from warehouse.mart.file_labels import label_order, may_have, time_labels
-from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.entities import entities_found, entity
-from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.macro import annual, series_known, series_names
-from warehouse.read.mart import Mart
-from warehouse.read.metrics import metrics, screen
-from warehouse.read.parties import parties
-from warehouse.read.rows import RowPage
-from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel
-from warehouse.read.tenders import releases
+from warehouse.publish.builds import builds_at, delete_old_builds
+from warehouse.publish.partitions import (
+    CELLS,
+    bucket_count,
+    bucket_name,
+    cell_of,
+    label_order,
+    may_have,
+    time_labels,
+)
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import entities_found, entity, identifiers, lookup
+from warehouse.serve.fundamentals import facts_known, issuers
+from warehouse.serve.macro import annual, series_known, series_names
+from warehouse.serve.metrics import metrics, panel, screen
+from warehouse.serve.parties import parties
+from warehouse.serve.rows import RowPage
+from warehouse.serve.shared_facts import shared_facts
+from warehouse.serve.tenders import releases
+from warehouse.shared.errors import UnknownVersion
 
 DAYS = (None, date(2019, 3, 1), date(2021, 6, 1))
 ASKED: dict[str, Callable[[Mart, date | None], Any]] = {

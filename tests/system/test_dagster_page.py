@@ -11,7 +11,7 @@ import pytest
 from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
 from quality.suites import SUITES
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 # Servers give up on each other after some seconds, and a shared machine may halt for longer: a
 # test that fails is run once more, and the summary names it.

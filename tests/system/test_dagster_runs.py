@@ -26,10 +26,10 @@ from pipelines.stages import STAGES
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.waiting import wait_until
-from warehouse.errors import SankofaError
 from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings, read_settings
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A
@@ -219,7 +219,7 @@ RUN = """
 import os
 from pipelines.definitions import definitions
 from pipelines.jobs import instance
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 settings = read_settings(os.environ)
 with instance(settings) as dagster_instance:
     job = definitions(settings).resolve_job_def("fetch_ecb_landed")

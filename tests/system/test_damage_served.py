@@ -19,9 +19,9 @@ from tests.helpers.rest_service import World
 from tests.helpers.waiting import wait_until
 from tests.helpers.whole_tables import query
 from warehouse.control.keys import KeyStore, create_key, find_key
-from warehouse.exports.published import PublishedExports
-from warehouse.read.mart import Mart
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.serve.usage import Usage
 
 
 class Service:
@@ -230,7 +230,7 @@ def test_mcp_says_that_data_is_unavailable_and_charges_nobody(home: Path, key: s
 def test_a_large_export_is_checked_aside_and_sent_once_it_was(
     home: Path, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warehouse.exports.checked._AT_ONCE", 1000)
+    monkeypatch.setattr("warehouse.serve.exports._AT_ONCE", 1000)
     path = paths(home)["export"]
     with serving(home, key) as service:
         expected = KINDS["export"](home).read_bytes()

@@ -14,11 +14,11 @@ from tests.helpers.facts import fact
 from tests.helpers.installation import run_command, settings_of, write_sample
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load
-from warehouse.errors import DamagedRecord, disk_failure
-from warehouse.record.compaction import compact
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.upkeep import compact
+from warehouse.shared.errors import DamagedRecord, disk_failure
 
 TABLE = "fundamentals"
 

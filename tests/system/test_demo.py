@@ -28,17 +28,16 @@ from tests.sample_world.organisations import (
     role_of,
     ticker_of,
 )
-from warehouse.errors import SankofaError
-from warehouse.mart.builds import builds_at
 from warehouse.methodology.metrics import FORMULAS, AbsentReason
 from warehouse.methodology.signals import PANELS
-from warehouse.read.crosswalk import lookup
-from warehouse.read.fundamentals import facts_known
-from warehouse.read.mart import Mart
-from warehouse.read.metrics import metrics
-from warehouse.read.signals import panel
+from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
-from warehouse.settings import Settings, read_settings
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import lookup
+from warehouse.serve.fundamentals import facts_known
+from warehouse.serve.metrics import metrics, panel
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables.derived import JoinMethod
 from warehouse.tables.entities import IdType
 from warehouse.tables.fundamentals import RestatementKind

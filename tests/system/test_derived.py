@@ -9,8 +9,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets.derive.organisations import derivation, joins
 from assets.entities import gleif
-from assets.entities.derive import derivation, joins
 from assets.entities.identifiers import mint
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
@@ -22,15 +22,14 @@ from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.unchecked import append_unchecked
 from tests.helpers.whole_tables import query
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.errors import SankofaError
-from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
-from warehouse.read.crosswalk import identifiers
-from warehouse.read.entities import entity
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import builds_at
+from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.landing import Document
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, TENDER_PARTIES
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import entity, identifiers
+from warehouse.shared.errors import SankofaError
 
 NUMBER = "2001/123456/07"
 LISTED, OWN = mint("isin", "ZAE000000001"), mint("lei", LEI)

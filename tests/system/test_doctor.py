@@ -27,13 +27,13 @@ from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key
-from warehouse.locks import alive_file, named_lock
-from warehouse.mart.builds import NOTICE, PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
-from warehouse.private_folders import make_private
+from warehouse.publish.builds import NOTICE, PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.settings import Settings, read_settings, variable_of
+from warehouse.shared.files import make_private
+from warehouse.shared.locks import alive_file, named_lock
+from warehouse.shared.settings import Settings, read_settings, variable_of
 from warehouse.tables import QualityMetric
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"

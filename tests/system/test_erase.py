@@ -22,10 +22,7 @@ from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.record_rows import FIRST, SECOND, load, party_row, series_row
 from tests.helpers.tender_packages import ZA, award_release, write_package
-from warehouse.errors import SankofaError, UnknownVersion
-from warehouse.exports.published import PublishedExports
-from warehouse.mart.builds import builds_at
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import builds_at
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erase_rows, erasures, stored_rows
 from warehouse.record.incoming import RejectedRow, to_arrow
@@ -33,7 +30,10 @@ from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, TENDER_RELEASES
-from warehouse.settings import Settings
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
+from warehouse.shared.errors import SankofaError, UnknownVersion
+from warehouse.shared.settings import Settings
 
 URL = f"{fictional(ZA).base_url}/a.json"
 SECRET = "Xyzzy Secretive Trading"

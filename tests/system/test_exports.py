@@ -23,8 +23,7 @@ from assets.exports.parquet import row_groups
 from assets.exports.signing import SigningKey
 from tests.helpers.exports import NOW, current_loads, load, party_row, release_row, staged
 from tests.helpers.installation import loaded_record
-from warehouse.exports.published import Artifact, Manifest
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -35,6 +34,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.serve.exports import Artifact, Manifest
 
 VERSION = "20261114.1"
 KEYS = [export_file.key for export_file in EXPORT_FILES]

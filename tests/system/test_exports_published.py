@@ -23,12 +23,12 @@ from assets.exports.signing import BadSigningKey, SigningKey, verify_export
 from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
-from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.published import Manifest, PublishedExports
-from warehouse.file_store import FileStore
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
+from warehouse.serve.exports import Manifest, PublishedExports
+from warehouse.shared.errors import NothingPublished, UnknownVersion
+from warehouse.shared.file_store import FileStore
 
 FIRST, SECOND, THIRD = "20261114.1", "20261114.2", "20261115.1"
 TEXT, COUNT = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}

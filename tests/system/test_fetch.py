@@ -28,12 +28,12 @@ from tests.helpers.data_sets import data_set
 from tests.helpers.http_client import http_client
 from tests.helpers.record_rows import load, sighting
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
-from warehouse.errors import SankofaError
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import IDENTIFIERS, MACRO_SERIES
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import Settings, read_settings
 
 JSON = {"Content-Type": "application/json"}
 ALWAYS = Window()

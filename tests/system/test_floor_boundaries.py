@@ -16,11 +16,11 @@ from tests.helpers.audited import MOMENT, audited, staged
 from tests.helpers.facts import fact, facts
 from tests.helpers.publishing import publish
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.mart.snapshot import DerivedTables, Snapshot
-from warehouse.read.mart import Mart
+from warehouse.publish.snapshot import DerivedTables, Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.serve.build import Mart
 
 # The smallest step that a published value can show: ten digits, truncated.
 STEP = Decimal("0.0000000001")

@@ -19,8 +19,8 @@ from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
 from tests.helpers.facts import fact
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import DerivedTables, Snapshot
+from warehouse.publish.builds import builds_at
+from warehouse.publish.snapshot import DerivedTables, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
 

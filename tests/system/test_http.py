@@ -18,15 +18,15 @@ import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.fetching.addresses import without_secrets
 from assets.fetching.client import REDIRECTS, Client, FetchError, SourceResponse, Timeouts
 from assets.fetching.fetchers import response_json
 from assets.fetching.http_bodies import BodyLimits
 from assets.fetching.rate_limit import HostRateLimit, RateLimiter, retry_after
-from assets.fetching.url_secrets import without_secrets
 from tests.helpers.http_client import http_client
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
-from warehouse.settings import SettingError, read_settings
+from warehouse.shared.settings import SettingError, read_settings
 
 JSON = {"Content-Type": "application/json"}
 GOOD = Reply(b'{"a": 1}', headers=JSON)

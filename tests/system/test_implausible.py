@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from mcp_server.compact import compact
+from mcp_server.results import compact
 
-from pipelines.quality_report import current_quality
+from pipelines.commands.quality import current_quality
 from quality.floors import FLOORS, measure
 from tests.helpers.audited import MOMENT, staged
 from tests.helpers.installation import load_sample, publication, sample_home, settings_of
@@ -25,10 +25,10 @@ from tests.helpers.rest_service import world_of
 from tests.helpers.signals_world import FIRST, TenderWorld, award
 from tests.helpers.site import served_site
 from tests.helpers.tender_packages import ZA, award_release, write_package
-from warehouse.exports.published import PublishedExports
 from warehouse.methodology.signals import FEWEST_AMOUNTS, PANELS
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
+from warehouse.serve.exports import PublishedExports
 from warehouse.tables import Signal
 
 Row = dict[str, Any]

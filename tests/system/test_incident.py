@@ -21,9 +21,9 @@ from tests.helpers.rest_service import Served, World, served
 from tests.helpers.site import addresses
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.errors import UnknownVersion
-from warehouse.mart.builds import builds_at
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import builds_at
+from warehouse.serve.build import Mart
+from warehouse.shared.errors import UnknownVersion
 
 # A sole trader whose name passes the organisation check, as real ones do.
 PERSON = "Nomsa Fictional Dlamini CC"

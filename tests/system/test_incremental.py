@@ -14,17 +14,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from assets.silent_revisions.derive import EXTRACTS
+from assets.derive.silent_revisions import EXTRACTS
 from pipelines.derivations import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.nightly import times
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
-from warehouse.compute import ProcessPool
-from warehouse.mart.awards import add_tender_facts
-from warehouse.mart.canonical_ids import REWRITTEN, use_canonical_ids
-from warehouse.mart.nodes import Nodes, Plan
-from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.mart.withheld import withhold_rows
+from warehouse.publish.awards import add_tender_facts
+from warehouse.publish.canonical_ids import REWRITTEN, use_canonical_ids
+from warehouse.publish.nodes import Nodes, Plan
+from warehouse.publish.snapshot import Derivation, Snapshot
+from warehouse.publish.steps import run_step
+from warehouse.publish.tasks import ProcessPool
+from warehouse.publish.withheld import withhold_rows
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
@@ -47,7 +48,6 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
-from warehouse.steps.step import run_step
 from warehouse.tables import DERIVED
 
 SECRET = b"a secret of this test"
@@ -270,7 +270,7 @@ def test_a_key_that_leaves_out_an_input_would_be_noticed(monkeypatch: pytest.Mon
                     inputs[name] = type(given_input)(given_input.paths, "always the same")
         return run_step(step, partitions, *others)
 
-    monkeypatch.setattr("warehouse.mart.nodes.run_step", careless)
+    monkeypatch.setattr("warehouse.publish.nodes.run_step", careless)
 
     def filed(value: str, day: date) -> Change:
         row = fact(value, available_at=day, publication=str(day), observed_at=_moment(day))

@@ -31,8 +31,8 @@ from warehouse.control.keys import (
     signing_secret,
     usable_sandbox_key,
 )
-from warehouse.errors import ControlUnavailable, SankofaError
-from warehouse.tiers import TIERS, configured_tiers
+from warehouse.shared.errors import ControlUnavailable, SankofaError
+from warehouse.shared.tiers import TIERS, configured_tiers
 
 
 @pytest.fixture(scope="module")

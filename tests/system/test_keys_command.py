@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from pipelines.commands.main import sankofa
 from warehouse.control.actions import recorded
 from warehouse.control.keys import KeyStore, find_key, sandbox
-from warehouse.errors import SankofaError
-from warehouse.settings import read_settings
-from warehouse.usage.counters import month_at, month_before
-from warehouse.usage.store import Usage
+from warehouse.serve.counters import month_at, month_before
+from warehouse.serve.usage import Usage
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.settings import read_settings
 
 
 @pytest.fixture(autouse=True)

@@ -24,10 +24,8 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
 from warehouse.control.keys import KeyStore
-from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import RowCheck, Snapshot
-from warehouse.read.fundamentals import facts_known
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import builds_at
+from warehouse.publish.snapshot import RowCheck, Snapshot
 from warehouse.record import rules
 from warehouse.record.rules import RowRule, rules_of
 from warehouse.record.store import Record
@@ -38,6 +36,8 @@ from warehouse.record.tables import (
     TENDER_PARTIES,
     TENDER_RELEASES,
 )
+from warehouse.serve.build import Mart
+from warehouse.serve.fundamentals import facts_known
 from warehouse.tables import LeftOut
 
 PERSON = "Thandiwe Nomsa Mokoena"

@@ -15,10 +15,10 @@ from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import make_world
 from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key, rotate_key, sandbox
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
-from warehouse.usage.counters import month_at
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.counters import month_at
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import TIERS, Tier, TierName, configured_tiers
 
 ENTITY = "/v1/entities/DCA1"
 POLICY = re.compile(r'"burst";q=(\d+);w=60, "monthly";q=(\d+);w=(\d+)')

@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.redis_server import Redis
 from warehouse.control.keys import Key, KeyStore, create_key
-from warehouse.tiers import TIERS, Tier
-from warehouse.usage.counters import UsageUnavailable, month_at
-from warehouse.usage.lmdb_counters import LmdbCounters
-from warehouse.usage.store import QuotaStatus, Usage, network_of
+from warehouse.serve.counters import UsageUnavailable, month_at
+from warehouse.serve.lmdb_counters import LmdbCounters
+from warehouse.serve.usage import QuotaStatus, Usage, network_of
+from warehouse.shared.tiers import TIERS, Tier
 
 SMALL = Tier("sample", 25, 25, 3, 5, paid=False)
 ASKING = """
 import sys, time
 from warehouse.control.keys import Key
-from warehouse.tiers import TIERS
-from warehouse.usage.store import Usage
+from warehouse.shared.tiers import TIERS
+from warehouse.serve.usage import Usage
 usage, key = Usage(sys.argv[1]), Key("p", TIERS["professional"], "shared")
 print("asking", flush=True)
 for _ in range(int(sys.argv[2])):

@@ -30,18 +30,9 @@ from tests.helpers.record_rows import (
 )
 from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
-from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.json_encoding import encode
-from warehouse.mart.builds import SAMPLE_NOTICE, builds_at, manifest_file
-from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.write import write_mart
-from warehouse.read.entities import entity
-from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Mart
-from warehouse.read.parties import parties
-from warehouse.read.rows import RowPage
-from warehouse.read.tenders import releases
+from warehouse.publish.builds import SAMPLE_NOTICE, builds_at, manifest_file
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.write import write_mart
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages
 from warehouse.record.store import Record
@@ -56,6 +47,15 @@ from warehouse.record.tables import (
     arrow_schema,
 )
 from warehouse.record.versions import load_seqs_of, name_version
+from warehouse.serve.build import Mart
+from warehouse.serve.entities import entity
+from warehouse.serve.fundamentals import facts_known, issuers
+from warehouse.serve.macro import annual, series_known
+from warehouse.serve.parties import parties
+from warehouse.serve.rows import RowPage
+from warehouse.serve.tenders import releases
+from warehouse.shared.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
+from warehouse.shared.json_encoding import encode
 from warehouse.tables import DERIVED
 
 PROVENANCE = {

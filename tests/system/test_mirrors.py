@@ -13,7 +13,7 @@ from assets.ingest.sources import SOURCES
 from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.landing import Landing
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 PUBLISHED = "https://stats.example/data"
 H10 = next(source for source in SOURCES if source.key == "h10")

@@ -14,7 +14,7 @@ from pipelines.commands import new as command
 from pipelines.commands.main import sankofa
 from pipelines.commands.new import Kind, scaffold, write
 from tests.helpers.paths import ROOT
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 FOLDERS = ("api", "assets", "docs", "mcp", "pipelines", "quality", "tests", "warehouse")
 NAMES: dict[Kind, tuple[str, ...]] = {

@@ -24,11 +24,11 @@ from tests.helpers.rest_service import World, served
 from tests.helpers.site import addresses
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.errors import AuditFailed
 from warehouse.names.redaction import Redaction, redaction_of
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
-from warehouse.settings import Settings
+from warehouse.shared.errors import AuditFailed
+from warehouse.shared.settings import Settings
 
 PERSON = "Zukiswa Wambui Quillfeather"
 SURNAME = "quillfeather"

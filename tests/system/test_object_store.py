@@ -15,15 +15,15 @@ from tests.helpers.facts import fact, facts
 from tests.helpers.installation import run_command, settings_of, write_sample
 from tests.helpers.killed_machines import expected, run
 from tests.helpers.s3_server import S3Server, s3_server
-from warehouse.errors import BadStore
-from warehouse.file_store import FileStore, require_refusals
-from warehouse.lease import hold_lease, holder_of
 from warehouse.record.append import Load, append
-from warehouse.record.compaction import compact
 from warehouse.record.erase import enter_erasure, erase_rows
 from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.lease import hold_lease, holder_of
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.upkeep import compact
+from warehouse.shared.errors import BadStore
+from warehouse.shared.file_store import FileStore, require_refusals
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,9 @@ from pipelines.dagster_home import INGEST, alive_folder, killed_runs
 from pipelines.jobs import instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.locks import alive_file
 from warehouse.record.landing import Document, open_landing
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.locks import alive_file
+from warehouse.shared.settings import Settings, read_settings
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A

@@ -15,7 +15,7 @@ from tests.helpers.installation import run_process
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 ENTRY = """[na-epc]
 country = "NA"

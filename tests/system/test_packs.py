@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.mart.buckets import bucket_name
-from warehouse.mart.builds import Builds
-from warehouse.mart.packs import Packer
-from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
-from warehouse.mart.sqlite_loader import SqliteLoader
-from warehouse.mart.write import manifest_of
-from warehouse.read.mart import Build, Mart
-from warehouse.read.packs import PackedRows, latest_rows, rows_by_number
-from warehouse.steps.files import BuildFile
+from warehouse.publish.builds import Builds
+from warehouse.publish.manifest import BuildFile
+from warehouse.publish.mart_files import SqliteLoader
+from warehouse.publish.packs import Packer
+from warehouse.publish.partitions import bucket_name
+from warehouse.publish.served_rows import LATEST_DAY, NEVER_DAY
+from warehouse.publish.write import manifest_of
+from warehouse.serve.build import Build, Mart
+from warehouse.serve.packs import PackedRows, latest_rows, rows_by_number
 
 EPOCH, TABLE = date(1970, 1, 1), "fundamentals"
 LABEL, KEY = bucket_name(0, 1), "0" * 32

@@ -20,9 +20,9 @@ from assets.ingest.sources import SOURCES
 from assets.parsing.limits import DocumentLimits
 from tests.helpers.nightly import times
 from tests.helpers.parallel_source import SOURCE
-from warehouse.errors import LandingError
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
+from warehouse.shared.errors import LandingError
 from warehouse.tables import LoadEntry
 
 # What differs from run to run: the random id of a load, and when things happened.

@@ -19,21 +19,20 @@ import pytest
 
 from tests.helpers.installation import BriefPublication, loaded_record, publication, settings_of
 from tests.helpers.whole_tables import query
-from warehouse.exports.published import Artifact, Manifest, PublishedExports
 from warehouse.methodology.signals import PANELS
-from warehouse.read.build_info import export_manifest
-from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.macro import series_known
-from warehouse.read.mart import Mart
-from warehouse.read.metrics import metrics, screen
-from warehouse.read.parties import parties
-from warehouse.read.rows import RowPage
-from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel
-from warehouse.read.tenders import releases
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, arrow_schema
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import export_manifest
+from warehouse.serve.exports import Artifact, Manifest, PublishedExports
+from warehouse.serve.fundamentals import facts_known, issuers
+from warehouse.serve.macro import series_known
+from warehouse.serve.metrics import metrics, panel, screen
+from warehouse.serve.parties import parties
+from warehouse.serve.rows import RowPage
+from warehouse.serve.shared_facts import shared_facts
+from warehouse.serve.tenders import releases
 from warehouse.tables import OPEN_CLASSES
 
 UNTIL = date(2024, 3, 31)

@@ -15,7 +15,7 @@ from pipelines.commands.main import sankofa
 from pipelines.definitions import definitions
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.landing import Landing
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 
 @pytest.fixture(autouse=True)

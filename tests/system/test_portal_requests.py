@@ -19,7 +19,7 @@ from assets.tenders.portal_files import read_portals
 from assets.tenders.sources import portal_source
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.record.landing import FetchedResponse
-from warehouse.settings import read_settings, variable_of
+from warehouse.shared.settings import read_settings, variable_of
 
 HEAD = """
 country = "UG"

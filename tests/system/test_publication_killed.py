@@ -14,16 +14,16 @@ import pytest
 from assets.exports.signing import verify_export
 from pipelines.dagster_home import killed_runs
 from pipelines.jobs import instance
-from quality.history import history
+from quality.report import history
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, sankofa, settings_of
 from tests.helpers.nightly import times
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load
-from warehouse.exports.published import PublishedExports
-from warehouse.mart.builds import Builds, builds_at
+from warehouse.publish.builds import Builds, builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.serve.exports import PublishedExports
 
 MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.helpers.installation import sample_home, settings_of
-from warehouse.exports.published import PublishedExports
+from warehouse.serve.exports import PublishedExports
 
 Row = dict[str, Any]
 FINAL = {"complete": False, "cancelled": True, "unsuccessful": True, "withdrawn": True}

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.derive.metrics import metrics
 from assets.filings import companyfacts
-from assets.metrics.derive import metrics
-from quality.audit import audit
+from quality.audit import audit, is_loss
 from quality.checks import audit_results, audit_specs, suite_results, suite_specs
 from quality.floors import FLOORS, MEANINGS, measure, with_freshness
-from quality.history import append_history, history
-from quality.losses import is_loss
-from quality.report import Counts, Report
+from quality.report import Counts, Report, append_history, history
 from quality.suites import RECORD_SUITES, SUITES
 from tests.helpers.audited import MOMENT, audited, load, party, release, sighting, staged
 from tests.helpers.facts import fact, facts
@@ -30,7 +28,7 @@ from tests.helpers.real_files import load as load_real
 from tests.helpers.record_rows import series_row
 from tests.helpers.tenders import real
 from tests.helpers.unchecked import append_unchecked
-from warehouse.mart.tables import MART_TABLES
+from warehouse.publish.tables import MART_TABLES
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import (

@@ -19,7 +19,7 @@ from pipelines.commands.main import sankofa
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 HEADER = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
 RATE = "EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-0{},{},A"

@@ -12,26 +12,29 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from assets.metrics.derive import metrics as derived_metrics
+from assets.derive.metrics import metrics as derived_metrics
 from tests.helpers.random_world import DAYS, FIRST_DAY, ISSUERS, ITEMS, derived_of, publish_world
 from tests.helpers.whole_tables import query
-from warehouse.errors import BadParameters, DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import Snapshot
-from warehouse.read.build_info import export_manifest, quality_metrics
-from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.entities import entities_found, entity
-from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Build, Mart, check_readable
-from warehouse.read.metrics import metrics, screen
-from warehouse.read.packs import PackedRows, latest_rows, packs_of
-from warehouse.read.parties import parties
-from warehouse.read.rows import RowPage
-from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel
-from warehouse.read.tenders import releases
+from warehouse.publish.builds import builds_at
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import arrow_schema
+from warehouse.serve.build import Build, Mart, check_readable
+from warehouse.serve.catalogue import export_manifest, quality_metrics
+from warehouse.serve.entities import entities_found, entity, identifiers, lookup
+from warehouse.serve.fundamentals import facts_known, issuers
+from warehouse.serve.macro import annual, series_known
+from warehouse.serve.metrics import metrics, panel, screen
+from warehouse.serve.packs import PackedRows, latest_rows, packs_of
+from warehouse.serve.parties import parties
+from warehouse.serve.rows import RowPage
+from warehouse.serve.shared_facts import shared_facts
+from warehouse.serve.tenders import releases
+from warehouse.shared.errors import (
+    BadParameters,
+    DatastoreUnavailable,
+    NothingPublished,
+    UnknownVersion,
+)
 from warehouse.tables import Metric
 
 SEED = 7

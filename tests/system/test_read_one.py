@@ -14,16 +14,7 @@ from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
-from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.read.build_info import quality_metrics
-from warehouse.read.crosswalk import ids_with_identifier, lookup
-from warehouse.read.entities import entities_found, entity
-from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.mart import Mart
-from warehouse.read.metrics import metrics
-from warehouse.read.parties import parties
-from warehouse.read.rows import RowPage
-from warehouse.read.shared_facts import shared_facts
+from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -33,6 +24,14 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     arrow_schema,
 )
+from warehouse.serve.build import Mart
+from warehouse.serve.catalogue import quality_metrics
+from warehouse.serve.entities import entities_found, entity, ids_with_identifier, lookup
+from warehouse.serve.fundamentals import facts_known, issuers
+from warehouse.serve.metrics import metrics
+from warehouse.serve.parties import parties
+from warehouse.serve.rows import RowPage
+from warehouse.serve.shared_facts import shared_facts
 from warehouse.tables import Metric, PartyMatch, SameAs
 
 OWN, WEAK, OTHER = "DCOWN", "DCWEAK", "DCOTHER"

@@ -13,21 +13,19 @@ from typing import Any
 import pytest
 
 from tests.helpers.rest_service import make_world
-from warehouse.mart.builds import builds_at
-from warehouse.read.build_info import quality_metrics
-from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.engines import FileReader, SqlRows
-from warehouse.read.entities import entities_found, entity
-from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Build, Mart, check_readable
-from warehouse.read.metrics import metrics, screen
-from warehouse.read.parties import parties
-from warehouse.read.search import search
-from warehouse.read.shared_facts import shared_facts
-from warehouse.read.signals import panel
-from warehouse.read.tenders import releases
-from warehouse.steps.files import BuildFile
+from warehouse.publish.builds import builds_at
+from warehouse.publish.manifest import BuildFile
+from warehouse.serve.build import Build, Mart, check_readable
+from warehouse.serve.catalogue import quality_metrics
+from warehouse.serve.engines import FileReader, SqlRows
+from warehouse.serve.entities import entities_found, entity, identifiers, lookup
+from warehouse.serve.fundamentals import facts_known, issuers
+from warehouse.serve.macro import annual, series_known
+from warehouse.serve.metrics import metrics, panel, screen
+from warehouse.serve.parties import parties
+from warehouse.serve.search import search
+from warehouse.serve.shared_facts import shared_facts
+from warehouse.serve.tenders import releases
 
 DAY = date(2020, 1, 1)
 

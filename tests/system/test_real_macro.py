@@ -23,7 +23,7 @@ from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.macro import document, reasons, rows
 from tests.helpers.paths import REAL
 from tests.helpers.real_files import REAL_FILES, load, read_file
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record

@@ -14,10 +14,10 @@ from tests.helpers.local_traces import source_refs, traces
 from tests.helpers.paths import REAL, ROOT
 from tests.helpers.real_recordings import write_manifest
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.mart.builds import NOTICE
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import NOTICE
 from warehouse.record.landing import open_landing
-from warehouse.settings import read_settings
+from warehouse.serve.build import Mart
+from warehouse.shared.settings import read_settings
 
 # All 483 files take two minutes: enough of every source for each of its formats.
 FILES_OF_A_SOURCE = 3

@@ -17,11 +17,11 @@ from tests.helpers.record_rows import load, party_row, release_row, series_row
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.split_world import more_countries_and_sources, more_derived
 from warehouse.contract.problems import Problem
-from warehouse.errors import BadParameters
-from warehouse.mart.snapshot import Snapshot
-from warehouse.read.mart import Mart
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.serve.build import Mart
+from warehouse.shared.errors import BadParameters
 
 UNTIL, LATER = date(2019, 6, 1), date(2021, 3, 1)
 # From when, and until when, rows of a derived table are an answer.

@@ -19,7 +19,7 @@ from pipelines.commands.main import sankofa
 from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 LISTED = [
     {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
-from pipelines.verify.stores import damaged_landing
+from pipelines.verify import damaged_landing
 from pipelines.why import explain
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, run_command, settings_of

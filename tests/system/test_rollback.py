@@ -9,12 +9,12 @@ from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.stored_builds import change_metadata
-from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.builds import builds_at
-from warehouse.read.mart import Mart
+from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
-from warehouse.settings import Settings
+from warehouse.serve.build import Mart
+from warehouse.shared.errors import NothingPublished, UnknownVersion
+from warehouse.shared.settings import Settings
 
 
 @pytest.fixture

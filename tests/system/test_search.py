@@ -15,17 +15,15 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.mart.search_index import WORDS_SCHEMA
-from warehouse.mart.sqlite_loader import SqliteLoader
-from warehouse.mart.words import name_key, terms
-from warehouse.read.engines import FileReader, OpenFiles
-from warehouse.read.entities import entities_found
-from warehouse.read.full_text import text_matches
-from warehouse.read.mart import Mart
-from warehouse.read.search import search
+from warehouse.publish.mart_files import SqliteLoader
+from warehouse.publish.search_index import WORDS_SCHEMA, name_key, terms
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
+from warehouse.serve.build import Mart
+from warehouse.serve.engines import FileReader, OpenFiles
+from warehouse.serve.entities import entities_found
+from warehouse.serve.search import search, text_matches
 
 Row = dict[str, Any]
 

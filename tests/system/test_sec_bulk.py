@@ -22,7 +22,7 @@ from tests.helpers.sec_zips import facts, filer, name_of, sample_cik, zip_of
 from tests.helpers.web_archives import Recorded, warc
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.settings import Settings, read_settings
 
 LISTS, FACTS = "sec-submissions", "sec-companyfacts"
 SOURCE = {source.key: source for source in SOURCES}

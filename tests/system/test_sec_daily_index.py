@@ -18,7 +18,7 @@ from tests.helpers.daily_indexes import form_index
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.sec_zips import filer, name_of, zip_of
 from warehouse.record.landing import Landing
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 LISTS, FACTS = "sec-submissions", "sec-companyfacts"
 SOURCE = {source.key: source for source in SOURCES}

@@ -12,12 +12,12 @@ import pytest
 from tests.helpers.installation import run_command, settings_of
 from tests.helpers.paths import ROOT
 from tests.helpers.record_rows import load, series_row
-from warehouse.errors import NoWithheldKey
-from warehouse.private_folders import make_private, readable_by_others
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
-from warehouse.record.worlds import require_withheld_key
+from warehouse.record.versions import require_withheld_key
+from warehouse.shared.errors import NoWithheldKey
+from warehouse.shared.files import make_private, readable_by_others
 
 
 def test_a_home_of_real_documents_is_neither_loaded_nor_published_without_a_secret(

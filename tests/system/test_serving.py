@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import api.server.waitress_loop
-from api.base_url import BaseUrlMiddleware
+from api.middleware import BaseUrlMiddleware
 from api.serve import ServeOptions, bind, listen_on
 from api.server.proxies import client_address, parse_networks
 from api.server.waitress_loop import run
@@ -22,7 +22,7 @@ from tests.helpers.processes import is_running
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.waiting import wait_until
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 # Servers give up on each other after some seconds, and a shared machine may halt for longer: a
 # test that fails is run once more, and the summary names it.

@@ -28,16 +28,16 @@ from tests.helpers.rest_service import Served, World, started
 from tests.helpers.s3_server import S3Server, s3_server
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
-from warehouse.errors import DamagedFile, DatastoreUnavailable, SankofaError
-from warehouse.file_checks import seal
-from warehouse.file_store import FileStore
-from warehouse.mart.builds import Builds, builds_at
-from warehouse.mart.shared_builds import SharedList, pull_builds, push_builds, read_list
-from warehouse.mart.write import manifest_of
-from warehouse.read.mart import Mart, check_readable
+from warehouse.publish.builds import Builds, builds_at
+from warehouse.publish.manifest import BuildFile, encode_manifest
+from warehouse.publish.shared_builds import SharedList, pull_builds, push_builds, read_list
+from warehouse.publish.write import manifest_of
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
-from warehouse.steps.files import BuildFile, encode_manifest
+from warehouse.serve.build import Mart, check_readable
+from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, SankofaError
+from warehouse.shared.file_store import FileStore
+from warehouse.shared.files import seal
 
 ENTITY = "/v1/entities/DCA1"
 _NUMBERS = count(1)

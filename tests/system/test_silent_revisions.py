@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from assets.silent_revisions.derive import TABLE
+from assets.derive.silent_revisions import TABLE
 from pipelines.derivations import derivations
 from tests.helpers.facts import fact, facts
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import observation, release_row, series_row
-from warehouse.mart.snapshot import DerivedTables, Snapshot
+from warehouse.publish.snapshot import DerivedTables, Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.documents import compact_moment, document_key, url_hash
 from warehouse.record.incoming import to_arrow

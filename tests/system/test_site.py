@@ -24,8 +24,8 @@ from tests.helpers.site import (
     rendered_pages,
     served_site,
 )
-from warehouse.mart.builds import builds_at
-from warehouse.settings import PAGES_PER_MINUTE
+from warehouse.publish.builds import builds_at
+from warehouse.shared.settings import PAGES_PER_MINUTE
 from warehouse.tables import Fundamental
 
 _LINK = re.compile(r'<a\b[^>]*?href="([^"]*)"')

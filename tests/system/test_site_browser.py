@@ -23,8 +23,8 @@ from tests.helpers.site import (
     rendered_pages,
     served_site,
 )
-from warehouse.read.mart import Mart
-from warehouse.settings import PAGES_PER_MINUTE
+from warehouse.serve.build import Mart
+from warehouse.shared.settings import PAGES_PER_MINUTE
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; see .ci/run"),

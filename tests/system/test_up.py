@@ -24,7 +24,7 @@ from tests.helpers.installation import run_process, sample_home, sankofa, settin
 from tests.helpers.made_once import copy_of
 from tests.helpers.processes import children_of, command_line
 from tests.helpers.waiting import wait_until
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 # Servers give up on each other after some seconds, and a shared machine may halt for longer: a
 # test that fails is run once more, and the summary names it.

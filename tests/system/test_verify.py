@@ -12,9 +12,9 @@ from pipelines.commands.main import sankofa
 from tests.helpers.damage import KINDS, MADE_AGAIN, copy_home, current, flip, small_home
 from tests.helpers.installation import run_command, settings_of
 from tests.helpers.whole_tables import query
-from warehouse.read.mart import Mart
 from warehouse.record.integrity import damaged_files, note_files
 from warehouse.record.store import open_record
+from warehouse.serve.build import Mart
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.helpers.every_list import ASKED, LISTS, REQUESTS, walked, whole
 from tests.helpers.nightly import is_nightly, times
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.split_world import publish_split
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 # A file has so many times fewer rows than it may have: one row, a few, or all.
 SMALLER = (4096, 1024, 256, 1)

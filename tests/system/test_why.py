@@ -26,8 +26,7 @@ from tests.helpers.record_rows import (
     series_row,
 )
 from tests.helpers.unchecked import append_unchecked
-from warehouse.errors import NothingPublished, SankofaError
-from warehouse.mart.snapshot import Derivation
+from warehouse.publish.snapshot import Derivation
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure
 from warehouse.record.incoming import RejectedRow, to_arrow
@@ -43,7 +42,8 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.record.withheld import Subject, name_subject, withhold
-from warehouse.settings import Settings
+from warehouse.shared.errors import NothingPublished, SankofaError
+from warehouse.shared.settings import Settings
 from warehouse.tables import FailureEntry
 
 ISSUER, MOMENT = "DCTEST1", datetime(2026, 1, 1, 6, tzinfo=UTC)

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from pipelines.commands.main import sankofa
 from pipelines.stages import NODES
-from quality.withheld_audit import names_of_build
+from quality.personal_data_audit import names_of_build
 from quality.withheld_search import BuildSearch, WithheldNames
 from tests.helpers.damage import copy_home
 from tests.helpers.installation import (
@@ -26,17 +26,16 @@ from tests.helpers.installation import (
 )
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.errors import AuditFailed
-from warehouse.mart.builds import builds_at
-from warehouse.mart.pack_files import COUNT, ROWS
-from warehouse.names.redaction import Redaction
-from warehouse.names.sealed import seal_names
-from warehouse.read.finished_files import finished_files
+from warehouse.names.redaction import Redaction, seal_names
+from warehouse.publish.builds import builds_at
+from warehouse.publish.manifest import BuildFile
+from warehouse.publish.packs import COUNT, ROWS
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
-from warehouse.settings import Settings
-from warehouse.steps.files import BuildFile
+from warehouse.serve.finished_files import finished_files
+from warehouse.shared.errors import AuditFailed
+from warehouse.shared.settings import Settings
 
 SECRET = WITHHELD_KEY.encode()
 # Sole traders of one process, of whom one has a namesake, and a person whom the operator withheld.

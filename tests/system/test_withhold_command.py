@@ -17,15 +17,15 @@ from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.whole_tables import query
-from warehouse.errors import SankofaError, UnknownVersion
-from warehouse.mart.builds import builds_at
-from warehouse.read.mart import Mart
-from warehouse.read.tenders import releases
+from warehouse.publish.builds import builds_at
 from warehouse.record.erase import enter_erasure
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
-from warehouse.settings import Settings
+from warehouse.serve.build import Mart
+from warehouse.serve.tenders import releases
+from warehouse.shared.errors import SankofaError, UnknownVersion
+from warehouse.shared.settings import Settings
 
 PERSON = "Nomsa Fictional Dlamini"
 PARTY = {"source": "test", "party_key": "ZA-ID:8001", "identifier_scheme": "ZA-ID"}

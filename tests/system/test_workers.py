@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from api.server.workers import keep_freed_memory, run_workers
-from warehouse.server_options import available_cores
+from api.serve import keep_freed_memory, run_workers
+from warehouse.shared.server_log import available_cores
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from tests.helpers.facts import fact, facts
 from tests.helpers.killed_loads import BATCHES, ROWS, load_all
 from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
-from warehouse.errors import SankofaError
 from warehouse.record import ledger
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.record.upkeep import keep_up
+from warehouse.shared.errors import SankofaError
 
 LOAD_MANY = """
 import sys

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 from warehouse.contract.problems import conflicting_parameters, invalid_parameter, unknown_id
-from warehouse.read.fundamentals import facts_known
-from warehouse.read.macro import annual, series_vintages
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.fundamentals import facts_known
+from warehouse.serve.macro import annual, series_vintages
 
 Verdict = Literal["matches", "restated_later", "differs", "not_knowable_then", "not_held"]
 _YEAR = re.compile(r"(?:FY ?)?([0-9]{4})")

@@ -12,15 +12,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from warehouse.contract.limits import RowRule, check_datasets, row_limit
 from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.problems import Problem, conflicting_parameters
-from warehouse.contract.tier_cap import RowRule, check_datasets, row_limit
-from warehouse.errors import BadParameters
-from warehouse.read.conditions import Key
-from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage
-from warehouse.read.why_empty import Empty
-from warehouse.tiers import Tier
+from warehouse.serve.build import Mart
+from warehouse.serve.rows import Key, RowPage
+from warehouse.serve.why_empty import Empty
+from warehouse.shared.errors import BadParameters
+from warehouse.shared.tiers import Tier
 
 Parameters = Mapping[str, Any]
 # Rows that are read at a time if a list is streamed.

@@ -11,7 +11,7 @@ from msgspec import json, structs
 from warehouse.contract.identifier_forms import check_identifier, has_form_of_isin
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import Listing, ListRows, Parameters, Question
-from warehouse.contract.macro import is_series_mode, macro_bounds, macro_rows
+from warehouse.contract.parameters import is_series_mode, macro_bounds, macro_rows
 from warehouse.contract.problems import (
     Problem,
     check_date_order,
@@ -20,28 +20,32 @@ from warehouse.contract.problems import (
     unknown_id,
     unknown_word,
 )
-from warehouse.mart.words import terms
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS
-from warehouse.nearest import nearest
-from warehouse.read.awards import awards_of, suppliers
-from warehouse.read.build_info import quality_metrics, skus
-from warehouse.read.catalogue import catalogue, changes, versions
-from warehouse.read.conditions import Condition
-from warehouse.read.crosswalk import (
+from warehouse.publish.search_index import terms
+from warehouse.serve.build import Build
+from warehouse.serve.catalogue import catalogue, changes, quality_metrics, skus, versions
+from warehouse.serve.entities import (
     FREE_ID_TYPES,
+    entities_found,
     identifiers,
     is_known_id,
     lookup,
     organisation_id,
 )
-from warehouse.read.entities import entities_found
-from warehouse.read.filings import filings_known
-from warehouse.read.fundamentals import facts_known, facts_of_issuers
-from warehouse.read.mart import Build
-from warehouse.read.metrics import absent_reasons, metrics, screen
-from warehouse.read.parties import parties
-from warehouse.read.rows import (
+from warehouse.serve.fundamentals import facts_known, facts_of_issuers, filings_known
+from warehouse.serve.metrics import (
+    PROCUREMENT_DEMAND,
+    absent_reasons,
+    closed_by,
+    metrics,
+    panel,
+    screen,
+    signal_keys,
+)
+from warehouse.serve.parties import awards_of, parties, suppliers
+from warehouse.serve.rows import (
+    Condition,
     alpha_2,
     alpha_3,
     equal,
@@ -51,13 +55,13 @@ from warehouse.read.rows import (
     one_of,
     page_of,
 )
-from warehouse.read.search import search
-from warehouse.read.shared_facts import asked_of, check_dataset, dataset_of, shared_facts
-from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
-from warehouse.read.tenders import releases, releases_of
-from warehouse.read.why_empty import Asked, Empty, Filter, filters_of, why_empty
+from warehouse.serve.search import search
+from warehouse.serve.shared_facts import asked_of, check_dataset, dataset_of, shared_facts
+from warehouse.serve.tenders import releases, releases_of
+from warehouse.serve.why_empty import Asked, Empty, Filter, filters_of, why_empty
+from warehouse.shared.texts import nearest
+from warehouse.shared.tiers import Dataset
 from warehouse.tables.entities import IdType
-from warehouse.tiers import Dataset
 
 # Matches nothing.
 _NO_ROW = Condition("1 = 0")

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from warehouse.contract.problems import Problem, conflicting_parameters
-from warehouse.errors import UnknownVersion
-from warehouse.json_encoding import encode
-from warehouse.read.conditions import Key
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
+from warehouse.serve.rows import Key
+from warehouse.shared.errors import UnknownVersion
+from warehouse.shared.json_encoding import encode
 
 # Checked before a cursor is decoded: it comes from the client.
 LONGEST_CURSOR = 1024

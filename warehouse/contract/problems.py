@@ -9,16 +9,16 @@ from datetime import date
 from typing import Any
 
 from warehouse.contract.parameter_types import ListOf, ParameterType, allowed_words
-from warehouse.data_version import DATA_VERSION, version_key
-from warehouse.errors import (
+from warehouse.methodology.other_names import named_here
+from warehouse.shared.dates import DATA_VERSION, version_key
+from warehouse.shared.errors import (
     ControlUnavailable,
     DatastoreUnavailable,
     NothingPublished,
     SankofaError,
     UnknownVersion,
 )
-from warehouse.methodology.other_names import named_here
-from warehouse.nearest import nearest
+from warehouse.shared.texts import nearest
 
 
 @dataclass(frozen=True)

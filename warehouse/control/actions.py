@@ -9,9 +9,8 @@ from typing import Literal, get_args
 
 from sqlmodel import col, select
 
-from warehouse.control.database import ControlDatabase
-from warehouse.control.models import Action
-from warehouse.errors import in_one_line
+from warehouse.control.models import Action, ControlDatabase
+from warehouse.shared.errors import in_one_line
 
 ActionKind = Literal[
     "keys create",

@@ -22,11 +22,10 @@ import msgspec
 from sqlmodel import Session, col, select
 
 from warehouse.control.actions import ActionKind, new_action
-from warehouse.control.database import ControlDatabase
-from warehouse.control.models import ApiKey, Secret
-from warehouse.errors import ControlUnavailable, SankofaError
-from warehouse.metrics.counts import count_store_failure
-from warehouse.tiers import TIERS, Tier, TierName
+from warehouse.control.models import ApiKey, ControlDatabase, Secret
+from warehouse.shared.errors import ControlUnavailable, SankofaError
+from warehouse.shared.metrics import count_store_failure
+from warehouse.shared.tiers import TIERS, Tier, TierName
 
 _LOG = logging.getLogger("sankofa.control")
 _KEY_START = "sk_live_"

@@ -1,13 +1,37 @@
 """The tables of the control database."""
 
+import os
+import sqlite3
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import ClassVar, get_args
 
-from sqlalchemy import CheckConstraint, DateTime, Dialect, Index
+from sqlalchemy import (
+    CheckConstraint,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    Index,
+    NullPool,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.types import JSON, TypeDecorator
-from sqlmodel import Field, MetaData, SQLModel
+from sqlmodel import Field, MetaData, Session, SQLModel, select
 
-from warehouse.tiers import TierName
+from warehouse.shared.errors import ControlUnavailable, SankofaError, in_one_line
+from warehouse.shared.tiers import TierName
 
 # The version of these tables; code that changes one counts it up, and says what to do about older.
 SCHEMA = 1
@@ -108,3 +132,154 @@ class Action(ControlTable, table=True):
     began_at: datetime = Field(sa_type=UtcTime)
     ended_at: datetime | None = Field(default=None, sa_type=UtcTime)
     failure: str | None = None
+
+
+#
+# Opening of the control database: one SQLite file, or a PostgreSQL.
+#
+# A connection to a file is opened for a moment and checks the whole file first, so that damage is
+# an error and nothing else. SQLite's rollback journal undoes what a killed process left half
+# done.
+
+POSTGRES = ("postgresql://", "postgres://")
+_CONNECT_SECONDS = 3
+# Changes within one tick of a file system's clock leave the same time, in nanoseconds.
+_TICK = 50_000_000
+
+
+class ControlDatabase:
+    """The control database at a path or a URL; nothing is opened before it is needed."""
+
+    def __init__(self, location: str | Path) -> None:
+        self.path = None if "://" in str(location) else Path(location).absolute()
+        self._engine = _postgres(str(location)) if self.path is None else _sqlite(self.path)
+        weakref.finalize(self, self._engine.dispose)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Yield a session that reads; raise ControlUnavailable if the database cannot be read."""
+        with _errors(), Session(self._engine, expire_on_commit=False) as session:
+            self._check(session.connection())
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Yield a session that is committed at its end; one at a time writes.
+
+        Creates the database if it is missing.
+        """
+        with _errors():
+            if self.path is not None and not self.path.exists():
+                _create_file(self.path)
+            writer = self._engine.execution_options(begin="BEGIN IMMEDIATE")
+            with Session(writer, expire_on_commit=False) as session, session.begin():
+                connection = session.connection()
+                if self.path is None:
+                    _create_tables(connection)
+                self._check(connection)
+                if self.path is None:
+                    connection.exec_driver_sql(
+                        f"LOCK TABLE {Action.__tablename__} IN EXCLUSIVE MODE"
+                    )
+                yield session
+
+    def stamp(self) -> object:
+        """Return what is another value after each change of a key."""
+        with _errors():
+            if self.path is None:
+                # Each change of a key is an action, and no two are written at once.
+                with Session(self._engine) as session:
+                    return session.exec(select(func.max(Action.action_id))).one()
+            status = self.path.stat()
+            fresh = abs(time.time_ns() - status.st_mtime_ns) < _TICK
+            # A file that has just changed may change again at the same time.
+            again = time.monotonic_ns() if fresh else 0
+            return (status.st_ino, status.st_size, status.st_mtime_ns, again)
+
+    def _check(self, connection: Connection) -> None:
+        """Refuse a damaged file, and a database that this code does not know."""
+        shown = self.path or "it"
+        if self.path is not None:
+            problem = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+            if problem != "ok":
+                raise ControlUnavailable(
+                    f"{shown} is damaged ({problem}); restore it from a backup"
+                )
+        if not inspect(connection).has_table(ControlSchema.__tablename__):
+            raise ControlUnavailable(f"{shown} is no control database; correct SANKOFA_CONTROL")
+        version = connection.scalar(select(ControlSchema.version))
+        if version != SCHEMA:
+            raise ControlUnavailable(
+                f"{shown} has tables of version {version}, and this service knows version "
+                f"{SCHEMA}; run the version of the service that made it"
+            )
+
+
+def _create_file(path: Path) -> None:
+    """Create the file with its tables, or not at all; keep one that exists."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        new = Path(folder, path.name)
+        # Private from the beginning: SQLite itself would follow the umask.
+        os.close(os.open(new, os.O_CREAT | os.O_RDWR, 0o600))
+        with _sqlite(new).begin() as connection:
+            _create_tables(connection)
+        # A link, because a rename would replace the file of a process that was faster.
+        with suppress(FileExistsError):
+            os.link(new, path)
+
+
+def _create_tables(connection: Connection) -> None:
+    if not inspect(connection).has_table(ControlSchema.__tablename__):
+        ControlTable.metadata.create_all(connection)
+        connection.execute(insert(ControlSchema).values(version=SCHEMA))
+
+
+def _sqlite(path: Path) -> Engine:
+    # A file that is missing is an error: only those who administer create one.
+    connect = partial(sqlite3.connect, f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A change that was reported must survive a power failure.
+        connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
+        connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+    return engine
+
+
+def _postgres(url: str) -> Engine:
+    scheme, _, rest = url.partition("://")
+    if f"{scheme}://" not in POSTGRES:
+        raise SankofaError("the control database is a file or postgresql://…; see SANKOFA_CONTROL")
+    try:
+        return create_engine(
+            f"postgresql+psycopg://{rest}",
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": _CONNECT_SECONDS},
+        )
+    except (ArgumentError, ValueError):
+        # The URL, which can contain a password, is not repeated.
+        raise SankofaError(
+            "the address of the control database cannot be read; write "
+            "postgresql://user:password@host:port/name"
+        ) from None
+    except ModuleNotFoundError as error:
+        raise SankofaError(
+            "the control database is a PostgreSQL; install the extra `postgres`"
+        ) from error
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        raise ControlUnavailable(in_one_line(error.orig or error)) from error
+    # Of a damaged file, the driver cannot decode even what SQLite says of it.
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
+        raise ControlUnavailable(in_one_line(error)) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise ControlUnavailable(f"{where}{error.strerror}") from error

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from warehouse.csv_files import csv_rows
+from warehouse.shared.data_files import csv_rows
 
 Kind = Literal["instant", "duration"]
 Measure = Literal["money", "money per share", "shares"]

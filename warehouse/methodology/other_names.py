@@ -6,7 +6,7 @@ does it lead from "inflation" to series of consumer prices, which are found by p
 
 from collections.abc import Mapping, Sequence
 
-from warehouse.csv_files import csv_rows
+from warehouse.shared.data_files import csv_rows
 
 OTHER_NAMES: Mapping[str, str] = {
     row["word"]: row["name"] for row in csv_rows(__name__, "other_names")

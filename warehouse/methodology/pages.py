@@ -5,7 +5,6 @@ Each metric and each panel has a page, at its ``methodology_ref``: set, slash, s
 
 from collections.abc import Callable, Mapping
 
-from warehouse.json_encoding import encode_decimal
 from warehouse.methodology import metrics, signals
 from warehouse.methodology.metrics import (
     BALANCES,
@@ -31,6 +30,7 @@ from warehouse.methodology.signals import (
     MonthRule,
     Panel,
 )
+from warehouse.shared.json_encoding import encode_decimal
 
 # The worked examples: a fictional company, in millions. Last year has what formulas need of it.
 _THIS_YEAR = {

@@ -7,7 +7,6 @@ where the law of the country knows it or a word of trade precedes it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warehouse.csv_files import csv_rows
 from warehouse.names.reading import Word, is_region, leading_phrase, phrases_in
 from warehouse.names.word_lists import (
     GIVEN_NAMES,
@@ -19,6 +18,7 @@ from warehouse.names.word_lists import (
     listed_phrases,
     word_set,
 )
+from warehouse.shared.data_files import csv_rows
 
 
 @dataclass(frozen=True)

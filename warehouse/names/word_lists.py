@@ -7,7 +7,7 @@ their language writes them. None of these words is evidence of an organisation b
 import unicodedata
 from collections import defaultdict
 
-from warehouse.csv_files import csv_rows
+from warehouse.shared.data_files import csv_rows
 
 Phrase = tuple[str, ...]
 

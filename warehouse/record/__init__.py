@@ -7,5 +7,5 @@ happened. ``as_of`` is the definition of what was known on a date, ``versions`` 
 states, ``tables`` lists the tables, ``store`` opens them. Start reading at ``append.py`` and
 ``as_of.py``.
 
-Parsing a document belongs to ``assets``; tables made for reading belong to ``warehouse.mart``.
+Parsing a document belongs to ``assets``; tables made for reading belong to ``warehouse.publish``.
 """

@@ -17,18 +17,23 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
-from warehouse.code_version import release
-from warehouse.errors import WriteConflict
 from warehouse.record import ledger
 from warehouse.record.erase import erasures
 from warehouse.record.incoming import RejectedRow, check_rows
-from warehouse.record.index import write_index
-from warehouse.record.merge import CompleteScope, merge, with_days, withdrawals
+from warehouse.record.merge import (
+    CompleteScope,
+    Rereading,
+    merge,
+    retractions,
+    with_days,
+    withdrawals,
+)
 from warehouse.record.quarantine import add_to_quarantine
-from warehouse.record.retractions import Rereading, retractions
-from warehouse.record.row_hashes import add_row_hashes
+from warehouse.record.row_index import add_row_hashes, write_index
 from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transaction
 from warehouse.record.tables import RecordTable, record_schema, unstamped_schema
+from warehouse.shared.code_version import release
+from warehouse.shared.errors import WriteConflict
 from warehouse.tables import LoadEntry
 
 

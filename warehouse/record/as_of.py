@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
-from warehouse.sql_files import sql_file
+from warehouse.shared.data_files import sql_file
 
 # Not at run time: the surfaces import this module, and must not load pyarrow.
 if TYPE_CHECKING:

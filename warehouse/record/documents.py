@@ -10,8 +10,8 @@ from uuid import uuid4
 import msgspec
 import xxhash
 
-from warehouse.errors import DamagedFile
-from warehouse.file_checks import break_seal, seal
+from warehouse.shared.errors import DamagedFile
+from warehouse.shared.files import break_seal, seal
 from warehouse.tables import LicenseClass
 
 

@@ -20,13 +20,13 @@ from datetime import UTC, datetime
 from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import CommitFailedError
 
-from warehouse.errors import WriteConflict
 from warehouse.record import ledger
 from warehouse.record.documents import Document, Removal
-from warehouse.record.index import delete_stale_indexes
 from warehouse.record.integrity import note_files, require_intact
+from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import COMMIT_ATTEMPTS, WRITER, Record, commit_entries, sql_text
 from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.shared.errors import WriteConflict
 from warehouse.tables import ErasedEntry
 
 _APPEND_ONLY = "delta.appendOnly"

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from warehouse.errors import WriteConflict
 from warehouse.record.erase import erasures
 from warehouse.record.store import COMMIT_ATTEMPTS, Record, sql_text, try_commit_entries
+from warehouse.shared.errors import WriteConflict
 from warehouse.tables import FailureEntry
 
 

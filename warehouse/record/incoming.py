@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse.errors import BadTable
 from warehouse.record.rules import RowRule, rules_of
 from warehouse.record.tables import DECIMAL, RecordTable, incoming_schema
+from warehouse.shared.errors import BadTable
 
 # What Arrow raises for a value that its column cannot store exactly.
 MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)

@@ -13,15 +13,10 @@ from pathlib import PurePosixPath
 
 from deltalake import DeltaTable
 
-from warehouse.errors import DamagedFile, DamagedRecord
-from warehouse.file_checks import (
-    FileCheck,
-    check_of_stream,
-    decode_checks,
-    encode_checks,
-)
-from warehouse.locks import file_lock
 from warehouse.record.store import Record
+from warehouse.shared.errors import DamagedFile, DamagedRecord
+from warehouse.shared.files import FileCheck, check_of_stream, decode_checks, encode_checks
+from warehouse.shared.locks import file_lock
 
 _CHECKS = ".checks"
 _LOG = "_delta_log"

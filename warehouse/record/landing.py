@@ -19,19 +19,6 @@ import msgspec
 import pyarrow as pa
 from pyarrow import fs
 
-from warehouse.errors import (
-    BadStore,
-    BodyRemoved,
-    DamagedFile,
-    LandingError,
-    LicenceError,
-    MixedWorlds,
-)
-from warehouse.file_checks import break_seal, seal
-from warehouse.file_store import is_object_store
-from warehouse.locks import file_lock, shared_file_lock
-from warehouse.private_folders import private_folder
-from warehouse.public_urls import is_fictional, why_not_public
 from warehouse.record.documents import Document as Document
 from warehouse.record.documents import (
     MetadataCache,
@@ -42,7 +29,19 @@ from warehouse.record.documents import (
     encode_note,
     url_hash,
 )
-from warehouse.settings import SETTINGS, Settings
+from warehouse.shared.errors import (
+    BadStore,
+    BodyRemoved,
+    DamagedFile,
+    LandingError,
+    LicenceError,
+    MixedWorlds,
+)
+from warehouse.shared.file_store import is_object_store
+from warehouse.shared.files import break_seal, private_folder, seal
+from warehouse.shared.locks import file_lock, shared_file_lock
+from warehouse.shared.settings import SETTINGS, Settings
+from warehouse.shared.urls import is_fictional, why_not_public
 from warehouse.tables import LICENSE_CLASSES, LicenseClass
 
 # Fictional sources have the same keys and parsers as the real ones; a home has one or the other.

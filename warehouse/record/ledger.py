@@ -11,7 +11,6 @@ from datetime import datetime
 
 from deltalake import DeltaTable
 
-from warehouse.errors import WriteConflict
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
     Record,
@@ -21,6 +20,7 @@ from warehouse.record.store import (
     try_commit_entries,
 )
 from warehouse.record.tables import RecordTable
+from warehouse.shared.errors import WriteConflict
 from warehouse.tables import LoadEntry
 
 # The metadata key of a commit that holds its ledger entry.

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.erase import erasures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.store import (
@@ -22,6 +21,7 @@ from warehouse.record.store import (
     try_commit_entries,
 )
 from warehouse.record.tables import RecordTable
+from warehouse.shared.errors import SankofaError, WriteConflict
 from warehouse.tables import QuarantineEntry, RetryEntry, RetryOutcome
 
 _SHORTEST_PREFIX = 6

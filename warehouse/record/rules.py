@@ -11,7 +11,7 @@ A rule is one SQL condition about one row. It is enforced
 
 So a stricter rule holds from the next publication on, and nothing is read again. Whether a name
 is an organisation's cannot be said in SQL: those rules are in ``quality.personal_data_audit``.
-Rules about derived tables are about our own mistakes, and always block: ``quality.mart_suites``.
+Rules about derived tables are about our own mistakes, and always block: ``quality.suites``.
 
 Reasons are part of the id of a quarantined row. With another wording, a row that is refused again
 would be quarantined a second time.

@@ -32,25 +32,34 @@ from deltalake import (
 from deltalake.exceptions import CommitFailedError, DeltaError
 from sqlmodel import SQLModel
 
-from warehouse.errors import BadStore, DamagedRecord, SankofaError, WriteConflict, in_one_line
-from warehouse.file_store import (
+from warehouse.record.lease import hold_lease
+from warehouse.record.tables import (
+    RECORD_TABLES,
+    RecordTable,
+    add_columns,
+    added_columns,
+    arrow_schema,
+    has_uniform_files,
+    require_same_types,
+    stored_columns,
+    stored_schema,
+)
+from warehouse.shared.errors import (
+    BadStore,
+    DamagedRecord,
+    SankofaError,
+    WriteConflict,
+    in_one_line,
+)
+from warehouse.shared.file_store import (
     FileStore,
     is_object_store,
     require_known_store,
     require_refusals,
 )
-from warehouse.lease import hold_lease
-from warehouse.locks import file_lock, shared_file_lock
-from warehouse.private_folders import private_folder
-from warehouse.record.evolution import (
-    add_columns,
-    added_columns,
-    has_uniform_files,
-    require_same_types,
-    stored_columns,
-)
-from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, stored_schema
-from warehouse.settings import SETTINGS, Settings
+from warehouse.shared.files import private_folder
+from warehouse.shared.locks import file_lock, shared_file_lock
+from warehouse.shared.settings import SETTINGS, Settings
 from warehouse.tables import (
     ErasedEntry,
     FailureEntry,

@@ -1,11 +1,361 @@
 """The upkeep of the record: merge small files, delete old ones. One process does it at a time."""
 
-from collections.abc import Iterator
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path, PurePosixPath
+from typing import Any
+from uuid import uuid4
 
-from warehouse.record.compaction import MAX_SMALL_FILES, Compaction, compact, is_fragmented
-from warehouse.record.store import Record
-from warehouse.record.vacuum import Vacuum, vacuum
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from warehouse.record.integrity import note_files, require_intact
+from warehouse.record.row_index import delete_stale_indexes
+from warehouse.record.store import (
+    COMMIT_ATTEMPTS,
+    HASH_COLUMNS,
+    ROW_GROUP,
+    DataFile,
+    Record,
+)
+from warehouse.record.tables import RECORD_TABLES, stored_columns
+from warehouse.shared.errors import SankofaError, WriteConflict
+from warehouse.shared.file_store import StoredFile
+
+#
+# Delete files of which a table no longer consists: replaced ones, and those of killed writers.
+#
+# A file is deleted if it has been part of no state of the table for a while, and was written
+# before that. So nobody who opened the table in that time misses one. No published version needs
+# it: a data_version is made from the rows that the table has now, up to a load.
+
+# From the upload of a file to its commit.
+_UPLOADING = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Vacuum:
+    """What was deleted of a table."""
+
+    table: str
+    files: int
+    bytes: int
+
+
+def vacuum(
+    record: Record,
+    name: str,
+    hours: float,
+    check: Callable[[], None] = lambda: None,
+    *,
+    now: datetime | None = None,
+) -> Vacuum | None:
+    """Delete files that were no part of a table for ``hours``; None if nothing is old enough.
+
+    Call it within ``Record.upkeep``, with the check that this yields.
+    """
+    cutoff = (now or datetime.now(UTC)) - timedelta(hours=hours)
+    delta = record.stored_table(name)
+    if delta is None:
+        return None
+    files = record.store.listing(name)
+    then = _state_at(record, name, files, cutoff)
+    if then is None:
+        return None
+    kept = {file.path for state in (delta, then) for file in record.files(name, state)}
+    deleted = size = 0
+    for file in files:
+        is_data = "/_delta_log/" not in f"/{file.path}"
+        if (
+            is_data
+            and f"{record.root}/{file.path}" not in kept
+            and file.modified_at < cutoff - _UPLOADING
+        ):
+            check()
+            record.store.delete(file.path)
+            deleted, size = deleted + 1, size + file.size
+    delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
+    return Vacuum(name, deleted, size) if deleted else None
+
+
+def _state_at(
+    record: Record, name: str, files: Sequence[StoredFile], moment: datetime
+) -> DeltaTable | None:
+    """Return a table as it was at a moment; None if it is younger, or that is not known."""
+    commits = [
+        int(path.stem)
+        for file in files
+        if (path := PurePosixPath(file.path)).suffix == ".json"
+        and path.parent.name == "_delta_log"
+        and path.stem.isdecimal()
+        and file.modified_at <= moment
+    ]
+    if not commits:
+        return None
+    try:
+        return record.table_at(name, max(commits))
+    except DeltaError:
+        # An erasure has deleted the commits before it.
+        return None
+
+
+#
+# Merge the small files of a table; no row changes.
+#
+# Delta lets two compactions of one version both succeed, and every row is there twice. So the
+# commit is written here, as the very next version of the state that was looked at: it names the
+# files that it replaces, all of which are part of that state, and as many rows as they have. If
+# another commit came first, the store refuses the version and the new state is looked at. If one
+# of the files has been replaced meanwhile, the work is given up. Appends go on at the same time.
+
+# A file of half this size or more is left as it is.
+FILE_SIZE = 64 << 20
+# A table is compacted if it has more small files than this.
+MAX_SMALL_FILES = 32
+_CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+_BATCH = 65_536
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What a compaction did to a table."""
+
+    table: str
+    files_before: int
+    files_after: int
+    rows: int
+
+
+def small_files(record: Record, name: str) -> list[DataFile]:
+    """Return the files of a table that are worth merging."""
+    return [file for file in record.files(name) if file.size < FILE_SIZE // 2]
+
+
+def is_fragmented(record: Record, name: str, max_small_files: int = MAX_SMALL_FILES) -> bool:
+    """Return whether a table has so many small files that merging them pays."""
+    return len(small_files(record, name)) > max_small_files
+
+
+def compact(
+    record: Record,
+    name: str,
+    check: Callable[[], None] = lambda: None,
+    max_small_files: int = MAX_SMALL_FILES,
+) -> Compaction | None:
+    """Merge the small files of a table if there are many; None if there are few.
+
+    Call it within ``Record.upkeep``, with the check that this yields.
+    """
+    # A writer adds the columns of newer code: they belong into the merged files.
+    if record.stored_table(name) is None or not is_fragmented(record, name, max_small_files):
+        return None
+    # Damage that is merged would look like rows.
+    require_intact(record, [name], thorough=not record.is_shared)
+    record.table(name)
+    before = record.files(name)
+    for bundle in _bundles(small_files(record, name)):
+        _merge(record, name, bundle, check)
+    record.table(name).create_checkpoint()
+    after = record.files(name)
+    delete_stale_indexes(record.index_folder(name), [file.path for file in after])
+    note_files(record, [name])
+    return Compaction(name, len(before), len(after), sum(file.rows for file in after))
+
+
+def _bundles(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
+    """Group files into bundles of about the size of a file."""
+    bundle: list[DataFile] = []
+    size = 0
+    for file in files:
+        if bundle and size + file.size > FILE_SIZE:
+            yield bundle
+            bundle, size = [], 0
+        bundle.append(file)
+        size += file.size
+    if len(bundle) > 1:
+        yield bundle
+
+
+def _merge(
+    record: Record, name: str, bundle: Sequence[DataFile], check: Callable[[], None]
+) -> None:
+    delta = record.table(name)
+    with tempfile.TemporaryDirectory() as folder:
+        merged = Path(folder, f"part-{uuid4()}-merged.parquet")
+        rows = _write(record, name, delta, bundle, merged)
+        if rows != sum(file.rows for file in bundle):
+            raise SankofaError(
+                f"{name}: {len(bundle)} files say that they have "
+                f"{sum(file.rows for file in bundle)} rows, but have {rows}; nothing was "
+                "changed. Compare the record with its backup"
+            )
+        check()
+        record.store.upload(merged, name, merged.name)
+        add = _add_action(merged, bundle)
+    try:
+        _commit(record, name, bundle, add, check)
+    except BaseException:
+        # Nothing names it. If that fails as well, it is deleted when it is old enough.
+        with suppress(Exception):
+            record.store.delete(name, merged.name)
+        raise
+
+
+def _write(
+    record: Record, name: str, delta: DeltaTable, bundle: Sequence[DataFile], path: Path
+) -> int:
+    """Write the rows of files as one file, in order; return how many there are."""
+    schema = stored_columns(delta).remove_metadata()
+    schema = pa.schema([field.remove_metadata() for field in schema])
+    columns = ", ".join(f'"{column}"' for column in schema.names)
+    order = f"ORDER BY {_CLUSTERS[name]}, figure" if name in _CLUSTERS else ""
+    statement = f"SELECT {columns} FROM {record.relation(name, delta, bundle)} {order}"
+    cursor = record.connection.cursor()
+    rows = 0
+    try:
+        batches = cursor.sql(statement).to_arrow_reader(_BATCH)
+        with pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
+        ) as writer:
+            for group in _groups(batches):
+                writer.write_table(group.cast(schema), row_group_size=ROW_GROUP)
+                rows += len(group)
+    finally:
+        cursor.close()
+    return rows
+
+
+def _groups(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Put batches together to row groups."""
+    pending: list[pa.RecordBatch] = []
+    for batch in batches:
+        pending.append(batch)
+        if sum(len(part) for part in pending) >= ROW_GROUP:
+            yield pa.Table.from_batches(pending)
+            pending = []
+    if pending:
+        yield pa.Table.from_batches(pending)
+
+
+def _commit(
+    record: Record,
+    name: str,
+    bundle: Sequence[DataFile],
+    add: dict[str, Any],
+    check: Callable[[], None],
+) -> None:
+    """Replace files by one, in a version that follows directly on one that has them all."""
+    replaced = {file.path: file for file in bundle}
+    for _ in range(COMMIT_ATTEMPTS):
+        delta = record.table(name)
+        version = delta.version()
+        present = {file.path: file for file in record.files(name, delta)}
+        if not replaced.keys() <= present.keys():
+            raise WriteConflict(
+                f"{name}: its files were replaced by somebody else meanwhile; nothing was changed"
+            )
+        # What is taken out is what is put in, counted in the state that the commit follows.
+        if sum(present[path].rows for path in replaced) != json.loads(add["stats"])["numRecords"]:
+            raise SankofaError(f"{name}: the merged file has other rows; nothing was changed")
+        check()
+        body = _commit_body(version, replaced.values(), add)
+        if record.store.put_new(body, name, "_delta_log", f"{version + 1:020}.json"):
+            return
+    raise WriteConflict(f"{name}: other writers kept committing first; nothing was changed")
+
+
+def _commit_body(version: int, replaced: Any, add: dict[str, Any]) -> bytes:
+    now = _milliseconds(datetime.now(UTC))
+    removes = [
+        {
+            "remove": {
+                "path": file.log_entry["path"],
+                "dataChange": False,
+                "deletionTimestamp": now,
+                "extendedFileMetadata": True,
+                "partitionValues": {},
+                "size": file.size,
+            }
+        }
+        for file in replaced
+    ]
+    information = {
+        "commitInfo": {
+            "timestamp": now,
+            "operation": "OPTIMIZE",
+            "operationParameters": {"predicate": "[]", "targetSize": str(FILE_SIZE)},
+            "readVersion": version,
+            "isBlindAppend": False,
+            "operationMetrics": {"numFilesAdded": 1, "numFilesRemoved": len(removes)},
+        }
+    }
+    actions = [information, *removes, {"add": add}]
+    return b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
+
+
+def _add_action(merged: Path, bundle: Sequence[DataFile]) -> dict[str, Any]:
+    return {
+        "path": merged.name,
+        "partitionValues": {},
+        "size": merged.stat().st_size,
+        "modificationTime": _milliseconds(datetime.now(UTC)),
+        "dataChange": False,
+        "stats": json.dumps(_statistics(bundle), separators=(",", ":")),
+    }
+
+
+def _statistics(bundle: Sequence[DataFile]) -> dict[str, Any]:
+    """Return the statistics of a merged file: they follow from those of the files."""
+    entries = [file.log_entry for file in bundle]
+    columns = {key.partition(".")[2] for entry in entries for key in entry if "." in key}
+    least, greatest, nulls = {}, {}, {}
+    for column in sorted(columns):
+        lows: list[Any] = [entry.get(f"min.{column}") for entry in entries]
+        highs: list[Any] = [entry.get(f"max.{column}") for entry in entries]
+        counts: list[Any] = [entry.get(f"null_count.{column}") for entry in entries]
+        if None not in counts:
+            nulls[column] = sum(counts)
+        # A file of nulls has no bounds, and widens none; one that says nothing at all leaves none.
+        known = [
+            (low, high)
+            for low, high, entry, count in zip(lows, highs, entries, counts, strict=True)
+            if count is None or count < entry["num_records"]
+        ]
+        bounded = all(low is not None and high is not None for low, high in known)
+        # JSON has no exact decimals, and a bound that was rounded would be wrong.
+        if known and bounded and not isinstance(known[0][0], Decimal):
+            least[column] = _json_value(min(low for low, _ in known))
+            greatest[column] = _json_value(max(high for _, high in known))
+    return {
+        "numRecords": sum(file.rows for file in bundle),
+        "minValues": least,
+        "maxValues": greatest,
+        "nullCount": nulls,
+    }
+
+
+def _json_value(value: Any) -> Any:
+    """Return a bound as Delta writes it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if isinstance(value, date):
+        return value.isoformat()
+    return value
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
 @dataclass(frozen=True)

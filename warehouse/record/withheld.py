@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from warehouse.errors import SankofaError
-from warehouse.names.sealed import open_names, seal_names
+from warehouse.names.redaction import open_names, seal_names
 from warehouse.names.spellings import Words, names_in
 from warehouse.record.erase import erasures
 from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import RecordTable
+from warehouse.shared.errors import SankofaError
 from warehouse.tables import WithheldBy, WithheldEntry, WithheldKind
 
 _KINDS: dict[WithheldBy, WithheldKind] = {

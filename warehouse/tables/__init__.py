@@ -24,8 +24,7 @@ from warehouse.tables.derived import (
     SilentRevision,
 )
 from warehouse.tables.entities import Entity, EntityIdentifier
-from warehouse.tables.filings import Filing
-from warehouse.tables.fundamentals import Fundamental, FundamentalVintage
+from warehouse.tables.fundamentals import Filing, Fundamental, FundamentalVintage
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
     ErasedEntry,

@@ -13,8 +13,7 @@ from assets.fetching.fetchers import FetchTask, Window, json_member
 from assets.fetching.http_bodies import RETRYABLE_STATUSES, ExpectedFormat
 from assets.tenders.releases import WRAPPERS
 from assets.tenders.requests.declared import Request
-from assets.tenders.requests.patterns import fill, fill_all, placeholders
-from assets.tenders.requests.periods import periods_of
+from assets.tenders.requests.patterns import fill, fill_all, periods_of, placeholders
 
 # A portal that never says it is the last page must not be fetched for ever.
 MOST_PAGES = 10_000

@@ -10,11 +10,12 @@ from assets.declared_files import DeclarationError, DeclaredTable, RegularExpres
 from assets.declared_files import DeclaredText as Text
 from assets.tenders.requests.patterns import (
     PatternError,
+    PeriodKind,
     check_pattern,
+    period_examples,
     placeholders,
     texts_in,
 )
-from assets.tenders.requests.periods import PeriodKind, period_examples
 
 Status = Annotated[int, Field(ge=300, le=599)]
 # What a document is: plain JSON (a package, a list, JSON Lines), or compressed.

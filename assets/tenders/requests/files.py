@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import IO
 
+from assets.fetching.addresses import without_secrets
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask, fetch_all
-from assets.fetching.url_secrets import without_secrets
 from assets.tenders.requests.asking import (
     MOST_PAGES,
     Publisher,

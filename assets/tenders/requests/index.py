@@ -29,8 +29,7 @@ from assets.tenders.requests.asking import (
     url_of,
 )
 from assets.tenders.requests.declared import Index
-from assets.tenders.requests.patterns import fill
-from assets.tenders.requests.periods import Period, PeriodKind, periods_of
+from assets.tenders.requests.patterns import Period, PeriodKind, fill, periods_of
 from warehouse.record.landing import FetchedResponse
 
 

@@ -13,9 +13,9 @@ from api.app import create_app
 from tests.bench.serve import data
 from tests.bench.serve.cases import CASES, questions
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, Tier, TierName
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import TIERS, Tier, TierName
 
 # Requests of a round, and seconds for each case.
 ROUND, SECONDS = 20, 5.0

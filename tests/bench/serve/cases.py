@@ -9,7 +9,7 @@ from urllib.parse import quote
 from tests.bench.serve.data import VERSION, Data
 from warehouse.contract.pagination import next_cursor
 from warehouse.control.keys import KeyStore, signing_secret
-from warehouse.read.mart import Mart
+from warehouse.serve.build import Mart
 
 ASKED = 20_000
 

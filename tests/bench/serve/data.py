@@ -11,10 +11,10 @@ from adbc_driver_sqlite import dbapi
 
 from tests.bench.world import staged_schema, with_every_column
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.tables import MART_SCHEMA_VERSION
-from warehouse.mart.write import write_mart
+from warehouse.publish.builds import builds_at
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.tables import MART_SCHEMA_VERSION
+from warehouse.publish.write import write_mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from api.app import create_app
-from api.server.workers import keep_freed_memory
+from api.serve import keep_freed_memory
 from warehouse.control.keys import KeyStore
-from warehouse.read.mart import Mart
-from warehouse.tiers import configured_tiers
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import configured_tiers
 
 keep_freed_memory()
 app = create_app(

@@ -23,9 +23,9 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import answering
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
+from warehouse.serve.build import Mart
 
 ISSUER, LEI, ISIN = "DCHGWRYXXDHC", "989900ZAA00000000081", "ZAF000000003"
 OTHER = "DCGV4AEW02H8"

@@ -25,9 +25,9 @@ from tests.helpers.altering_proxy import Reply, altering
 from tests.helpers.contract_client import Contract
 from tests.helpers.rest_service import RunningServer, answering
 from warehouse.control.keys import KeyStore, create_key
-from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, Tier
-from warehouse.usage.store import Usage
+from warehouse.serve.build import Mart
+from warehouse.serve.usage import Usage
+from warehouse.shared.tiers import TIERS, Tier
 
 ISSUER = "DCHGWRYXXDHC"
 

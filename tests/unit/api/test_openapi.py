@@ -15,12 +15,12 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.openapi import openapi_document
 from api.middleware import VersionHeadersMiddleware
-from warehouse.contract.body_schemas import BODY_SCHEMAS
 from warehouse.contract.parameter_types import ListOf, Parameter, ParameterType, RowCount
 from warehouse.contract.problems import PROBLEMS
-from warehouse.exports.published import Manifest
-from warehouse.json_encoding import encode
-from warehouse.read.mart import Mart
+from warehouse.contract.schemas import BODY_SCHEMAS
+from warehouse.serve.build import Mart
+from warehouse.serve.exports import Manifest
+from warehouse.shared.json_encoding import encode
 
 DOCUMENT: dict[str, Any] = json.loads(encode(openapi_document(ENDPOINTS)))
 # Section 4 of the contract: the errors it lists for each endpoint; and those that came later.

@@ -12,16 +12,14 @@ import falcon
 import pytest
 from falcon import testing
 
-from api.endpoints.response import send_list
-from api.endpoints.row_formats import Format, columns_of, encoded
+from api.endpoints.response import Format, columns_of, encoded, send_list
 from warehouse.contract import lists
 from warehouse.contract.listing import Answer, Listing, ListRows, Question, pieces
-from warehouse.json_encoding import encode
-from warehouse.read.conditions import Key
-from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage
-from warehouse.read.why_empty import Empty
-from warehouse.tiers import TIERS
+from warehouse.serve.build import Mart
+from warehouse.serve.rows import Key, RowPage
+from warehouse.serve.why_empty import Empty
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.tiers import TIERS
 
 MATCHES = lists.LOOKUP
 

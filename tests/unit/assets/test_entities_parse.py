@@ -20,8 +20,8 @@ from stdnum import isin as isins
 from stdnum.iso7064 import mod_97_10
 
 from assets.entities import gleif, mappings, openfigi
-from assets.entities.check_digits import are_isins, are_leis
 from assets.entities.identifiers import is_isin, is_lei, mint
+from assets.entities.mappings import are_isins, are_leis
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, join_parts

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assets.signals.exact_division import quotients, whole_numbers
+from assets.derive.division import quotients, whole_numbers
 
 _TEN = Context(prec=10, rounding=ROUND_HALF_EVEN)
 _MANY = Context(prec=200)

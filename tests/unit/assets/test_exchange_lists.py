@@ -24,13 +24,13 @@ from assets.source import refuse_restricted
 from tests.helpers.gleif import LEI, document
 from tests.helpers.parsed_rows import has_columns
 from tests.helpers.real_recordings import real_lists
-from warehouse.errors import LicenceError
 from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
-from warehouse.settings import read_settings
+from warehouse.shared.errors import LicenceError
+from warehouse.shared.settings import read_settings
 
 READ_ON = document().observed_at.date()
 LEAST = """

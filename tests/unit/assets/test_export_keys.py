@@ -6,9 +6,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from assets.exports.artifacts import EXPORT_FILES, ExportFile
+from assets.exports.artifacts import AWARDS_TABLE, EXPORT_FILES, ExportFile
 from assets.exports.export import _unchanged
-from assets.exports.tenders import AWARDS_TABLE
 
 
 @pytest.mark.parametrize("export_file", EXPORT_FILES, ids=lambda file: file.key)

@@ -25,7 +25,7 @@ from warehouse.record.failures import add_failures, last_failures
 from warehouse.record.landing import Document
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,8 @@ import zipfile
 import pytest
 
 from assets.fetching.client import FetchError
-from assets.filings import bulk
-from assets.filings.bulk import BulkFile, issuers_by_rule, open_bulk
-from assets.filings.fetch import FACTS, LISTS
+from assets.filings import fetch
+from assets.filings.fetch import FACTS, LISTS, BulkFile, issuers_by_rule, open_bulk
 from assets.filings.sources import SOURCES
 from tests.helpers.sec_zips import filer, name_of, zip_of
 
@@ -85,7 +84,7 @@ def test_a_damaged_member_is_reported_and_the_others_are_read() -> None:
 
 
 def test_a_member_larger_than_an_issuer_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "LARGEST_MEMBER", 1000)
+    monkeypatch.setattr(fetch, "LARGEST_MEMBER", 1000)
     zipped = opened(zip_of({name_of("1"): b" " * 1001}))
     (member,) = zipped.members()
 

@@ -22,7 +22,7 @@ from assets.filings.issuers import (
     may_follow,
 )
 from tests.helpers.sec_zips import filer
-from warehouse.settings import SettingError, read_settings
+from warehouse.shared.settings import SettingError, read_settings
 
 # Codes of EDGAR's list that name no present country.
 WITHOUT_COUNTRY = {"P8", "XX"}

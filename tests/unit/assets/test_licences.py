@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from assets.fetching.fetchers import FetchTask, Window
-from assets.ingest.land import land_live
-from assets.ingest.probe import Prober, probe
+from assets.ingest.land import Prober, land_live, probe
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.guides import licences
-from warehouse.errors import LicenceError
 from warehouse.record.landing import FetchedResponse, Landing
-from warehouse.settings import read_settings
+from warehouse.shared.errors import LicenceError
+from warehouse.shared.settings import read_settings
 from warehouse.tables.sighting import OPEN_CLASSES
 
 RESTRICTED = [source for source in SOURCES if not source.permitted]

@@ -10,8 +10,8 @@ from assets.macro import sdmx_csv
 from assets.parsing.parsed import Parsed
 from assets.source import refuse_restricted
 from tests.helpers.macro import document, fits, locations, reasons, rows, sdmx
-from warehouse.errors import LicenceError
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.errors import LicenceError
 
 COLUMNS = '"DATASET","SERIES_CODE","OBS_MEASURE","COUNTRY","INDICATOR","UNIT","FREQUENCY","SCALE"'
 MONEY = (

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from assets.ingest.sources import SOURCES
 from assets.macro import weo
-from assets.macro.written_numbers import decimal_mark_of
+from assets.macro.periods import decimal_mark_of
 from assets.parsing.parsed import Parsed, to_table
 from assets.source import refuse_restricted
 from tests.helpers.macro import document, fits, locations, reasons, rows
-from warehouse.errors import LicenceError
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.errors import LicenceError
 
 HEADER = "Country\tSubject Descriptor\tUnits\tScale\t2021\t2022\t2023\tEstimates Start After"
 GDP = "Gross domestic product, current prices\tU.S. dollars\tBillions"

@@ -18,12 +18,12 @@ from assets.parser_versions import (
     variant_digits,
 )
 from assets.source import Parser, Source
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import Portal
 from assets.tenders.sources import _variant
 from pipelines.parser_versions import main
 from tests.helpers.checkout_copy import copy_packages
 from tests.helpers.paths import ROOT
-from warehouse.errors import SankofaError
+from warehouse.shared.errors import SankofaError
 
 KNOWN = {source.key: source for source in SOURCES}
 H10 = KNOWN["h10"].parser.version
@@ -91,7 +91,7 @@ def test_a_table_counts_for_the_parsers_that_read_it(checkout: Path) -> None:
 
 @pytest.mark.slow
 def test_how_names_are_compared_counts_for_what_stores_them(checkout: Path) -> None:
-    append_code(checkout, "warehouse/names/plain.py")
+    append_code(checkout, "warehouse/names/reading.py")
     assert sources_of("tenders") <= changed() and "h10" not in changed()
 
 

@@ -15,15 +15,15 @@ from assets.tenders.portal_files import (
     BUILT_IN,
     ENTRIES,
     PORTALS,
+    Portal,
     Quirks,
     portals_of,
     read_portals,
 )
-from assets.tenders.portals import Portal
-from assets.tenders.requests.periods import RECENT, PeriodKind, periods_of
+from assets.tenders.requests.patterns import RECENT, PeriodKind, periods_of
 from assets.tenders.sources import portal_source
-from warehouse.currencies import HOME_CURRENCY
-from warehouse.settings import read_settings
+from warehouse.shared.data_files import HOME_CURRENCY
+from warehouse.shared.settings import read_settings
 
 LEAST = """[xx-test]
 country = "UG"

@@ -19,10 +19,10 @@ from assets.macro.table_files import ENTRIES, TableEntry
 from assets.parsing.parsed import Parsed
 from assets.source import refuse_restricted
 from tests.helpers.parsed_rows import has_columns
-from warehouse.errors import LicenceError
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
-from warehouse.settings import read_settings
+from warehouse.shared.errors import LicenceError
+from warehouse.shared.settings import read_settings
 
 LONG = """
 [na-bank]

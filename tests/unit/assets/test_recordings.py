@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 
 from assets.entities.sources import SOURCES as ENTITIES
 from assets.filings.sources import SOURCES as FILINGS
-from assets.ingest.recording_manifest import read_manifest
-from assets.ingest.recordings import Origin, Recordings, observed_at
+from assets.ingest.recordings import Origin, Recordings, observed_at, read_manifest
 from assets.macro.sources import SOURCES as MACRO
 from assets.source import Source, fictional
 from tests.helpers.web_archives import Recorded, warc
-from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.shared.errors import SankofaError
 
 SOURCES = {source.key: source for source in (*FILINGS, *ENTITIES)}
 FACTS = SOURCES["sec-companyfacts"]

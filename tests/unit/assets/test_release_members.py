@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.silent_revisions.release_members import changed_members
+from assets.derive.silent_revisions import changed_members
 
 TEXTS = st.text(max_size=5)
 NAMES = st.sampled_from(["id", "value", "amount", "title", "awards"])

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.entities.comparison_keys import NORMALISED_NUMBER
+from assets.derive.joined_ids import CRUDE_KEY, NORMALISED_NUMBER, same_as_table
+from assets.derive.organisations import PARTY_COLUMNS, resolve_parties
 from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_number, register_of
-from assets.entities.joined_ids import same_as_table
-from assets.entities.legal_names import CRUDE_KEY
-from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from tests.helpers.nightly import times
 from tests.helpers.registers import (
     DATABASE,
@@ -23,7 +21,7 @@ from tests.helpers.registers import (
     register_table,
 )
 from tests.sample_world.countries import COUNTRIES
-from warehouse.legal_names import normalise_name
+from warehouse.names.legal_names import normalise_name
 
 
 def party(name: str, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from assets.ingest.quarantine import excerpt, retry
 from assets.ingest.retention import RemovedBodies, remove_old_bodies
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
-from warehouse.errors import BodyRemoved
 from warehouse.record.documents import Removal
 from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
+from warehouse.shared.errors import BodyRemoved
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ import pytest
 from assets.ingest.land import fetch_sample
 from assets.macro.sources import SOURCES
 from assets.source import Source
-from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
+from warehouse.shared.errors import SankofaError
 
 SOURCE: Source = replace(SOURCES[0], key="test")
 

@@ -22,7 +22,7 @@ import pytest
 from stdnum import isin, lei
 from stdnum.br import cnpj
 
-from pipelines.sample_world import unpack_world
+from pipelines.up import unpack_world
 from tests.helpers.installation import SMALL_WORLD
 from tests.sample_world.world import SOURCES, TENDERS_A_MONTH, SampleWorld, write_world
 

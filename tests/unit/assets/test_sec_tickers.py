@@ -21,7 +21,7 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, RecordTable
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 SOURCE = source_of(read_settings({}), "sec-tickers")
 URL = "https://www.sec.gov/files/company_tickers_exchange.json"

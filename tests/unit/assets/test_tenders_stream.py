@@ -16,8 +16,7 @@ from assets.parsing.parsed import Parsed
 from assets.tenders.json_lines import values
 from assets.tenders.parse import parse_portal
 from assets.tenders.pieces import in_pieces
-from assets.tenders.portal_files import PORTALS
-from assets.tenders.portals import Portal
+from assets.tenders.portal_files import PORTALS, Portal
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.filings.inline_xbrl import NAMESPACES, plain_number
-from assets.filings.xbrl_reports import parse, read_report
-from assets.filings.xbrl_xml import LINK, XBRLI
+from assets.filings.xbrl_reports import LINK, NAMESPACES, XBRLI, parse, plain_number, read_report
 from assets.parsing.parsed import Parsed
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document

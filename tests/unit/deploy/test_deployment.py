@@ -22,9 +22,9 @@ from tests.helpers.paths import ROOT
 from tests.helpers.postgres_server import postgres
 from tests.helpers.redis_server import redis_program
 from tests.helpers.waiting import wait_until
-from warehouse.settings import SETTINGS
-from warehouse.tiers import TIERS
-from warehouse.usage.counters import RedisCounters, month_at
+from warehouse.serve.counters import RedisCounters, month_at
+from warehouse.shared.settings import SETTINGS
+from warehouse.shared.tiers import TIERS
 
 DEPLOY = ROOT / "deploy"
 UNITS = DEPLOY / "systemd"

@@ -10,7 +10,7 @@ import yaml
 
 from pipelines import ports
 from tests.helpers.paths import ROOT
-from warehouse.metrics.declared import BY_NAME, METRICS
+from warehouse.shared.metrics import BY_NAME, METRICS
 
 FOLDER = ROOT / "deploy" / "monitoring"
 _NAME = re.compile(r"\bsankofa_\w+")

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.definitions import definitions
 from pipelines.stages import STAGES
-from warehouse.settings import read_settings
+from warehouse.shared.settings import read_settings
 
 
 @pytest.fixture

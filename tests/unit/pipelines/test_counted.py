@@ -7,7 +7,7 @@ import pytest
 from assets.ingest.assets import counted_fetch, counted_load
 from pipelines.publication import count_refusal, count_success, counted_stage
 from tests.helpers.metrics import exposed, value
-from warehouse.errors import AlreadyPublished
+from warehouse.shared.errors import AlreadyPublished
 
 
 def test_a_load_with_failed_documents_is_a_failed_one_and_says_how_many(tmp_path: Path) -> None:

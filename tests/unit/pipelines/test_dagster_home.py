@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from pipelines.dagster_home import create_dagster_home
-from warehouse.settings import Settings, read_settings
+from warehouse.shared.settings import Settings, read_settings
 
 
 def settings(home: Path, **values: str) -> Settings:

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines import derivations
 from tests.helpers.checkout_copy import copy_packages
-from warehouse.code_version import code_version
+from warehouse.shared.code_version import code_version
 
 
 @pytest.fixture
@@ -25,16 +25,16 @@ def versions() -> dict[str, str]:
 
 ALL = {"joins", "entities", "metrics-v1", "signals-v1", "silent_revisions", "files"}
 CHANGES = (
-    ("assets/metrics/values.py", {"metrics-v1"}, {"metrics-v1"}),
-    ("assets/signals/rates.py", {"signals-v1"}, {"signals-v1"}),
-    ("assets/silent_revisions/derive.py", {"silent_revisions"}, {"silent_revisions"}),
-    ("assets/entities/resolve_parties.py", {"joins", "entities"}, {"joins", "entities"}),
+    ("assets/derive/metrics.py", {"metrics-v1"}, {"metrics-v1"}),
+    ("assets/derive/signals.py", {"signals-v1"}, {"signals-v1"}),
+    ("assets/derive/silent_revisions.py", {"silent_revisions"}, {"silent_revisions"}),
+    ("assets/derive/organisations.py", {"joins", "entities"}, {"joins", "entities"}),
     ("assets/page_data.py", {"files"}, {"files"}),
     ("assets/exports/parquet.py", {"files"}, {"files"}),
-    ("warehouse/mart/withheld.py", {"files"}, {"files"}),
-    ("warehouse/mart/redacted_rows.py", {"files"}, {"files"}),
+    ("warehouse/publish/withheld.py", {"files"}, {"files"}),
+    ("warehouse/publish/redacted_rows.py", {"files"}, {"files"}),
     ("warehouse/names/redaction.py", {"files"}, {"files"}),
-    ("warehouse/names/plain.py", {"files"}, ALL),
+    ("warehouse/names/reading.py", {"files"}, ALL),
     ("warehouse/methodology/metrics.py", {"metrics-v1"}, ALL),
 )
 

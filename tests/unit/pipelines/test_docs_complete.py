@@ -13,8 +13,8 @@ from pipelines.commands.exit_status import MEANINGS
 from pipelines.commands.main import COMMANDS
 from pipelines.guides import generated_guides
 from tests.helpers.paths import ROOT
-from warehouse.contract.body_schemas import BODY_SCHEMAS
-from warehouse.settings import SETTINGS
+from warehouse.contract.schemas import BODY_SCHEMAS
+from warehouse.shared.settings import SETTINGS
 
 OPERATING = (ROOT / "docs" / "operating.md").read_text("utf-8")
 REST = (ROOT / "docs" / "rest.md").read_text("utf-8")

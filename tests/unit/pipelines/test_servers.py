@@ -11,9 +11,8 @@ import pytest
 from pipelines import ports
 from pipelines.output import Steps
 from pipelines.supervisor import FILES, LogFile
-from warehouse.errors import SankofaError
-from warehouse.server_log import LineWriter
-from warehouse.server_options import available_cores
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.server_log import LineWriter, available_cores
 
 
 def test_without_proc_a_port_in_use_is_refused_without_naming_the_process(

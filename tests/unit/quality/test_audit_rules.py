@@ -6,9 +6,9 @@ import pytest
 from quality.reuse import AuditPlan, tables_read
 from quality.rules import Rule, Suite, satisfies
 from quality.suites import SUITES
+from warehouse.publish.manifest import BuildFile
 from warehouse.record.rules import rules_of
 from warehouse.record.tables import RECORD_TABLES
-from warehouse.steps.files import BuildFile
 
 pytestmark = pytest.mark.slow
 

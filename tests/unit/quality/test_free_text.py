@@ -6,8 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quality import personal_data_audit
-from quality.contact_prefilter import may_have_contact, texts_with_contact
-from quality.free_text import remove_contacts
+from quality.contacts import may_have_contact, remove_contacts, texts_with_contact
 from tests.helpers.audited import staged
 from tests.helpers.record_rows import load, release_row
 from warehouse.record.store import Record

@@ -9,10 +9,10 @@ from deltalake.exceptions import CommitFailedError
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import statements_query, vintages_query
-from warehouse.record.compaction import compact
-from warehouse.record.retractions import Rereading
+from warehouse.record.merge import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
+from warehouse.record.upkeep import compact
 
 pytestmark = pytest.mark.slow
 

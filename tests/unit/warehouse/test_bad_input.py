@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.facts import fact, facts
-from warehouse.errors import BadTable
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+from warehouse.shared.errors import BadTable
 from warehouse.tables import LoadEntry
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.code_version import code_hash, imported_modules
 from warehouse.methodology import metrics
+from warehouse.shared.code_version import code_hash, imported_modules
 
 READER = '''"""Read documents."""
 
@@ -110,10 +110,10 @@ def test_the_bytes_of_named_files_count_and_so_do_their_names(tree: Path) -> Non
 
 
 def test_the_formulas_belong_to_the_code_of_the_metrics() -> None:
-    assert metrics.__name__ in imported_modules(["assets.metrics.derive"])
+    assert metrics.__name__ in imported_modules(["assets.derive.metrics"])
 
 
-WITH_SQL = 'from warehouse.sql_files import sql_file\n\nSQL = sql_file(__name__, "rates")\n'
+WITH_SQL = 'from warehouse.shared.data_files import sql_file\n\nSQL = sql_file(__name__, "rates")\n'
 RATES = "-- Rates.\n--\n-- Inputs: a\n-- Outputs: b\n\n-- name: rates\nSELECT 'a  b' AS x FROM a;\n"
 
 

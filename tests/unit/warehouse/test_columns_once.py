@@ -23,17 +23,17 @@ COLUMNS = [frozenset(row.model_fields) for row in ROW_CLASSES.values()]
 MOST = 4
 # Choices of columns that a new column need not join: the file, the first column, and the reason.
 CHOICES = {
-    ("warehouse/mart/snapshot.py", "service_id"): "what the metrics read of each statement",
-    ("warehouse/mart/tables.py", "country_iso3"): "in which order series are served",
-    ("warehouse/mart/tables.py", "signal_key"): "columns that requests for signals filter by",
-    ("assets/entities/derive.py", "service_id"): "what the rules of organisations read",
-    ("assets/entities/lei_record.py", "lei"): "what a register of LEIs states, before it is a row",
+    ("warehouse/publish/snapshot.py", "service_id"): "what the metrics read of each statement",
+    ("warehouse/publish/tables.py", "country_iso3"): "in which order series are served",
+    ("warehouse/publish/tables.py", "signal_key"): "columns that requests for signals filter by",
+    ("assets/derive/organisations.py", "service_id"): "what the rules of organisations read",
+    ("assets/entities/gleif.py", "lei"): "what a register of LEIs states, before it is a row",
     ("assets/exports/artifacts.py", "sku"): "sort order of the quality file",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
     ("assets/exports/parquet.py", "fact_id"): "columns that compress better without a dictionary",
     ("assets/ingest/metadata.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
-    ("assets/metrics/values.py", "service_id"): "columns of a metric that its outcome has",
+    ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
     ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
 }
 

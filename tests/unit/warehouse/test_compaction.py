@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.facts import fact, facts
-from warehouse.errors import WriteConflict
-from warehouse.record import compaction
+from warehouse.record import upkeep
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
-from warehouse.record.compaction import compact
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.record.vacuum import vacuum
+from warehouse.record.upkeep import compact, vacuum
 from warehouse.record.versions import load_seqs_of, name_version
+from warehouse.shared.errors import WriteConflict
 
 pytestmark = pytest.mark.slow
 
@@ -44,14 +43,14 @@ def test_two_compactions_of_one_version_do_not_double_a_row(
 ) -> None:
     """Delta's own compaction doubles every row here."""
     other = Record(filled.root)
-    write = compaction._write
+    write = upkeep._write
 
     def write_after_the_other(record: Record, *others: object) -> int:
-        monkeypatch.setattr(compaction, "_write", write)
+        monkeypatch.setattr(upkeep, "_write", write)
         assert compact(other, "fundamentals", max_small_files=1)
         return write(record, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compaction, "_write", write_after_the_other)
+    monkeypatch.setattr(upkeep, "_write", write_after_the_other)
     with pytest.raises(WriteConflict, match="replaced by somebody else"):
         compact(filled, "fundamentals", max_small_files=1)
     assert (rows(filled), len(filled.files("fundamentals"))) == (LOADS, 1)
@@ -62,13 +61,13 @@ def test_rows_appended_while_files_are_merged_are_kept(
     filled: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows that are appended while files are merged are kept, and found again."""
-    write = compaction._write
+    write = upkeep._write
 
     def write_after_an_append(record: Record, *others: object) -> int:
         load(Record(filled.root), 2050, 2051)
         return write(record, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compaction, "_write", write_after_an_append)
+    monkeypatch.setattr(upkeep, "_write", write_after_an_append)
     done = compact(filled, "fundamentals", max_small_files=1)
     assert done is not None and (done.files_before, done.files_after) == (LOADS, 3)
     assert rows(filled) == done.rows == LOADS + 2

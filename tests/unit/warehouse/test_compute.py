@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from warehouse.compute import ProcessPool, Task, TaskFailed, TaskFunction
-from warehouse.errors import SankofaError
-from warehouse.machine import cores
+from warehouse.publish.tasks import ProcessPool, Task, TaskFailed, TaskFunction
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.machine import cores
 
 
 def task(function: TaskFunction, name: str = "", **settings: Any) -> Task:

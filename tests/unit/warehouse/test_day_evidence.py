@@ -9,8 +9,7 @@ from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import Document
-from warehouse.record.merge import CompleteScope
-from warehouse.record.retractions import Rereading
+from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.tables import FIRST_READ, PUBLISHED, LoadEntry

@@ -17,19 +17,18 @@ from tests.helpers.evolution import opened, wider_table, with_columns, without_c
 from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
 from tests.helpers.record_rows import FIRST, SECOND, load, restated, sighting
-from warehouse.errors import ColumnsChanged
 from warehouse.record import ledger
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
-from warehouse.record.compaction import compact
 from warehouse.record.incoming import to_arrow
-from warehouse.record.merge import CompleteScope
+from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.quarantine import quarantined_rows
-from warehouse.record.retractions import Rereading
-from warehouse.record.row_hashes import content_hashes
+from warehouse.record.row_index import content_hashes
 from warehouse.record.store import ROWS, Record, commit_entries
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
+from warehouse.record.upkeep import compact
 from warehouse.record.versions import load_seqs_of, name_version
+from warehouse.shared.errors import ColumnsChanged
 from warehouse.tables import Fundamental, LoadEntry
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.helpers.nightly import times
 from tests.helpers.record_rows import release_row
-from warehouse.mart.implausible import with_implausible
 from warehouse.methodology.signals import AMOUNT_TIMES, FEWEST_AMOUNTS
+from warehouse.publish.implausible import with_implausible
 from warehouse.record.tables import TENDER_RELEASES, arrow_schema
 
 FIRST = date(2020, 1, 1)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.paths import ROOT
-from warehouse.errors import LandingError, LicenceError
-from warehouse.file_checks import break_seal, seal
 from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.shared.errors import LandingError, LicenceError
+from warehouse.shared.files import break_seal, seal
 from warehouse.tables import LicenseClass
 
 FIRST = datetime(2026, 1, 1, 6, tzinfo=UTC)

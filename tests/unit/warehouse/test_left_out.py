@@ -13,10 +13,9 @@ from tests.helpers.audited import staged
 from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
 from tests.helpers.unchecked import append_unchecked
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
-from warehouse.record.merge import CompleteScope
-from warehouse.record.retractions import Rereading
+from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -14,18 +14,18 @@ import msgspec
 import pytest
 
 from tests.helpers.waiting import wait_until
-from warehouse import lease as leases
-from warehouse import locks
-from warehouse.errors import LeaseLost
-from warehouse.file_store import FileStore
-from warehouse.lease import Lease, hold_lease, holder_of
-from warehouse.locks import alive_file, is_locked, lock_owner, named_lock
+from warehouse.record import lease as leases
+from warehouse.record.lease import Lease, hold_lease, holder_of
+from warehouse.shared import locks
+from warehouse.shared.errors import LeaseLost
+from warehouse.shared.file_store import FileStore
+from warehouse.shared.locks import alive_file, is_locked, lock_owner, named_lock
 
 # Takes a lock of each kind in the folder that is its argument, and waits to be killed.
 KEEPER = """
 import sys, time
 from pathlib import Path
-from warehouse.locks import alive_file, named_lock
+from warehouse.shared.locks import alive_file, named_lock
 folder = Path(sys.argv[1])
 with named_lock(folder / "lock", "the builds"), alive_file(folder / "alive"):
     time.sleep(600)

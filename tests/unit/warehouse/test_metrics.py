@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.metrics import exposed, value
-from warehouse.metrics import counts as counts_module
-from warehouse.metrics.counts import counting
-from warehouse.metrics.declared import (
+from warehouse.shared import metrics as counts_module
+from warehouse.shared.metrics import (
     DOCUMENTS_FAILED,
     INGEST_ROWS,
     METRICS,
     PUBLICATIONS,
     REQUEST_SECONDS,
+    counting,
 )
 
 

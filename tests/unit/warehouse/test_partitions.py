@@ -4,11 +4,13 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warehouse.mart.buckets import bucket_name, bucket_sql, cell_of
-from warehouse.mart.partitions import (
+from warehouse.publish.partitions import (
     BUCKET_ROWS,
     MAX_BUCKETS,
     _components,
+    bucket_name,
+    bucket_sql,
+    cell_of,
     issuer_buckets,
     partition_name,
 )

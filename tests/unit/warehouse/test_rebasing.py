@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from tests.helpers.nightly import times
 from tests.helpers.record_rows import series_row
-from warehouse.mart.rebasing import with_rebasings
+from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
-from warehouse.record.row_hashes import add_row_hashes
+from warehouse.record.row_index import add_row_hashes
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
 
 FIRST_DAY = date(2020, 1, 1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES

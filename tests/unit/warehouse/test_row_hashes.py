@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.facts import fact, facts
-from warehouse.record.index import FileIndex
-from warehouse.record.row_hashes import add_row_hashes
+from warehouse.record.row_index import FileIndex, add_row_hashes
 from warehouse.record.tables import FUNDAMENTALS
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.errors import BadTable
-from warehouse.mart.row_json import row_json_sql
+from warehouse.publish.served_rows import row_json_sql
 from warehouse.record.tables import DECIMAL
+from warehouse.shared.errors import BadTable
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 SCHEMA = pa.schema(

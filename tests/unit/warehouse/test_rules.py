@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.audited import staged
 from tests.helpers.failing_rows import GOOD, failing_rows
 from tests.helpers.unchecked import append_unchecked
-from warehouse.mart.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.record import rules
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.server_log import MOST_LINES, LineWriter, json_line
+from warehouse.shared.server_log import MOST_LINES, LineWriter, json_line
 
 
 @pytest.fixture

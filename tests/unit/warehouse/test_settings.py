@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assets.tenders.sources import SOURCES
-from warehouse.settings import SettingError, read_settings, readable_settings, variable_of
+from warehouse.shared.settings import SettingError, read_settings, readable_settings, variable_of
 
 
 def test_home_alone_is_enough(tmp_path: Path) -> None:

@@ -5,7 +5,14 @@ import re
 import duckdb
 import pytest
 
-from warehouse.sql_files import BadSqlFile, SqlFile, code_of, column_list, parse_sql_file, sql_file
+from warehouse.shared.data_files import (
+    BadSqlFile,
+    SqlFile,
+    code_of,
+    column_list,
+    parse_sql_file,
+    sql_file,
+)
 
 HEADER = "-- Rates of a month.\n--\n-- Inputs: months\n-- Outputs: rates\n\n"
 TWO = f"""{HEADER}-- name: rates
@@ -64,7 +71,7 @@ def test_every_placeholder_is_filled_and_every_fragment_used() -> None:
         parsed(text).statement("sums")
     assert "SELECT a FROM" in parsed(text).statement("rates", columns="a")
     with pytest.raises(BadSqlFile, match="does not exist"):
-        sql_file("warehouse.sql_files", "nothing_of_this_name")
+        sql_file("warehouse.shared.data_files", "nothing_of_this_name")
 
 
 def test_columns_are_quoted() -> None:

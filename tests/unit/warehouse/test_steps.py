@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from warehouse.compute import ProcessPool, Task, TaskFailed
-from warehouse.steps.step import Input, Step, run_step
-from warehouse.steps.store import StepStore
+from warehouse.publish.steps import Input, Step, StepStore, run_step
+from warehouse.publish.tasks import ProcessPool, Task, TaskFailed
 
 
 def _doubled(task: Task, _: duckdb.DuckDBPyConnection) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.helpers.facts import fact, facts
-from warehouse.errors import BadTable
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.shared.errors import BadTable
 from warehouse.tables import LoadEntry
 
 pytestmark = pytest.mark.slow

@@ -20,13 +20,12 @@ from tests.helpers.record_rows import (
     release_row,
 )
 from tests.helpers.unchecked import append_unchecked
-from warehouse.errors import SankofaError
-from warehouse.mart.redacted_rows import PARTIES as WITHHELD_PARTIES
-from warehouse.mart.redacted_rows import TEXTS as NAMES_IN_TEXTS
-from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.withheld import withhold_rows
 from warehouse.names.redaction import Redaction
 from warehouse.names.spellings import distinctive_words
+from warehouse.publish.redacted_rows import PARTIES as WITHHELD_PARTIES
+from warehouse.publish.redacted_rows import TEXTS as NAMES_IN_TEXTS
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.withheld import withhold_rows
 from warehouse.record import store
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure, erasures
@@ -50,6 +49,7 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
+from warehouse.shared.errors import SankofaError
 
 pytestmark = pytest.mark.slow
 

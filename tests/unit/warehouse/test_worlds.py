@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.record_rows import load, series_row
-from warehouse.errors import LandingError, MixedWorlds
 from warehouse.record.landing import FetchedResponse, Landing, World
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
-from warehouse.record.worlds import world_of
+from warehouse.record.versions import world_of
+from warehouse.shared.errors import LandingError, MixedWorlds
 
 DAY = date(2026, 1, 1)
 MOMENT = datetime(2026, 2, 20, 6, tzinfo=UTC)

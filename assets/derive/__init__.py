@@ -1,0 +1,1 @@
+"""What is derived from a snapshot: joined organisations, metrics, signals, silent revisions."""

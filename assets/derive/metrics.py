@@ -1,0 +1,330 @@
+"""Derive every metric of every full year of every issuer, with the days for which it answers.
+
+A metric takes its inputs from one issuer. Issuers are therefore computed in batches, and the rows
+are written to a file as they are made, so that memory does not grow with the record.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warehouse.methodology.metrics import (
+    BALANCES,
+    FORMULAS,
+    LONGEST_YEAR,
+    SHORTEST_YEAR,
+    STRAY_YEAR,
+    Formula,
+    Input,
+    divide,
+)
+from warehouse.publish.snapshot import Snapshot
+from warehouse.record.tables import arrow_schema
+from warehouse.shared.data_files import sql_file
+from warehouse.shared.json_encoding import encode_decimal
+from warehouse.tables import LICENSE_CLASSES, Metric, MetricAbsent
+
+# The formulas as numbered rows for the statements: numbers are joined faster than texts.
+
+_LINE_ITEMS = sorted({needed.line_item for formula in FORMULAS for needed in formula.inputs})
+_ITEM_NUMBERS = {line_item: number for number, line_item in enumerate(_LINE_ITEMS)}
+# Each figure that any formula needs, of this year or the one before, has a bit: whether all
+# inputs of a formula are there is one comparison of two whole numbers.
+_BITS: dict[Input, int] = {
+    needed: number
+    for number, needed in enumerate(
+        dict.fromkeys(needed for formula in FORMULAS for needed in formula.inputs)
+    )
+}
+
+# What each metric needs: an item, of which year, at which input position.
+FORMULA_INPUTS: list[dict[str, Any]] = [
+    {
+        "metric_no": metric_no,
+        "input_position": position,
+        "item_no": _ITEM_NUMBERS[needed.line_item],
+        "is_prior_year": needed.last_year,
+        "bit": _BITS[needed],
+    }
+    for metric_no, formula in enumerate(FORMULAS)
+    for position, needed in enumerate(formula.inputs)
+]
+ITEMS: list[dict[str, Any]] = [
+    {"item_no": number, "line_item": line_item, "is_balance": line_item in BALANCES}
+    for line_item, number in _ITEM_NUMBERS.items()
+]
+# The statement of each input of an outcome: input_0, input_1 and so on.
+INPUT_COLUMNS = ", ".join(
+    f"max(statement_no) FILTER (input_position = {position}) AS input_{position}"
+    for position in range(max(len(formula.inputs) for formula in FORMULAS))
+)
+
+
+# The values of metrics: exact sums of whole numbers, one division, and what they came from.
+
+RowNumbers = npt.NDArray[np.int64]
+
+_SQL = sql_file(
+    __name__,
+    "values",
+    parameters={"licences": list(LICENSE_CLASSES)},
+)
+# Columns of a metric that its outcome has, and those that are taken from its newest input.
+_OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
+_NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_confidence")
+
+
+@dataclass(frozen=True)
+class InputFacts:
+    """The facts behind all inputs, as columns; ``row_of`` maps a statement's number to its row.
+
+    Columns that are computed with are NumPy arrays: ``whole_values`` are Python integers, since
+    sums of values do not fit into 64 bits.
+    """
+
+    row_of: RowNumbers
+    columns: dict[str, pa.Array]
+    whole_values: npt.NDArray[np.object_]
+    stated_days: npt.NDArray[np.int64]
+    license_ranks: npt.NDArray[np.int64]
+    observed_at: npt.NDArray[np.int64]
+
+    def rows_of(self, outcomes: pa.Table, formula: Formula) -> list[RowNumbers]:
+        """Return, for each input of a formula, the row numbers of the facts of all outcomes."""
+        return [
+            self.row_of[outcomes[f"input_{position}"].to_numpy()]
+            for position in range(len(formula.inputs))
+        ]
+
+
+def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
+    """Read the facts behind all inputs."""
+    rows = _SQL.query(sql, "input_facts").to_arrow_table()
+    columns = {name: rows[name].combine_chunks() for name in rows.column_names}
+    # The join returns statements in any order, and only those that are cited.
+    numbers = columns["statement_no"].to_numpy()
+    row_of = np.zeros(np.max(numbers, initial=-1) + 1, np.int64)
+    row_of[numbers] = np.arange(len(rows))
+    return InputFacts(
+        row_of,
+        columns,
+        _whole_values(columns["value_reported"]),
+        columns["stated_at"].cast(pa.int32()).to_numpy().astype(np.int64),
+        columns["license_rank"].to_numpy(),
+        columns["observed_at"].cast(pa.int64()).to_numpy(),
+    )
+
+
+def _whole_values(decimals: pa.Array) -> npt.NDArray[np.object_]:
+    """Return decimals as integer multiples of their last digit.
+
+    The 128-bit integers of Arrow's buffer are read directly: going through Decimal objects is many
+    times slower. A withdrawn fact has no value, and none is used.
+    """
+    if not len(decimals):
+        return np.empty(0, object)
+    # Little-endian two's complement: the low half is unsigned, the high half has the sign.
+    halves = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
+    halves = halves[decimals.offset : decimals.offset + len(decimals)]
+    low = halves[:, 0].view("<u8").astype(object)
+    return np.asarray((halves[:, 1].astype(object) << 64) | low, object)
+
+
+def compute_values(
+    sql: duckdb.DuckDBPyConnection, inputs: InputFacts
+) -> Iterator[tuple[Formula, pa.Table, pa.Array]]:
+    """Yield, for each formula, the outcomes it can be computed for and their values as text.
+
+    The text is null where the condition of the formula is not met.
+    """
+    # One query for all: thirty cost more than their rows.
+    computable = _SQL.query(sql, "computable").to_arrow_table()
+    numbers = computable["metric_no"].to_numpy()
+    for metric_no, formula in enumerate(FORMULAS):
+        first, end = np.searchsorted(numbers, (metric_no, metric_no + 1)).tolist()
+        outcomes = computable.slice(first, end - first)
+        terms = [inputs.whole_values[rows] for rows in inputs.rows_of(outcomes, formula)]
+        numerators = formula.total(formula.numerator, terms)
+        if formula.unit == "days":
+            # receivable_days and inventory_days: the ratio times the days of that very year.
+            numerators = numerators * outcomes["days"].to_numpy().astype(object)
+        denominators = formula.total(formula.denominator, terms)
+        conditions = np.all([formula.total(total, terms) > 0 for total in formula.positive], axis=0)
+        texts = [
+            # The common scale of the integers cancels out in the division.
+            encode_decimal(divide(numerator, denominator)).decode() if is_met else None
+            for is_met, numerator, denominator in zip(
+                conditions.tolist(), numerators.tolist(), denominators.tolist(), strict=True
+            )
+        ]
+        yield formula, outcomes, pa.array(texts, pa.string())
+
+
+def metric_rows(
+    formula: Formula, outcomes: pa.Table, values: pa.Array, inputs: InputFacts
+) -> pa.Table:
+    """Return the rows of one metric with all columns of ``Metric``.
+
+    The licence is the most restrictive of all inputs; source and provenance are those of the input
+    that was published last.
+    """
+    input_rows = inputs.rows_of(outcomes, formula)
+    # argmax takes the first of equal days: the order of a formula's inputs breaks ties.
+    newest = np.choose(
+        np.argmax([inputs.stated_days[rows] for rows in input_rows], axis=0), input_rows
+    )
+    license_rank = np.max([inputs.license_ranks[rows] for rows in input_rows], axis=0)
+    input_json = [inputs.columns["json"].take(pa.array(rows)) for rows in input_rows]
+    observed_at = np.max([inputs.observed_at[rows] for rows in input_rows], axis=0)
+    columns: dict[str, Any] = {
+        **{name: outcomes[name] for name in _OUTCOME_COLUMNS},
+        **{name: inputs.columns[name].take(pa.array(newest)) for name in _NEWEST_INPUT_COLUMNS},
+        "metric": _repeat(formula.slug, outcomes),
+        "value": values,
+        "unit": _repeat(formula.unit, outcomes),
+        "period_type": _repeat("FY", outcomes),
+        "available_at": outcomes["current_at"],
+        "answers_from": outcomes["current_at"],
+        # A year that was never the latest gets an empty interval instead of one that ends before it
+        # starts.
+        "answers_until": _not_before(outcomes["current_at"], outcomes["next_at"]),
+        "methodology_ref": _repeat(formula.methodology_ref, outcomes),
+        "inputs": _json_list(input_json),
+        "license_class": pa.array(LICENSE_CLASSES).take(pa.array(license_rank)),
+        "observed_at": pa.array(observed_at).cast(pa.timestamp("us", "UTC")),
+    }
+    return pa.table(columns)
+
+
+def _repeat(text: str, outcomes: pa.Table) -> pa.Array:
+    return pa.repeat(pa.scalar(text), len(outcomes))
+
+
+def _json_list(members: list[pa.Array]) -> pa.Array:
+    inner = pc.binary_join_element_wise(*members, ",")
+    return pc.binary_join_element_wise("[", inner, "]", "")
+
+
+def _not_before(first: pa.ChunkedArray, until: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the end of an interval, or its start if the end is earlier; null stays null."""
+    return pc.if_else(pc.is_null(until), until, pc.max_element_wise(first, until))
+
+
+# Facts per batch of issuers.
+BATCH_FACTS = 100_000
+
+_BATCHES = sql_file(__name__, "batches")
+_YEARLY_INPUTS = sql_file(
+    __name__,
+    "yearly_inputs",
+    parameters={
+        "formula_inputs": FORMULA_INPUTS,
+        "items": ITEMS,
+        "shortest_year": SHORTEST_YEAR,
+        "longest_year": LONGEST_YEAR,
+        "stray_year": STRAY_YEAR,
+    },
+)
+_PUBLICATIONS = sql_file(__name__, "publications")
+_CHOICES = sql_file(__name__, "choices", fragments={"input_columns": INPUT_COLUMNS})
+_ABSENCES = sql_file(
+    __name__, "absences", parameters={"slugs": [formula.slug for formula in FORMULAS]}
+)
+# Tables that are read after the choice; the others can be dropped.
+_READ_LATER = {"facts", "readings", "stated", "outcomes", "issuers", "candidates", "needs"}
+_NO_TABLES = {"is_gone"}
+
+_VALUED = pa.schema(
+    [("year_end_no", pa.int64()), ("metric_no", pa.int32()), ("condition_met", pa.bool_())]
+)
+
+
+class RowFile:
+    """A temporary Arrow file of rows of one schema, mapped into memory once it is written."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path, self._schema = path, schema
+        self._writer = pa.ipc.new_file(str(path), schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._writer.close()
+        # Nobody will read a half-written file.
+        if error is not None:
+            self._path.unlink()
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows; columns that are not in the schema are left out."""
+        self._writer.write_table(rows.select(self._schema.names).cast(self._schema))
+
+    def table(self) -> pa.Table:
+        """Return all rows, memory-mapped.
+
+        The file is unlinked here and its space freed when the table is.
+        """
+        with pa.memory_map(str(self._path)) as file:
+            rows = pa.ipc.open_file(file).read_all()
+        self._path.unlink()
+        return rows
+
+
+def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.Table]:
+    """Derive ``metrics`` and ``metrics_absent`` from fundamentals and statements of a snapshot.
+
+    A row of either holds for a half-open interval of ``as_of`` days. For a metric and a day,
+    each issuer with a figure published by then has exactly one row in one of them. A year that
+    never was the latest one has a row with an empty interval.
+    """
+    values = RowFile(snapshot.folder / "metrics.arrow", arrow_schema(Metric))
+    absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
+    with values, absences, closing(snapshot.sql.cursor()) as sql:
+        for first, last in _issuer_batches(sql, batch_facts):
+            _choose_publications(sql, first, last)
+            for rows in _metric_rows(sql):
+                values.write(rows)
+            absences.write(_ABSENCES.query(sql, "absences").to_arrow_table())
+    return {"metrics": values.table(), "metrics_absent": absences.table()}
+
+
+def _issuer_batches(sql: duckdb.DuckDBPyConnection, batch_facts: int) -> list[tuple[str, str]]:
+    """Return the first and last issuer of each batch; all have about as many facts."""
+    batches: list[tuple[str, str]] = _BATCHES.run(
+        sql, "batches", batch_facts=batch_facts
+    ).fetchall()
+    return batches
+
+
+def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
+    """Create the tables of one batch, and drop those that are not read later."""
+    batch: dict[str, Any] = {"first": first, "last": last}
+    for name in _YEARLY_INPUTS.texts:
+        _YEARLY_INPUTS.run(sql, name, **(batch if name in ("facts", "readings") else {}))
+    _PUBLICATIONS.run_all(sql)
+    _CHOICES.run_all(sql)
+    made = {*_YEARLY_INPUTS.texts, *_PUBLICATIONS.texts, *_CHOICES.texts}
+    for table in sorted(made - _READ_LATER - _NO_TABLES):
+        sql.execute(f"DROP TABLE {table}")
+
+
+def _metric_rows(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+    """Yield the rows of each metric; at the end, create ``valued`` with the conditions met."""
+    inputs, conditions = read_inputs(sql), []
+    for formula, outcomes, values in compute_values(sql, inputs):
+        condition_met = values.is_valid()
+        columns = [outcomes["year_end_no"], outcomes["metric_no"], condition_met]
+        conditions.append(pa.table(columns, _VALUED.names).cast(_VALUED))
+        yield metric_rows(formula, outcomes.filter(condition_met), values.drop_null(), inputs)
+    # The absences need to know which outcomes met the condition of their formula.
+    sql.register("condition_rows", pa.concat_tables(conditions))
+    sql.execute("CREATE OR REPLACE TEMP TABLE valued AS FROM condition_rows")
+    sql.unregister("condition_rows")

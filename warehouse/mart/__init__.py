@@ -1,7 +1,0 @@
-"""From the record to a published build.
-
-Start with ``build.publish``: it lists the steps of a publication. ``snapshot`` holds the Parquet
-files that every step reads, ``tables`` declares the mart tables, ``write`` writes them, and
-``builds`` lists, switches and deletes builds. Reading a build belongs to ``warehouse.read``;
-deriving metrics and signals, and the bulk files, belong to ``assets``.
-"""

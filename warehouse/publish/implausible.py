@@ -1,0 +1,79 @@
+"""Numbers of releases that cannot be; the statements are in ``sql/implausible.sql``.
+
+A release is served as its portal states it, with the paths of such numbers in ``implausible``.
+Panels and facts are computed as if these numbers were not stated.
+"""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from warehouse.methodology.signals import (
+    AMOUNT_TIMES,
+    FEWEST_AMOUNTS,
+    MONEY_BELOW,
+    MOST_TENDERERS,
+)
+from warehouse.shared.data_files import sql_file
+
+# The 99.9th percentile is the largest amount but for one of so many.
+_ONE_OF = 1_000
+_VALUES = '[{"value": {"amount": "DOUBLE", "currency": "VARCHAR"}}]'
+# What is read of the JSON of a release.
+_MEMBERS = (
+    f'{{"awards": {_VALUES}, "contracts": {_VALUES}, "tender": {{"numberOfTenderers": "DOUBLE"}}}}'
+)
+
+_SQL = sql_file(
+    __name__,
+    "implausible",
+    fragments={
+        "members": f"'{_MEMBERS}'",
+        "money_below": str(MONEY_BELOW),
+        "most_tenderers": str(MOST_TENDERERS),
+    },
+)
+
+
+def award_amount(position: int) -> str:
+    """Return the path of the amount of an award, by its position in the release."""
+    return f"awards[{position}].value.amount"
+
+
+def with_implausible(sql: duckdb.DuckDBPyConnection, rows: str, vintages: str) -> str:
+    """Return the query of the vintages of releases with the column ``implausible``.
+
+    ``rows`` is the relation of the stored rows from which they are chosen.
+    """
+    stated = _SQL.query(sql, "stated_amounts", fill={"rows": rows}).to_arrow_table()
+    sql.register("limits_read", with_limits(stated))
+    for name in ("amount_limits", "cannot_be", "impossible_amounts"):
+        _SQL.run(sql, name)
+    sql.unregister("limits_read")
+    return _SQL.statement("marked", vintages=vintages)
+
+
+def with_limits(stated: pa.Table) -> pa.Table:
+    """Return each ``source``, ``currency`` and ``month`` with ``most``, the largest amount.
+
+    That is a multiple of the 99.9th percentile of the amounts known before the month that did not
+    exceed the limit of their own; there is none while they are few. The rows of ``stated``, with
+    the new ``amounts`` of each month, are sorted by these columns.
+    """
+    lists = stated["amounts"].combine_chunks()
+    bounds, amounts = lists.offsets.to_numpy(), lists.values.to_numpy()
+    # Percentiles leave no more than this above themselves: only the largest are remembered.
+    remembered = len(amounts) // _ONE_OF + 1
+    series, most, known, largest = None, [], 0, np.empty(0)
+    keys = zip(stated["source"].to_pylist(), stated["currency"].to_pylist(), strict=True)
+    for row, key in enumerate(keys):
+        if key != series:
+            series, known, largest = key, 0, np.empty(0)
+        new, limit = amounts[bounds[row] : bounds[row + 1]], None
+        if known >= FEWEST_AMOUNTS:
+            limit = AMOUNT_TIMES * float(largest[-(known // _ONE_OF + 1)])
+            new = new[new <= limit]
+        most.append(limit)
+        known += len(new)
+        largest = np.sort(np.concatenate((largest, new)))[-remembered:]
+    return stated.drop_columns("amounts").append_column("most", pa.array(most, pa.float64()))

@@ -1,0 +1,437 @@
+"""Write files of the mart: rows of a table that lie together, with their packs and search index.
+
+A file is a pure function of its rows. It is named by a key of them (``changed_files``), so that a
+build takes over the files whose rows did not change.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Self
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from adbc_driver_sqlite import dbapi
+
+from warehouse.publish.builds import file_of_key, packs_of_key
+from warehouse.publish.manifest import BuildFile, StoredFile
+from warehouse.publish.packs import Packer, compressor, dictionary_of, write_packs
+from warehouse.publish.search_index import (
+    KEY_COLUMNS,
+    KEYS,
+    KEYS_SCHEMA,
+    TEXT_PREFIX,
+    TRIGRAMS_SCHEMA,
+    VOCABULARY,
+    VOCABULARY_COLUMNS,
+    VOCABULARY_SCHEMA,
+    WORDS_SCHEMA,
+    WRITTEN_TEXTS,
+    ReleaseWords,
+    SearchIndex,
+)
+from warehouse.publish.served_rows import key_column_kind, key_column_sql, row_json_sql
+from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable, Packing
+from warehouse.publish.tasks import Task
+from warehouse.record.store import sql_text
+
+#
+# The rows of several files of a table in one stream: encoded, in order, file after file.
+#
+# One statement encodes them all: a statement for each file would cost more than its rows.
+
+# The view of the rows as they come; its column ``file_key`` says in which file each lies.
+ROWS, FILE_KEY = "mart_rows", "file_key"
+_BATCH = 20_000
+# Objects that are stored once in a file: in the order of their owners, those of the newest years
+# first. They are cut out as text, since DuckDB's JSON functions read a number as a double; no quote
+# stands unescaped inside a string, so that the separator is one.
+_OBJECTS = """
+CREATE TEMP TABLE placed AS SELECT *, row_number() OVER () AS place FROM mart_rows;
+CREATE TEMP TABLE pieces AS
+SELECT place, file_key, organisation, period_end, unnest(texts) AS object,
+    generate_subscripts(texts, 1) AS position
+FROM (
+    SELECT place, file_key, organisation, period_end,
+        string_split(CAST({member} AS VARCHAR)[{begins}:-3], {separator}) AS texts
+    FROM placed WHERE CAST({member} AS VARCHAR) <> '[]'
+);
+CREATE TEMP TABLE objects AS
+SELECT file_key, organisation, object,
+    row_number() OVER (PARTITION BY file_key ORDER BY organisation, newest DESC, object) AS number
+FROM (SELECT file_key, organisation, object, max(period_end) AS newest FROM pieces GROUP BY ALL);
+CREATE TEMP TABLE numbers AS
+SELECT place, '[' || string_agg(number, ',' ORDER BY position) || ']' AS numbers
+FROM pieces JOIN objects USING (file_key, organisation, object) GROUP BY place;
+CREATE TEMP VIEW referring AS
+SELECT placed.* EXCLUDE (place) REPLACE (CAST(coalesce(numbers, '[]') AS JSON) AS {member})
+FROM placed LEFT JOIN numbers USING (place);
+"""
+# How every such object begins, and what is between two of them.
+_BEGINS = '{"fact_id":'
+_SEPARATOR = "}," + _BEGINS
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """The columns that a table is stored with, its rows, and the objects they share, by file."""
+
+    columns: Columns
+    rows: pa.RecordBatchReader
+    objects: Mapping[str, pa.RecordBatch]
+
+    def by_file(self) -> Iterator[tuple[str, Iterable[pa.RecordBatch]]]:
+        """Yield the key of each file with its rows; read them before the next file."""
+        for key, pieces in groupby(_pieces(self.rows), key=itemgetter(0)):
+            yield key, (batch for _, batch in pieces)
+
+
+def encoded_rows(
+    sql: duckdb.DuckDBPyConnection, table: MartTable, paths: Sequence[str]
+) -> EncodedRows:
+    """Return the rows that lie in Parquet files, encoded; the connection must be a fresh one."""
+    parquet = ", ".join(map(sql_text, paths))
+    source = f"read_parquet([{parquet}], hive_partitioning = false)"
+    sql.execute(f"CREATE TEMP VIEW {ROWS} AS FROM {source}")
+    rows, objects = ROWS, dict[str, pa.RecordBatch]()
+    if table.stored_once:
+        rows, objects = "referring", _objects(sql, table)
+    # The type of a column decides how its JSON is written.
+    types = {name: kind for name, kind, *_ in sql.execute(f"DESCRIBE {rows}").fetchall()}
+    columns: Columns = {name: key_column_kind(types, name) for name in table.keys}
+    selected = [FILE_KEY]
+    selected += [f'{key_column_sql(types, name)} AS "{name}"' for name in table.keys]
+    row = row_json_sql(types, table.members, table.inside)
+    if table.packed is not None:
+        known_from, known_until = table.packed.known
+        selected += [f"{known_from} AS known_from", f"{known_until} AS known_until"]
+        key = key_column_sql(types, table.packed.by) if table.packed.by else "''"
+        parts = ", ".join(key_column_sql(types, name) for name in table.packed.parted_by)
+        part = f"CAST(to_json([{parts}]) AS VARCHAR)" if parts else "''"
+        # With the comma, any run of rows can be cut out of a pack and sent as it is.
+        selected += [f"{key} AS pack_key", f"{part} AS part", f"{row} || ',' AS row"]
+    elif table.members:
+        columns["row"] = "bytes"
+        selected.append(f"{row} AS row")
+    texts = WRITTEN_TEXTS.get(table.name, {})
+    selected += [f"{text} AS {TEXT_PREFIX}{name}" for name, text in texts.items()]
+    statement = f"SELECT {', '.join(selected)} FROM {rows} ORDER BY {FILE_KEY}, {table.order}"
+    return EncodedRows(columns, sql.sql(statement).to_arrow_reader(_BATCH), objects)
+
+
+def _objects(sql: duckdb.DuckDBPyConnection, table: MartTable) -> dict[str, pa.RecordBatch]:
+    """Return the objects that rows share, in order; the view of rows with their numbers is made."""
+    sql.execute(
+        _OBJECTS.format(
+            member=table.stored_once, begins=len(_BEGINS) + 2, separator=sql_text(_SEPARATOR)
+        )
+    )
+    row = f"concat({sql_text(_BEGINS)}, object, '}}') AS row"
+    statement = f"SELECT {FILE_KEY}, {row} FROM objects ORDER BY {FILE_KEY}, number"
+    found = sql.sql(statement).to_arrow_table().combine_chunks()
+    return dict(_pieces(found.to_batches()))
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield rows of one file each; those of a file can be several pieces."""
+    for batch in batches:
+        runs, begin = pc.run_end_encode(batch[FILE_KEY]), 0
+        for key, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            yield key, batch.slice(begin, end - begin)
+            begin = end
+
+
+# Write a file of the mart as SQLite; it gets its final name only when it is complete.
+
+_TYPES = {
+    "text": "TEXT NOT NULL",
+    "integer": "INTEGER",
+    "real": "REAL",
+    "bytes": "BLOB NOT NULL",
+}
+# No journal and no fsync: nobody reads the partial file, and one left by a crash is deleted.
+# A negative cache_size counts KiB; with analysis_limit, ANALYZE reads only a sample of an index.
+_PRAGMAS = (
+    "page_size = 4096",
+    "journal_mode = OFF",
+    "synchronous = OFF",
+    "locking_mode = EXCLUSIVE",
+    "cache_size = -65536",
+    "analysis_limit = 1000",
+)
+
+
+class SqliteLoader:
+    """Writes the file of one key; it is complete when the context is left without an error."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._key = key
+        self._target = file_of_key(folder, key)
+        self._partial = self._target.with_suffix(".partial")
+        self._packs = packs_of_key(folder, key)
+        self._partial_packs = self._packs.with_suffix(".partial")
+
+    def __enter__(self) -> Self:
+        self._partial.parent.mkdir(parents=True, exist_ok=True)
+        self._partial.unlink(missing_ok=True)
+        self._partial_packs.unlink(missing_ok=True)
+        self._mart = dbapi.connect(str(self._partial), autocommit=True)
+        self._sql = self._mart.cursor()
+        for pragma in _PRAGMAS:
+            self._sql.execute(f"PRAGMA {pragma}")
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is None:
+            # Statistics for the query planner.
+            self._sql.execute("ANALYZE")
+        self._sql.close()
+        self._mart.close()
+        if error is None:
+            # They are synced to disk before a manifest names them; see ``Builds.add``.
+            if self._partial_packs.exists():
+                self._partial_packs.replace(self._packs)
+            self._partial.replace(self._target)
+        else:
+            self._partial.unlink(missing_ok=True)
+            self._partial_packs.unlink(missing_ok=True)
+
+    def load(
+        self,
+        table: str,
+        columns: Columns,
+        rows: pa.RecordBatchReader,
+        indexes: Sequence[str],
+        primary_key: str = "",
+    ) -> None:
+        """Create a table, load its rows in order, then create its indexes.
+
+        Rows that are numbered have their number as primary key.
+        """
+        declared = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
+        first = rows.schema.names[0]
+        if first in ROW_NUMBERS:
+            declared.insert(0, f"{first} INTEGER PRIMARY KEY")
+        if primary_key:
+            declared.append(f"PRIMARY KEY ({primary_key})")
+        # A table that is its own index, instead of an index beside it with the same columns.
+        options = "WITHOUT ROWID" if primary_key else ""
+        self._sql.execute(f"CREATE TABLE {table} ({', '.join(declared)}) {options}")
+        self._sql.adbc_ingest(table, rows, mode="append")
+        # After the rows: sorting them once is cheaper than updating an index row by row.
+        for number, index in enumerate(indexes):
+            self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
+
+    def load_packs(self, packs: pa.RecordBatchReader, by_key: bool) -> None:
+        """Write packs into a file of their own; ``by_key``: they are found by keys as well."""
+        self._partial_packs.parent.mkdir(exist_ok=True)
+        write_packs(self._partial_packs, packs, by_key)
+
+    def load_words(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
+        # The texts come split into words that the tokenizer leaves as they are.
+        self._load_index("words", ("name", "more"), "detail=column, tokenize='ascii'", rows)
+
+    def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``trigrams``: rows found by three neighbouring characters."""
+        options = "detail=none, tokenize='trigram case_sensitive 1'"
+        self._load_index("trigrams", ("text",), options, rows)
+
+    def _load_index(
+        self, table: str, columns: Sequence[str], options: str, rows: pa.RecordBatchReader
+    ) -> None:
+        """Create a full-text index that keeps neither the texts nor their lengths."""
+        names = ", ".join(columns)
+        self._sql.execute(
+            f"CREATE VIRTUAL TABLE {table} USING fts5({names}, content='', columnsize=0, {options})"
+        )
+        self._sql.execute(f"CREATE TEMP TABLE loaded (row_number INTEGER PRIMARY KEY, {names})")
+        self._sql.adbc_ingest("loaded", rows, mode="append", temporary=True)
+        self._sql.execute(
+            f"INSERT INTO {table} (rowid, {names}) SELECT row_number, {names} FROM temp.loaded "
+            "ORDER BY row_number"
+        )
+        # Merged into one list for each word: nothing is ever added.
+        self._sql.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        self._sql.execute("DROP TABLE temp.loaded")
+
+    def written(self) -> tuple[StoredFile, StoredFile | None]:
+        """Return the finished file, and the one with its packs."""
+        return _stored(self._target), _stored(self._packs) if self._packs.exists() else None
+
+
+def _stored(path: Path) -> StoredFile:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return StoredFile(f"{path.parent.name}/{path.name}", digest, path.stat().st_size)
+
+
+TABLES = {table.name: table for table in MART_TABLES}
+_ARROW_TYPES = {
+    "text": pa.string(),
+    "integer": pa.int32(),
+    "real": pa.float64(),
+    "bytes": pa.binary(),
+}
+_OBJECT_COLUMNS: Columns = {"row": "bytes"}
+
+
+def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
+    """Write several files of a table from their rows; ``labels`` has those of their keys.
+
+    Run again, it writes the same; under its name there is never half a file.
+    """
+    folder, table = Path(task.settings["folder"]), TABLES[task.settings["table"]]
+    labels: Mapping[str, str] = task.settings["labels"]
+    # A connection of its own: the tables it makes are temporary, and go with it.
+    with closing(sql.cursor()) as own:
+        encoded = encoded_rows(own, table, task.inputs["rows"])
+        writer = _Writer(folder, table, encoded)
+        files = {key: writer.write(key, labels[key], rows) for key, rows in encoded.by_file()}
+        # A file without rows is a file, too.
+        without = [key for key in labels if key not in files]
+        return [*files.values(), *(writer.write(key, labels[key], ()) for key in without)]
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the files of a table, one after the other."""
+
+    folder: Path
+    table: MartTable
+    encoded: EncodedRows
+
+    def write(self, key: str, label: str, rows: Iterable[pa.RecordBatch]) -> BuildFile:
+        """Write one file and return it."""
+        table, counted = self.table, _Counted(rows)
+        with (
+            SqliteLoader(self.folder, key) as file,
+            tempfile.TemporaryDirectory(prefix="sankofa-packs-") as folder,
+        ):
+            stored: Iterable[pa.RecordBatch] = counted
+            objects = [self.encoded.objects[key]] if key in self.encoded.objects else []
+            if table.with_dictionary:
+                stored, objects = _compressed(file, table, counted, objects)
+            if table.stored_once:
+                _load_rows(file, table.objects, objects)
+            index = SearchIndex() if table.name == "search" else None
+            if table.packed is None:
+                see = None if index is None else index.add
+                rows = _numbered(stored, self.encoded.columns, see)
+                file.load(table.name, self.encoded.columns, rows, table.indexes)
+            else:
+                self._write_packed(file, counted, Path(folder, "packs.arrow"), table.packed)
+            if index is not None:
+                _write_index(file, index)
+        own, packs = file.written()
+        return BuildFile(
+            "mart", table.name, label, own.path, key, own.sha256, counted.rows, own.bytes, {}, packs
+        )
+
+    def _write_packed(
+        self, file: SqliteLoader, rows: Iterable[pa.RecordBatch], path: Path, packing: Packing
+    ) -> None:
+        packer, words = Packer(path, packing.max_rows), ReleaseWords()
+        has_words = self.table.name == "tender_releases"
+
+        def see(first: int, batch: pa.RecordBatch) -> None:
+            days = (batch["known_from"].to_numpy(), batch["known_until"].to_numpy())
+            bodies = batch["row"].cast(pa.binary())
+            packer.add(first, batch["pack_key"], days, bodies, batch["part"])
+            if has_words:
+                words.add(first, batch)
+
+        # The order matters: the packs are complete once the rows of the table have been streamed.
+        stored = _numbered(rows, self.encoded.columns, see)
+        file.load(self.table.name, self.encoded.columns, stored, self.table.indexes)
+        file.load_packs(packer.packs(), by_key=bool(packing.by))
+        if has_words:
+            file.load_words(_reader(WORDS_SCHEMA, words.batches()))
+
+
+def _compressed(
+    file: SqliteLoader,
+    table: MartTable,
+    rows: Iterable[pa.RecordBatch],
+    objects: list[pa.RecordBatch],
+) -> tuple[Iterable[pa.RecordBatch], list[pa.RecordBatch]]:
+    """Write the dictionary of a file; return its rows and objects, compressed with it."""
+    batches = iter(rows)
+    # Those that are at hand: the others are like them.
+    first = list(islice(batches, 1))
+    samples = [_bodies(batch) for batch in (*first, *objects)]
+    dictionary = dictionary_of(*samples)
+    found = [pa.RecordBatch.from_pydict({"row": [dictionary]})] if dictionary else []
+    _load_rows(file, table.dictionary, found)
+    compress = compressor(dictionary)
+
+    def shorten(batch: pa.RecordBatch) -> pa.RecordBatch:
+        place = batch.schema.get_field_index("row")
+        bodies = pa.array(map(compress, _bodies(batch)), pa.binary())
+        return batch.set_column(place, "row", bodies)
+
+    return map(shorten, chain(first, batches)), [shorten(batch) for batch in objects]
+
+
+def _bodies(batch: pa.RecordBatch) -> list[bytes]:
+    bodies: list[bytes] = batch["row"].cast(pa.binary()).to_pylist()
+    return bodies
+
+
+def _load_rows(file: SqliteLoader, table: str, batches: Iterable[pa.RecordBatch]) -> None:
+    """Load a table that has nothing but bodies, by their numbers."""
+    file.load(table, _OBJECT_COLUMNS, _numbered(batches, _OBJECT_COLUMNS), ())
+
+
+class _Counted:
+    """Counts rows as they stream past."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches, self.rows = batches, 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            self.rows += batch.num_rows
+            yield batch
+
+
+def _write_index(file: SqliteLoader, index: SearchIndex) -> None:
+    keys = _reader(KEYS_SCHEMA, index.keys())
+    file.load(KEYS, KEY_COLUMNS, keys, (), primary_key="key, is_name, search_row")
+    file.load_words(_reader(WORDS_SCHEMA, index.words()))
+    vocabulary = _reader(VOCABULARY_SCHEMA, index.vocabulary())
+    file.load(VOCABULARY, VOCABULARY_COLUMNS, vocabulary, ())
+    file.load_trigrams(_reader(TRIGRAMS_SCHEMA, index.trigrams()))
+
+
+def _reader(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _numbered(
+    batches: Iterable[pa.RecordBatch],
+    columns: Columns,
+    see: Callable[[int, pa.RecordBatch], None] | None = None,
+) -> pa.RecordBatchReader:
+    """Stream columns of rows, numbered from 1; ``see`` gets all columns, and the first number."""
+    typed_columns = [(name, _ARROW_TYPES[kind]) for name, kind in columns.items()]
+    schema = pa.schema([("row_number", pa.int64()), *typed_columns])
+
+    def numbered() -> Iterator[pa.RecordBatch]:
+        first = 1
+        for batch in batches:
+            numbers = pa.array(np.arange(first, first + batch.num_rows))
+            if see is not None:
+                see(first, batch)
+            first += batch.num_rows
+            typed = [batch[name].cast(arrow_type) for name, arrow_type in typed_columns]
+            yield pa.RecordBatch.from_arrays([numbers, *typed], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, numbered())

@@ -1,0 +1,495 @@
+"""The nodes of a publication, from the record to the tables of a snapshot.
+
+Each node runs one step for every partition of its subject and hands over the list of its files,
+``work/<data_version>/<node>.json``. A node that has its list is done. Nothing here can be read by
+anyone else: only the switch at the end of a publication makes a build of it.
+
+``record ▶ registers ▶ same_as ▶ figures, tenders, macro ▶ awards ▶ the derivations in their order``
+"""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from warehouse.publish.awards import STATED_AWARDS, add_stated_awards, add_tender_facts
+from warehouse.publish.canonical_ids import REWRITTEN, show_canonical_registers, use_canonical_ids
+from warehouse.publish.left_out import LISTED, read_listed, write_listed
+from warehouse.publish.manifest import BuildFile
+from warehouse.publish.partitions import (
+    ISSUERS,
+    MACRO,
+    REGISTERS,
+    SUBJECTS,
+    TENDERS,
+    WHOLE,
+    Partitions,
+    Split,
+)
+from warehouse.publish.snapshot import (
+    GROUP,
+    SAME_AS,
+    Derivation,
+    DerivedTables,
+    RowCheck,
+    Snapshot,
+    all_vintages,
+    cast_to_schema,
+)
+from warehouse.publish.steps import Input, Step, StepStore, run_step
+from warehouse.publish.tasks import ProcessPool, Task
+from warehouse.publish.withheld import apply_withheld, find_withheld
+from warehouse.record.rules import rules_version
+from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
+from warehouse.record.tables import (
+    ENTITIES,
+    IDENTIFIERS,
+    RECORD_TABLES,
+    RecordTable,
+    arrow_schema,
+    record_schema,
+)
+from warehouse.shared.code_version import code_version
+from warehouse.shared.errors import BadTable
+from warehouse.shared.files import move_into_place
+from warehouse.tables import DERIVED
+from warehouse.tables.column import identity_of
+
+#
+# The steps that make a snapshot: the stored rows of one partition become its tables.
+#
+# The same code runs on a partition as on a whole record (``Snapshot``): rows that are withheld or
+# fail a rule are left out, vintages and statements are computed, ids become canonical.
+
+# Inputs are named after tables: stored rows of the record, and what is withheld.
+STORED, WITHHELD = "stored ", "withheld_"
+# Later than any load: an input has the rows of the data_version and no others.
+_EVERY_LOAD = {table.name: 2**62 for table in RECORD_TABLES}
+
+
+@dataclass(frozen=True)
+class _Stored(Record):
+    """The stored rows of one partition in place of a record."""
+
+    files_by_table: Mapping[str, Iterable[str]] = field(default_factory=dict)
+
+    def relation(
+        self, name: str, delta: DeltaTable | None = None, files: Iterable[DataFile] | None = None
+    ) -> str:
+        paths = list(self.files_by_table.get(name, ()))
+        schema = next(record_schema(table) for table in RECORD_TABLES if table.name == name)
+        return parquet_relation(schema, paths, uniform=True)
+
+
+def partition_snapshot(task: Task, sql: duckdb.DuckDBPyConnection) -> Snapshot:
+    """Return an empty snapshot of the stored rows that a task has as inputs."""
+    stored = {
+        name.removeprefix(STORED): paths
+        for name, paths in task.inputs.items()
+        if name.startswith(STORED)
+    }
+    record = _Stored("", files_by_table=stored)
+    return Snapshot(Path(task.folder), record, _EVERY_LOAD, "", sql)
+
+
+def copy_rows(
+    task: Task,
+    sql: duckdb.DuckDBPyConnection,
+    *,
+    tables: tuple[RecordTable, ...],
+    checks: tuple[RowCheck, ...] = (),
+    secret: bytes = b"",
+) -> None:
+    """Make the tables of a partition from its stored rows, and list what is left out."""
+    withheld = {
+        name: pa.concat_tables(map(pq.read_table, paths))
+        for name, paths in task.inputs.items()
+        if name.startswith(WITHHELD)
+    }
+    with partition_snapshot(task, sql) as snapshot:
+        apply_withheld(snapshot, withheld, secret, tables)
+        snapshot.apply_rules(tables)
+        # Figures and filings are copied once their ids are known: no check reads them.
+        rewritten = [table for table in tables if table in REWRITTEN]
+        snapshot.copy_record([table for table in tables if table not in REWRITTEN])
+        checks = tuple(check for check in checks if {*check.tables} & {*tables})
+        if checks:
+            _create_empty(snapshot, [table for table in RECORD_TABLES if table not in tables])
+        for check in checks:
+            check.leave_out(snapshot)
+        if rewritten:
+            if task.inputs.get("same_as"):
+                snapshot.show("same_as", task.inputs["same_as"])
+                use_canonical_ids(snapshot)
+            snapshot.copy_record(rewritten)
+        write_listed(sql, snapshot.folder)
+
+
+def _create_empty(snapshot: Snapshot, tables: Iterable[RecordTable]) -> None:
+    """Create the tables of other subjects, without rows: a check may name any table."""
+    for table in tables:
+        columns = "*"
+        if table in (ENTITIES, IDENTIFIERS):
+            columns = "*, NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method"
+        vintages = all_vintages(table, snapshot.stored(table), 0)
+        snapshot.sql.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM ({vintages})")
+
+
+def derive_tables(
+    task: Task,
+    sql: duckdb.DuckDBPyConnection,
+    *,
+    derive: Callable[[Snapshot], DerivedTables],
+    makes: tuple[str, ...],
+) -> None:
+    """Make derived tables of a partition from the tables that are its inputs."""
+    with _shown(task, sql) as snapshot:
+        tables = derive(snapshot)
+        if set(tables) != set(makes):
+            raise BadTable(
+                f"a derivation of {', '.join(makes)} gave {', '.join(tables)}; "
+                "declare what it makes"
+            )
+        for name in makes:
+            rows = cast_to_schema(name, DERIVED[name], tables[name])
+            # The same rows must be the same bytes, however they were made.
+            order = [(column, "ascending") for column in _order(name)]
+            pq.write_table(rows.sort_by(order), snapshot.path(name), row_group_size=GROUP)
+
+
+def _order(name: str) -> list[str]:
+    columns = list(DERIVED[name].model_fields)
+    identity = identity_of(DERIVED[name])
+    return [*identity, *(column for column in columns if column not in identity)]
+
+
+def make_stated_awards(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+    """Read the awards in the releases of a partition."""
+    with _shown(task, sql) as snapshot:
+        add_stated_awards(snapshot)
+
+
+def make_tender_facts(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+    """Make the vintages of awards and of tender values of a partition."""
+    with _shown(task, sql) as snapshot:
+        add_tender_facts(snapshot)
+
+
+def _shown(task: Task, sql: duckdb.DuckDBPyConnection) -> Snapshot:
+    """Return a snapshot that shows the inputs of a task; registers have canonical ids."""
+    snapshot = Snapshot(Path(task.folder), _Stored(""), _EVERY_LOAD, "", sql)
+    for name, paths in task.inputs.items():
+        snapshot.show(name, paths)
+    if "same_as" in task.inputs:
+        show_canonical_registers(snapshot)
+    return snapshot
+
+
+PARTY_MATCHES, TENDER_FACTS = "party_matches", "tender_facts"
+LEFT_OUT = "left_out"
+STEPS = "steps"
+_STORED, _WITHHELD, _EXTRACTS = _COPIES_OF_ROWS = ("stored", "withheld", "extracts")
+_decode = msgspec.json.Decoder(list[BuildFile]).decode
+# Nodes that copy the record, with the subject of each.
+FIGURES = "figures"
+COPIES = {REGISTERS: REGISTERS, FIGURES: ISSUERS, TENDERS: TENDERS, MACRO: MACRO}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a publication was begun with: the loads that belong to it, and what decides the rest."""
+
+    data_version: str
+    loads: dict[str, int]
+    before: str | None
+    buckets: int
+    made_from: str = ""
+    notice: str = ""
+
+
+@dataclass
+class Nodes:
+    """The nodes of one publication; each can be run by itself once those before it are done."""
+
+    record: Record
+    work: Path
+    plan: Plan
+    compute: ProcessPool
+    checks: Sequence[RowCheck] = ()
+    joins: Derivation | None = None
+    derivations: Sequence[Derivation] = ()
+    secret: bytes = b""
+    _lists: dict[str, list[BuildFile]] = field(init=False, default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this publication."""
+        return self.work / self.plan.data_version
+
+    @cached_property
+    def store(self) -> StepStore:
+        """The files of all steps."""
+        return StepStore(self.work / STEPS)
+
+    @property
+    def partitioned(self) -> list[Derivation]:
+        """The derivations that are computed for each partition by itself."""
+        return [each for each in self.derivations if each.subject is not None]
+
+    def names(self) -> list[str]:
+        """Return the names of all nodes, in an order in which they can be run."""
+        names = [REGISTERS, SAME_AS, FIGURES, TENDERS, MACRO, STATED_AWARDS]
+        for derivation in self.partitioned:
+            names.append(derivation.makes[0])
+            if PARTY_MATCHES in derivation.makes:
+                names.append(TENDER_FACTS)
+        return names
+
+    def run(self, name: str) -> list[BuildFile]:
+        """Run a node, unless it is done; return its files."""
+        if name not in self._lists:
+            path = self.folder / f"{name}.json"
+            if not path.exists():
+                self.folder.mkdir(parents=True, exist_ok=True)
+                files = self._make(name)
+                partial_file = path.with_suffix(".partial")
+                partial_file.write_bytes(msgspec.json.encode(files))
+                move_into_place(partial_file, path)
+            self._lists[name] = _decode(path.read_bytes())
+        return self._lists[name]
+
+    def forget(self, name: str) -> None:
+        """Read the list of a node anew at its next use, because it is made again."""
+        self._lists.pop(name, None)
+
+    def run_all(self) -> list[BuildFile]:
+        """Run every node that is not done; return all files."""
+        files = [file for name in self.names() for file in self.run(name)]
+        self.delete_copies()
+        return files
+
+    def delete_copies(self) -> None:
+        """Delete the copies of stored rows, which nothing reads once a node is done."""
+        for folder in _COPIES_OF_ROWS:
+            shutil.rmtree(self.folder / folder, ignore_errors=True)
+        vars(self).pop("_withheld", None)
+
+    def _make(self, name: str) -> list[BuildFile]:
+        if name in COPIES:
+            return self._copy(name, COPIES[name])
+        if name == SAME_AS:
+            return self._join()
+        if name == STATED_AWARDS:
+            step = Step(STATED_AWARDS, _code("awards"), make_stated_awards)
+            return self._run(step, TENDERS, ("tender_releases",))
+        if name == TENDER_FACTS:
+            inputs = ("tender_releases", "tender_parties", PARTY_MATCHES, STATED_AWARDS)
+            step = Step(TENDER_FACTS, _code("tender facts"), make_tender_facts)
+            return self._run(step, TENDERS, inputs)
+        derivation = next(each for each in self.partitioned if each.makes[0] == name)
+        return self._derive(name, derivation)
+
+    # -- the record ------------------------------------------------------------------------------
+
+    def _copy(self, name: str, subject: str) -> list[BuildFile]:
+        """Copy the stored rows of a subject, by partition."""
+        tables = SUBJECTS[subject]
+        checks = tuple(each for each in self.checks if {*each.tables} & {*tables})
+        version = " ".join(
+            [_code("snapshot"), rules_version(), *(check.version for check in checks)]
+        )
+        function = partial(copy_rows, tables=tables, checks=checks, secret=self.secret)
+        with self._partitions() as partitions:
+            splits = {f"{STORED}{table.name}": partitions.stored(table) for table in tables}
+            if subject == ISSUERS:
+                splits[SAME_AS] = partitions.joined_ids()
+            stored = [split for key, split in splits.items() if key.startswith(STORED)]
+            found = {partition for split in stored for partition in split.contents}
+            inputs = {
+                partition: {
+                    **{key: split.input(partition) for key, split in splits.items()},
+                    **self._withheld,
+                }
+                for partition in sorted(found) or [WHOLE]
+            }
+            step = Step(name, version, function)
+            return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
+
+    def _partitions(self) -> Partitions:
+        same_as = self.paths(SAME_AS)[0] if self._is_done(SAME_AS) else ""
+        return Partitions(
+            self.record,
+            self.plan.loads,
+            self.folder / _STORED,
+            Path(same_as),
+            self.plan.buckets,
+        )
+
+    @cached_property
+    def _withheld(self) -> Mapping[str, Input]:
+        """What is withheld of the whole record; its files do not outlast the publication."""
+        folder = self.folder / _WITHHELD
+        with Snapshot(folder, self.record, self.plan.loads, "") as snapshot:
+            found = find_withheld(snapshot, self.secret)
+        inputs = {}
+        for name, rows in found.items():
+            path = folder / f"{name}.parquet"
+            pq.write_table(rows, path)
+            inputs[name] = Input((str(path),), hashlib.sha256(path.read_bytes()).hexdigest())
+        return inputs
+
+    # -- what is derived -------------------------------------------------------------------------
+
+    def _join(self) -> list[BuildFile]:
+        """Derive which ids are one organisation."""
+        joins = self.joins or Derivation("none", _no_joins, (SAME_AS,), REGISTERS)
+        if joins.subject is not None:
+            return self._derive(SAME_AS, joins)
+        # A derivation that is no step: its table is made every time, and is no file of a step.
+        with self.open(self.folder) as snapshot:
+            snapshot.add(joins.derive(snapshot))
+            path = snapshot.path(SAME_AS)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        rows = pq.read_metadata(path).num_rows
+        size = path.stat().st_size
+        return [BuildFile("work", SAME_AS, WHOLE, str(path), digest[:32], digest, rows, size)]
+
+    def _derive(self, name: str, derivation: Derivation) -> list[BuildFile]:
+        function = partial(derive_tables, derive=derivation.derive, makes=derivation.makes)
+        step = Step(name, f"{_code('derived')} {derivation.version}", function)
+        assert derivation.subject is not None
+        with ExitStack() as stack:
+            extracts: dict[str, Split] = {}
+            if derivation.extracts:
+                snapshot = stack.enter_context(self.open(self.folder / _EXTRACTS))
+                self._create_tender_partitions(snapshot)
+                self._show_loads(snapshot)
+                for table, statement in derivation.extracts.items():
+                    names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
+                    folder = snapshot.folder / name / table
+                    relation = f"({statement})"
+                    extracts[table] = Split(snapshot.sql, relation, folder, names.columns)
+            return self._run(step, derivation.subject, derivation.reads, extracts)
+
+    def _run(
+        self,
+        step: Step,
+        subject: str,
+        reads: Sequence[str],
+        extracts: Mapping[str, Split] | None = None,
+    ) -> list[BuildFile]:
+        """Run a step for every partition of a subject."""
+        splits = extracts or {}
+        partitions = self._partition_names(subject)
+        inputs = {
+            partition: {
+                **{table: self._input(table, subject, partition) for table in reads},
+                **{table: split.input(partition) for table, split in splits.items()},
+            }
+            for partition in partitions
+        }
+        return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
+
+    def _writing(self, splits: Collection[Split]) -> Callable[[Collection[str]], None]:
+        def write(partitions: Collection[str]) -> None:
+            for split in splits:
+                split.write(partitions)
+
+        return write
+
+    def _create_tender_partitions(self, snapshot: Snapshot) -> None:
+        """Create the table by which extracts find the partition of a source of tenders."""
+        with self._partitions() as partitions:
+            names = partitions.tender_partitions()
+        snapshot.sql.execute("CREATE TABLE tender_partitions (source VARCHAR, partition VARCHAR)")
+        for pair in names.items():
+            snapshot.sql.execute("INSERT INTO tender_partitions VALUES (?, ?)", pair)
+
+    def _show_loads(self, snapshot: Snapshot) -> None:
+        """Show extracts the ledger of the loads that belong to the publication."""
+        loaded = " OR ".join(
+            f"(table_name = {sql_text(table)} AND load_seq <= {load_seq})"
+            for table, load_seq in self.plan.loads.items()
+        )
+        ledger = self.record.relation("loads")
+        snapshot.sql.execute(f"CREATE VIEW loads AS SELECT * FROM {ledger} WHERE {loaded}")
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def _is_done(self, name: str) -> bool:
+        return name in self._lists or (self.folder / f"{name}.json").exists()
+
+    def files(self) -> list[BuildFile]:
+        """Return the files of all nodes that are done."""
+        return [file for name in self.names() if self._is_done(name) for file in self.run(name)]
+
+    def path(self, file: BuildFile) -> str:
+        """Return where a file is."""
+        return file.path if file.kind == "work" else str(self.store.path(file))
+
+    def paths(self, table: str) -> list[str]:
+        """Return the files of a table, in the order of its partitions."""
+        return [self.path(file) for file in self._of(table)]
+
+    def _of(self, table: str) -> list[BuildFile]:
+        files = [file for file in self.files() if file.table == table]
+        return sorted(files, key=lambda file: file.partition)
+
+    def _partition_names(self, subject: str) -> list[str]:
+        node = next(node for node, copied in COPIES.items() if copied == subject)
+        return sorted({file.partition for file in self.run(node)})
+
+    def _input(self, table: str, subject: str, partition: str) -> Input:
+        """Return the files of a table that a partition reads."""
+        files = self._of(table)
+        if subject in (ISSUERS, TENDERS, MACRO) and not _is_whole(table):
+            files = [file for file in files if file.partition == partition]
+        contents = " ".join(file.sha256 for file in files)
+        return Input(tuple(map(self.path, files)), hashlib.sha256(contents.encode()).hexdigest())
+
+    def open(self, folder: Path) -> Snapshot:
+        """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
+        files = [file for file in self.files() if file.table not in LISTED]
+        snapshot = Snapshot(
+            folder, self.record, self.plan.loads, self.plan.data_version, files=tuple(files)
+        )
+        for table in dict.fromkeys(file.table for file in files):
+            snapshot.show(table, self.paths(table))
+        if self._is_done(SAME_AS):
+            show_canonical_registers(snapshot)
+        for table in LISTED:
+            read_listed(snapshot.sql, table, self.paths(table))
+        return snapshot
+
+    def snapshot(self) -> Snapshot:
+        """Open the snapshot: every table over all partitions; those not derived are empty."""
+        snapshot = self.open(self.folder)
+        for name, row in DERIVED.items():
+            if snapshot.path(name).exists():
+                # Added to the snapshot when it was opened before.
+                snapshot.create_view(name)
+            elif name == LEFT_OUT:
+                snapshot.add({name: snapshot.left_out()})
+            elif not snapshot.paths(name):
+                snapshot.add({name: arrow_schema(row).empty_table()})
+        return snapshot
+
+
+def _is_whole(table: str) -> bool:
+    return table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS)
+
+
+def _no_joins(_: Snapshot) -> DerivedTables:
+    return {SAME_AS: arrow_schema(DERIVED[SAME_AS]).empty_table()}
+
+
+def _code(name: str) -> str:
+    return code_version(name, "warehouse.publish.nodes")

@@ -1,0 +1,262 @@
+"""Rows that are compressed one by one, with a dictionary: some other rows of the same file.
+
+Rows of a table have the same members and mostly the same texts. Alone a row hardly gets shorter;
+with a dictionary it takes a sixth of its size, and one row can still be read by itself.
+"""
+
+import hashlib
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lmdb
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import zstandard
+
+from warehouse.publish.served_rows import LATEST_DAY
+from warehouse.publish.tables import SEVERAL_PARTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#
+# Rows of a mart table in packs: many rows that are read together, as one BLOB.
+#
+# A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an
+# index and the rows, compressed together with Zstandard unless they are short. Each row ends with
+# a comma, so that any run of rows can be cut out and sent as it is. The index has three numbers
+# for each row: the day from which it was known, the day from which it was no longer the latest,
+# and its offset; and then the end of the last row. Packs lie in a file of their own
+# (``pack_files``).
+
+# Higher levels make packs no smaller, since rows repeat each other, and slower to read.
+_LEVEL = 1
+# A smaller pack is stored as it is: there is little to gain.
+_SMALLEST_COMPRESSED = 2_048
+_SCHEMA = pa.schema(
+    [
+        ("first_row", pa.int64()),
+        ("pack_key", pa.string()),
+        ("has_next", pa.int32()),
+        ("all_latest", pa.int32()),
+        ("row_count", pa.int32()),
+        ("part", pa.string()),
+        ("packed", pa.binary()),
+    ]
+)
+# Packs buffered before they are written to the file: one record batch.
+_PACKS_PER_BATCH = 32
+Days = npt.NDArray[np.int32]
+PackRow = tuple[int, str, int, int, int, str, bytes]
+
+
+@dataclass
+class _OpenPack:
+    """A pack while it is filled; a slice is (known from, known until, row sizes, row bytes)."""
+
+    first_row: int
+    key: str
+    slices: list[tuple[Days, Days, Days, bytes]]
+    count: int = 0
+    parts: set[str] = field(default_factory=set)
+
+    def finish(self, has_next: bool, compress: Callable[[bytes], bytes]) -> PackRow:
+        """Return the table row of the pack; ``has_next``: another pack of its key follows."""
+        known_from, known_until, sizes = (
+            np.concatenate([part[column] for part in self.slices]) for column in (0, 1, 2)
+        )
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        row_index = np.concatenate([known_from, known_until, offsets]).astype("<i4").tobytes()
+        all_latest = bool((known_until == LATEST_DAY).all())
+        packed = b"".join([row_index, *(part[3] for part in self.slices)])
+        if len(packed) >= _SMALLEST_COMPRESSED:
+            packed = compress(packed)
+        flags = (int(has_next), int(all_latest), self.count)
+        part = self.parts.pop() if len(self.parts) == 1 else SEVERAL_PARTS
+        return self.first_row, self.key, *flags, part, packed
+
+
+class Packer:
+    """Packs the rows of a table as they stream past, into a temporary Arrow file.
+
+    The file exists because the packs can only be loaded after the table itself: both go through
+    one connection.
+    """
+
+    def __init__(self, path: Path, max_rows: int) -> None:
+        self._path, self._max_rows = path, max_rows
+        self._writer = pa.ipc.new_file(
+            str(path), _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="lz4")
+        )
+        self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
+        self._open: _OpenPack | None = None
+        self._finished: list[PackRow] = []
+
+    def add(
+        self,
+        first_row: int,
+        keys: pa.Array,
+        days: tuple[Days, Days],
+        rows: pa.Array,
+        parts: pa.Array | None = None,
+    ) -> None:
+        """Add rows, the first with the number ``first_row``; ``days``: known from, known until.
+
+        ``parts`` divide the rows of a key: those of one part follow each other.
+        """
+        # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
+        # Buffer 1 of a binary array has its offsets, in 32 bits; buffer 2 its bytes.
+        offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
+        data = memoryview(rows.buffers()[2] or b"")
+        runs, begin = pc.run_end_encode(keys), 0
+        for key, run_end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            while begin < run_end:
+                pack = self._pack_for(first_row + begin, key)
+                end = min(run_end, begin + self._max_rows - pack.count)
+                bounds = offsets[begin : end + 1]
+                # A copy: a view would keep the whole batch in memory until the pack is full.
+                body = bytes(data[int(bounds[0]) : int(bounds[-1])])
+                spans = (days[0][begin:end], days[1][begin:end])
+                pack.slices.append((*spans, np.diff(bounds), body))
+                pack.count += end - begin
+                ends = () if parts is None else (parts[begin], parts[end - 1])
+                pack.parts.update(part.as_py() for part in ends)
+                begin = end
+
+    def packs(self) -> pa.RecordBatchReader:
+        """Return every pack; call it once, after the last row was added."""
+        if self._open is not None:
+            self._finished.append(self._open.finish(False, self._compress))
+        self._write()
+        self._writer.close()
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            with pa.memory_map(str(self._path)) as file, pa.ipc.open_file(file) as reader:
+                for number in range(reader.num_record_batches):
+                    yield reader.get_batch(number)
+            self._path.unlink()
+
+        return pa.RecordBatchReader.from_batches(_SCHEMA, batches())
+
+    def _pack_for(self, row_number: int, key: str) -> _OpenPack:
+        """Return the open pack if it takes a row of this key; otherwise start the next one."""
+        pack = self._open
+        if pack is not None and pack.key == key and pack.count < self._max_rows:
+            return pack
+        if pack is not None:
+            self._finished.append(pack.finish(pack.key == key, self._compress))
+            if len(self._finished) >= _PACKS_PER_BATCH:
+                self._write()
+        self._open = pack = _OpenPack(row_number, key, [])
+        return pack
+
+    def _write(self) -> None:
+        if self._finished:
+            columns = [
+                pa.array(values, field.type)
+                for values, field in zip(zip(*self._finished, strict=True), _SCHEMA, strict=True)
+            ]
+            self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
+            self._finished = []
+
+
+#
+# The packs of a file of the mart as an LMDB file beside it: found by key and by row number.
+#
+# ``packs`` describes a pack. Three kinds of entries lie in one sorted table:
+#
+# - ``r`` and the number of its first row: a pack, after the number of its rows. - ``k``, the hash
+# of a key and the number of a first row: a pack of that key. The value says how many rows it has,
+# whether another pack of the key follows, and whether all rows are the latest. - ``p``: every key
+# with the part of the file that its rows lie in, as JSON.
+#
+# Numbers are big-endian, so that LMDB sorts them. Keys are hashed, since LMDB bounds their
+# length.
+
+ROWS, KEYS, PARTS = b"r", b"k", b"p"
+ROW_NUMBER = struct.Struct(">Q")
+# The number of rows, whether another pack of the key follows, and whether all rows are the latest.
+ENTRY = struct.Struct("<I??")
+COUNT = struct.Struct("<I")
+# A page of LMDB, and what its tree takes beside the packs.
+_PAGE, _SPARE = 4_096, 1 << 20
+
+
+def key_prefix(key: str) -> bytes:
+    """Return what the entries of a key begin with."""
+    return KEYS + hashlib.blake2b(key.encode(), digest_size=16).digest()
+
+
+def write_packs(path: Path, packs: "pa.RecordBatchReader", by_key: bool) -> None:
+    """Write all packs into a new file; ``by_key``: they can be found by their keys as well."""
+    batches = list(packs)
+    # LMDB must be told how large a file can become: whole pages for each pack, and some spare.
+    map_size = _SPARE + sum(batch.nbytes + 2 * _PAGE * batch.num_rows for batch in batches)
+    env = lmdb.open(
+        str(path), subdir=False, lock=False, sync=False, metasync=False, map_size=map_size
+    )
+    try:
+        with env.begin(write=True) as transaction:
+            _write(transaction, batches, by_key)
+    finally:
+        env.close()
+
+
+def _write(transaction: Any, batches: "list[pa.RecordBatch]", by_key: bool) -> None:
+    entries: list[tuple[bytes, bytes]] = []
+    parts: dict[tuple[str, str], None] = {}
+    for first_row, key, has_next, all_latest, count, part, packed in _rows(batches):
+        number = ROW_NUMBER.pack(first_row)
+        # Appended: pages are filled, where LMDB would else leave room in each.
+        transaction.put(ROWS + number, COUNT.pack(count) + packed, append=True)
+        if by_key:
+            entry = ENTRY.pack(count, bool(has_next), bool(all_latest))
+            entries.append((key_prefix(key) + number, entry))
+            parts[key, part] = None
+    for name, entry in sorted(entries):
+        transaction.put(name, entry)
+    transaction.put(PARTS, msgspec.json.encode(list(parts)))
+
+
+def _rows(batches: "list[pa.RecordBatch]") -> Iterator[tuple[Any, ...]]:
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+# Rows of a file that its dictionary is made of: more make it larger and little better.
+_SAMPLES = 16
+_ROW_LEVEL = 3
+
+
+def dictionary_of(*kinds: Sequence[bytes]) -> bytes:
+    """Return the dictionary of rows of some kinds: a few of each, evenly spread."""
+    return b"".join(
+        rows[number * len(rows) // _SAMPLES]
+        for rows in kinds
+        for number in range(min(_SAMPLES, len(rows)))
+    )
+
+
+def compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """Return a function that compresses a row."""
+    shared = _shared(dictionary)
+    shared.precompute_compress(level=_ROW_LEVEL)
+    return zstandard.ZstdCompressor(
+        level=_ROW_LEVEL, dict_data=shared, write_checksum=False, write_dict_id=False
+    ).compress
+
+
+def decompressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """Return a function that decompresses a row; one for each thread."""
+    return zstandard.ZstdDecompressor(dict_data=_shared(dictionary)).decompress
+
+
+def _shared(dictionary: bytes) -> zstandard.ZstdCompressionDict:
+    return zstandard.ZstdCompressionDict(dictionary, dict_type=zstandard.DICT_TYPE_RAWCONTENT)

@@ -1,0 +1,466 @@
+"""The tables of a build as data: key columns, order, files, indexes and members of a served row.
+
+The rows of a table lie in files, by organisation, country or source (``Files``). In a file they
+have the order in which they are served, so that rows read together lie together; ``row_number``
+counts them from 1. ``write`` writes them; the SQL of the rows is in ``served_rows``,
+``award_facts`` and ``tender_facts``. Nothing here imports Arrow: the surfaces load this module.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlmodel import SQLModel
+
+from warehouse.publish.served_rows import (
+    AWARD_FACTS,
+    CATALOGUE,
+    CHANGES,
+    CURRENT_ENTITIES,
+    CURRENT_IDENTIFIERS,
+    LATEST_DAY,
+    NAMED_ENTITIES,
+    NEVER,
+    NEVER_DAY,
+    PARTIES,
+    PARTY_HISTORY,
+    PROVENANCE,
+    RELEASES,
+    RELEASES_ORDER,
+    SEARCHABLE,
+    SEARCHABLE_MEMBERS,
+    SEARCHABLE_ORDER,
+    TENDER_FACTS,
+)
+from warehouse.tables import (
+    Entity,
+    EntityIdentifier,
+    Filing,
+    FundamentalVintage,
+    MacroAnnual,
+    MacroSeries,
+    Metric,
+    QualityMetric,
+    SharedFact,
+    Signal,
+    TenderParty,
+    TenderReleaseVintage,
+)
+from warehouse.tables.column import members_of
+
+_VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
+# `organisation` is the id under which all rows of an organisation are found: rows have canonical
+# ids, so it is their own.
+_WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
+# What divides a series before its periods do, in the order of its rows.
+_IN_SERIES = ("country_iso3", "source", "frequency", "unit", "base_period")
+# Members that a row of a party has besides the columns of its class; some count releases.
+_COUNTED = ("releases", "processes", "first_release", "last_release")
+_PARTY = (
+    *("party_id", "service_id", "name", "role", "country", "identifier", *_COUNTED),
+    *("match_method", "org_evidence"),
+)
+_PARTY_MEMBERS = tuple(name for name in _PARTY if name not in _COUNTED)
+
+
+def _dated(own: tuple[str, ...], row: type[SQLModel]) -> tuple[str, ...]:
+    """Return the members of a row with vintages, whose own columns are given."""
+    times, origins = members_of(row, "time"), members_of(row, "origin")
+    return (*own, "vintage", *times, *origins, *PROVENANCE)
+
+
+def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
+    """Return the members with new ones that the mart adds to the columns of a class."""
+    place = members.index(after) + 1
+    return (*members[:place], *new, *members[place:])
+
+
+# Mart schema version. Count it up if builds get tables, keys or packs that readers do not know yet.
+# A new member of a row is no reason: rows are served as they were written.
+MART_SCHEMA_VERSION = 1
+# The versions that readers can read: their own, and in a release that counts it up the one before,
+# so that readers can be replaced first, and then the publisher (docs/decisions/0050).
+READABLE_SCHEMA_VERSIONS = (MART_SCHEMA_VERSION,)
+
+# Column types of the mart tables.
+ColumnKind = Literal["text", "integer", "real", "bytes"]
+Columns = dict[str, ColumnKind]
+# Columns that number rows; the first column of a table with one of these names is its primary key.
+ROW_NUMBERS = ("row_number", "first_row")
+
+
+# What stands for the part of a pack that has rows of several, or of which no parts are known.
+SEVERAL_PARTS = "*"
+
+_DAY_NUMBER = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
+# A withdrawn row is never an answer: it is known from after every day, until before every day.
+_KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
+    ELSE {_DAY_NUMBER.format("available_at")} END AS INTEGER)"""
+_KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
+    ELSE {_DAY_NUMBER.format("superseded_at")} END AS INTEGER)"""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Pack neighbouring rows, at most so many; with ``by``, only those with one value of it.
+
+    The rows of a value of ``by`` can lie in several files that follow each other in time, unless
+    they differ in the columns ``parted_by``, which come before the time in the order of the rows: a
+    pack says what it has of them.
+
+    A pack is read whole. It should hold what one request mostly needs and not much more, so the
+    large rows of releases are packed in smaller numbers. With ``has_vintages`` false, all rows are
+    current.
+    """
+
+    max_rows: int
+    by: str = ""
+    parted_by: tuple[str, ...] = ()
+    has_vintages: bool = True
+
+    @property
+    def known(self) -> tuple[str, str]:
+        """SQL of the days from which a row was known, and was no longer the latest."""
+        if not self.by:
+            return "CAST(0 AS INTEGER)", "CAST(0 AS INTEGER)"
+        if not self.has_vintages:
+            return "CAST(0 AS INTEGER)", f"CAST({LATEST_DAY} AS INTEGER)"
+        return _KNOWN_FROM, _KNOWN_UNTIL
+
+
+@dataclass(frozen=True)
+class Files:
+    """Which rows of a table lie in one file: the column that decides, and how.
+
+    ``hash``: by buckets of values, as many as keep a file below ``max_rows``. ``value``: each value
+    by itself, or all rows together if no column is named; more than ``max_rows`` rows are split by
+    years of the column ``day``, and if ``by_month`` by months. Where the time is not first in the
+    order of the rows, months would be too many files to merge.
+    """
+
+    by: str
+    how: Literal["hash", "value"]
+    max_rows: int
+    day: str = ""
+    by_month: bool = True
+
+
+@dataclass(frozen=True)
+class MartTable:
+    """One table of a build: ``rows`` is a SELECT over the snapshot.
+
+    ``keys`` are columns to filter by. ``members`` are the members of a served row, in order;
+    without them the table has keys only. ``inside`` are members taken over from the release JSON.
+    Packed rows are stored in a file of packs, and this table has their keys only. A table without
+    ``files`` is one file. ``merged_by`` are key columns: rows of several files are merged in their
+    order, rows with equal ones in the order of the files. Without them, the files follow each
+    other. The objects of the member ``stored_once`` are stored once in a file, in a table of their
+    own, and a row has their numbers. Rows ``with_dictionary`` are compressed one by one, and so are
+    those objects (``row_dictionary``).
+    """
+
+    name: str
+    rows: str
+    order: str
+    keys: tuple[str, ...]
+    indexes: tuple[str, ...]
+    members: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    packed: Packing | None = None
+    files: Files | None = None
+    merged_by: tuple[str, ...] = ()
+    stored_once: str = ""
+    with_dictionary: bool = False
+
+    @property
+    def objects(self) -> str:
+        """The name of the table of objects that are stored once."""
+        return f"{self.name}_{self.stored_once}"
+
+    @property
+    def dictionary(self) -> str:
+        """The name of the table of its dictionary, which has one row, or none without rows."""
+        return f"{self.name}_dictionary"
+
+
+CATALOGUE_MEMBERS = (
+    *("section", "name", "dataset", "country", "country_iso3", "type", "unit", "frequency"),
+    *("organisations", "rows", "held_from", "held_to"),
+)
+CHANGE_MEMBERS = (
+    *("changed_on", "dataset", "id", "country", "added", "restated", "withdrawn"),
+    *("available_from", "available_to"),
+)
+
+MART_TABLES = (
+    MartTable(
+        "fundamentals",
+        _WITH_ORGANISATION.format("SELECT *, row_id AS fact_id FROM fundamentals"),
+        "organisation, period_end DESC, line_item, period_start DESC, unit, basis, service_id, "
+        "vintage",
+        ("organisation", "service_id", "period_type", "period_end", "line_item", *_VINTAGE),
+        ("(organisation, row_number)",),
+        _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
+        packed=Packing(1_000, "organisation"),
+        files=Files("organisation", "hash", 4_096),
+        merged_by=("organisation",),
+    ),
+    MartTable(
+        "filings",
+        _WITH_ORGANISATION.format("SELECT * FROM filings"),
+        # Newest first; a publication sorts by version. An undated one comes last.
+        "organisation, coalesce(CAST(received_on AS VARCHAR), '') DESC, publication DESC, "
+        "document_id DESC, coalesce(version, 0) DESC, source, vintage",
+        ("organisation", "service_id", "form", "received_on", *_VINTAGE),
+        ("(organisation, row_number)",),
+        _dated(members_of(Filing, "own"), Filing),
+        packed=Packing(500, "organisation"),
+        files=Files("organisation", "hash", 4_096),
+        merged_by=("organisation",),
+    ),
+    MartTable(
+        "tender_releases",
+        RELEASES,
+        RELEASES_ORDER,
+        ("country", "released_on", "category", "buyer_id", "ocid", "tender_status", *_VINTAGE),
+        # Partial indexes: unknown text is stored as '', and such rows are never searched for.
+        (
+            "(country, released_on DESC, row_number)",
+            "(country, category, released_on DESC, row_number) WHERE latest = 1",
+            "(country, buyer_id, released_on DESC, row_number) WHERE buyer_id <> ''",
+            "(ocid)",
+        ),
+        _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
+        ("buyer", "tender", "awards", "contracts"),
+        packed=Packing(64, "country"),
+        files=Files("country", "value", 4_096, "released_on"),
+    ),
+    MartTable(
+        "tender_parties",
+        _WITH_ORGANISATION.format(PARTIES),
+        "country, role, releases DESC, name, party_id",
+        ("country", "role", "organisation", "service_id"),
+        (
+            *("(country, role, row_number)", "(country, row_number)", "(role, row_number)"),
+            "(organisation, row_number)",
+        ),
+        (
+            *dict.fromkeys((*_PARTY, *members_of(TenderParty, "own"))),
+            *PROVENANCE,
+        ),
+        packed=Packing(16),
+        files=Files("country", "value", 1 << 62),
+    ),
+    MartTable(
+        # What is needed for the parties of a past day; `known` is not served.
+        "party_history",
+        _WITH_ORGANISATION.format(PARTY_HISTORY),
+        "country, role, party_id",
+        ("country", "role", "organisation", "available_at"),
+        ("(country, role, row_number)", "(organisation, row_number)"),
+        (
+            *dict.fromkeys((*_PARTY_MEMBERS, *members_of(TenderParty, "own"))),
+            *PROVENANCE,
+            "known",
+        ),
+        # Always read as a whole: larger packs are smaller files.
+        packed=Packing(128),
+        files=Files("country", "value", 1 << 62),
+    ),
+    MartTable(
+        "award_facts",
+        _WITH_ORGANISATION.format(AWARD_FACTS),
+        "organisation, released_on DESC, fact_id, vintage",
+        ("organisation", "service_id", "measure", *_VINTAGE),
+        ("(organisation, row_number)",),
+        (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
+        packed=Packing(16),
+        files=Files("organisation", "hash", 1_024),
+        merged_by=("organisation",),
+    ),
+    MartTable(
+        "tender_facts",
+        TENDER_FACTS,
+        # Newest first; an undated one comes last: '' sorts before every date.
+        "country_iso3, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, source DESC, "
+        "vintage",
+        ("country_iso3", "measure", *_VINTAGE),
+        ("(country_iso3, row_number)",),
+        (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
+        packed=Packing(16),
+        files=Files("country_iso3", "value", 4_096, "released_on"),
+    ),
+    MartTable(
+        "macro_annual",
+        "SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual",
+        "indicator, country_iso3, source, unit, base_period, period_end DESC, vintage",
+        ("country", "country_iso3", "indicator", "period_end", "row_id", *_VINTAGE),
+        ("(indicator, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
+        _dated(
+            _insert(members_of(MacroAnnual, "own"), "indicator", "series_type", "frequency"),
+            MacroAnnual,
+        ),
+        files=Files("source", "value", 1 << 62),
+        merged_by=("indicator", "country_iso3"),
+        with_dictionary=True,
+    ),
+    MartTable(
+        "macro_series",
+        "SELECT * FROM macro_series",
+        "series, country_iso3, source, frequency, unit, base_period, period_end DESC, vintage",
+        (
+            *("series", *_IN_SERIES, "country", "series_type", "period_end", "row_id"),
+            *_VINTAGE,
+        ),
+        (
+            *("(series, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
+            "(series_type, row_number)",
+        ),
+        _dated(members_of(MacroSeries, "own"), MacroSeries),
+        packed=Packing(1_000, "series", _IN_SERIES),
+        files=Files("source", "value", 12_288, "period_end", by_month=False),
+        merged_by=("series", *_IN_SERIES, "period_end DESC"),
+    ),
+    MartTable(
+        "entities",
+        CURRENT_ENTITIES,
+        "service_id",
+        ("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
+        ("(service_id)",),
+        (
+            *members_of(Entity, "own"),
+            *("aliases", "joins", "listings", "datasets", *PROVENANCE),
+        ),
+        packed=Packing(1, "service_id", has_vintages=False),
+    ),
+    MartTable(
+        "identifiers",
+        CURRENT_IDENTIFIERS,
+        "organisation, id_type, id_value, issuer, source",
+        ("organisation", "id_type", "id_match", "issuer"),
+        ("(organisation, row_number)", "(id_match, id_type, row_number)"),
+        # Only the source, the licence and the time of its provenance.
+        (*members_of(EntityIdentifier, "own"), "match_method", *PROVENANCE[:3]),
+    ),
+    MartTable(
+        # What can be searched for; the tables it is found by lie beside it (``search_index``).
+        "search",
+        SEARCHABLE,
+        SEARCHABLE_ORDER,
+        ("kind", "id", "countries"),
+        (),
+        SEARCHABLE_MEMBERS,
+        with_dictionary=True,
+    ),
+    MartTable(
+        "same_as",
+        "SELECT * FROM same_as",
+        "service_id",
+        ("service_id", "same_as"),
+        ("(service_id)", "(same_as)"),
+    ),
+    MartTable(
+        "countries",
+        "SELECT * FROM countries",
+        "country",
+        ("country", "country_iso3", "name"),
+        ("(country_iso3)",),
+    ),
+    MartTable(
+        "metrics",
+        _WITH_ORGANISATION.format(
+            "SELECT metrics.* REPLACE (CAST(inputs AS JSON) AS inputs, "
+            "CAST(value AS JSON) AS value), CAST(value AS DOUBLE) AS size, legal_name, country "
+            f"FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)"
+        ),
+        "organisation, metric, size DESC, period_end DESC, basis, currency",
+        ("metric", "organisation", "service_id", "answers_from", "answers_until"),
+        ("(organisation, row_number)", "(organisation, metric)"),
+        (
+            *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
+            *PROVENANCE,
+        ),
+        files=Files("organisation", "hash", 4_096),
+        merged_by=("organisation",),
+        stored_once="inputs",
+        with_dictionary=True,
+    ),
+    MartTable(
+        # All that a screen ranks and counts; the rows it shows are read from the metrics.
+        "screens",
+        "SELECT metric, CAST(value AS DOUBLE) AS size, service_id AS organisation, country, "
+        f"answers_from, answers_until FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity "
+        "USING (service_id)",
+        "metric, size DESC, organisation, answers_until",
+        ("metric", "size", "organisation", "country", "answers_from", "answers_until"),
+        ("(metric, row_number)", f"(metric, row_number) WHERE answers_until = '{NEVER}'"),
+        # By organisation: one that restates its figures changes its rows of every day.
+        files=Files("organisation", "hash", 32_768),
+        merged_by=("metric", "size DESC", "organisation"),
+    ),
+    MartTable(
+        "metrics_absent",
+        f"SELECT metrics_absent.*, country "
+        f"FROM metrics_absent LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)",
+        "metric, service_id, period_end DESC, reason",
+        ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
+        ("(metric, row_number)", f"(metric, row_number) WHERE holds_until = '{NEVER}'"),
+        files=Files("service_id", "hash", 32_768),
+        merged_by=("metric", "service_id"),
+    ),
+    MartTable(
+        "signals",
+        "SELECT * FROM signals",
+        # Newest first, whether or not a country is asked for.
+        "signal_key, month DESC, country, dimension, dimension_value, measure, currency, "
+        "service_id, vintage",
+        (
+            *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
+            *("measure", "available_at", "superseded_at"),
+        ),
+        ("(signal_key, row_number)",),
+        (*members_of(Signal, "own"), *PROVENANCE),
+        packed=Packing(16),
+        files=Files("country", "value", 16_384, "month"),
+        merged_by=("signal_key", "month DESC"),
+    ),
+    MartTable(
+        "quality",
+        # A value that was not measured is served as the text UNMEASURED, not as null.
+        "SELECT * RENAME (value AS measured), CAST(CASE WHEN value IS NULL OR "
+        "status = 'UNMEASURED' THEN '\"UNMEASURED\"' ELSE "
+        "rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.') END AS JSON) AS value FROM quality "
+        "WHERE data_version = this_version()",
+        "sku, dimension, metric, scope, unit, measured_at",
+        ("sku",),
+        ("(sku, row_number)",),
+        members_of(QualityMetric),
+    ),
+    MartTable(
+        "catalogue",
+        CATALOGUE,
+        "section, name, country, country_iso3, frequency, unit, type",
+        ("section", "name", "dataset", "country", "country_iso3"),
+        ("(section, row_number)",),
+        CATALOGUE_MEMBERS,
+    ),
+    MartTable(
+        "changes",
+        CHANGES,
+        "changed_on DESC, dataset, id, country",
+        ("changed_on", "dataset", "id", "country"),
+        ("(dataset, row_number)", "(id, row_number)"),
+        CHANGE_MEMBERS,
+        packed=Packing(16),
+        files=Files("dataset", "value", 16_384, "changed_on"),
+        merged_by=("changed_on DESC",),
+    ),
+    MartTable(
+        # What pages show of the whole build, by name; whoever publishes computes it.
+        "page_data",
+        "SELECT name, CAST(body AS JSON) AS body FROM page_data",
+        "name",
+        ("name",),
+        ("(name)",),
+        ("body",),
+    ),
+)

@@ -1,0 +1,307 @@
+"""Write one build from a snapshot: the files whose rows changed, and the manifest."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pycountry
+
+from warehouse.publish.awards import add_tender_facts
+from warehouse.publish.builds import builds_at, mart_folder
+from warehouse.publish.manifest import BuildFile, BuildManifest, step_key
+from warehouse.publish.mart_files import write_task
+from warehouse.publish.partitions import (
+    CELLS,
+    bucket_count,
+    bucket_name,
+    cell_sql,
+    time_labels,
+    value_label,
+)
+from warehouse.publish.served_rows import unknown_day
+from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES, Files, MartTable
+from warehouse.publish.tasks import ProcessPool, Task
+from warehouse.record.store import sql_text
+from warehouse.shared.code_version import code_hash
+from warehouse.shared.json_encoding import encode
+
+#
+# Which files a table has in a build, by what their rows are: a key for each, and rows to write.
+#
+# A key is made from the rows themselves, not from where they came from: a table that was derived
+# again and has the same rows keeps its files.
+
+# Two hashes of 64 bits, of which one is a sum: together they stand for the rows in any order.
+_DIGEST = """
+SELECT value, part, count(*), concat(sum(hash(served)), '/', bit_xor(hash(served, 1)))
+FROM (SELECT served, {value} AS value, {part} AS part FROM ({rows}) AS served)
+GROUP BY ALL ORDER BY ALL
+"""
+_WANTED = pa.schema(
+    [
+        *((name, pa.string()) for name in ("value", "part", "file_key")),
+        ("file_group", pa.int32()),
+    ]
+)
+_VERSION_OF = "warehouse.publish.mart_files"
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file that a build needs: its label, its key, and the cells of rows that lie in it."""
+
+    label: str
+    key: str
+    rows: int
+    cells: tuple[tuple[str, str], ...]
+
+
+def files_of(sql: duckdb.DuckDBPyConnection, table: MartTable) -> tuple[TableFile, ...]:
+    """Return the files of a table."""
+    value, part = _cell_sql(table.files)
+    statement = _DIGEST.format(value=value, part=part, rows=table.rows)
+    cells = {(str(v), str(p)): (int(n), str(h)) for v, p, n, h in sql.execute(statement).fetchall()}
+    labels = _labels(table.files, {cell: rows for cell, (rows, _) in cells.items()})
+    by_label: dict[str, dict[tuple[str, str], str]] = {}
+    for cell, (rows, digest) in cells.items():
+        by_label.setdefault(labels[cell], {})[cell] = f"{rows}/{digest}"
+    if not by_label and table.files is None:
+        # Also without rows: a table in one file is always there.
+        by_label = {"": {}}
+    version, settings = _version(), {"duckdb": duckdb.__version__}
+    return tuple(
+        TableFile(
+            label,
+            step_key(
+                f"mart/{table.name}",
+                version,
+                label,
+                {f"{v}/{p}": digest for (v, p), digest in digests.items()},
+                settings,
+            ),
+            sum(cells[cell][0] for cell in digests),
+            tuple(digests),
+        )
+        for label, digests in sorted(by_label.items())
+    )
+
+
+def write_rows(
+    sql: duckdb.DuckDBPyConnection,
+    table: MartTable,
+    groups: Sequence[Sequence[TableFile]],
+    folder: Path,
+) -> list[list[str]]:
+    """Write the rows of groups of files as Parquet, each row with its file_key; return the paths.
+
+    All groups are written in one pass over the table.
+    """
+    cells = [
+        {"value": value, "part": part, "file_key": file.key, "file_group": number}
+        for number, group in enumerate(groups)
+        for file in group
+        for value, part in file.cells
+    ]
+    wanted = pa.Table.from_pylist(cells, _WANTED)
+    sql.register("wanted_cells", wanted)
+    value, part = _cell_sql(table.files)
+    rows = (
+        f"SELECT served.*, file_key, file_group FROM ({table.rows}) AS served JOIN wanted_cells "
+        f"ON wanted_cells.value = {value} AND wanted_cells.part = {part}"
+    )
+    options = "FORMAT parquet, COMPRESSION lz4_raw"
+    # A killed publication may have left half of it, and is taken up again.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        if len(groups) > 1:
+            path = sql_text(str(folder))
+            sql.execute(f"COPY ({rows}) TO {path} ({options}, PARTITION_BY (file_group))")
+            found = [(folder / f"file_group={n}").glob("*.parquet") for n in range(len(groups))]
+            return [sorted(map(str, paths)) for paths in found]
+        only = str(folder / "rows.parquet")
+        sql.execute(f"COPY ({rows}) TO {sql_text(only)} ({options})")
+        return [[only]]
+    finally:
+        sql.unregister("wanted_cells")
+
+
+def _cell_sql(files: Files | None) -> tuple[str, str]:
+    """Return SQL of what decides the file of a row of ``served``: a value, and a part of it."""
+    if files is None:
+        return "''", "''"
+    if files.how == "hash":
+        return f"CAST({cell_sql(f'served.{files.by}')} AS VARCHAR)", "''"
+    value = f"coalesce(CAST(served.{files.by} AS VARCHAR), '')" if files.by else "''"
+    if not files.day:
+        return value, "''"
+    day = f"coalesce(CAST(served.{files.day} AS VARCHAR), '{unknown_day(files.day)}')"
+    return value, f"left({day}, 7)"
+
+
+def _labels(files: Files | None, rows: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], str]:
+    """Return the label of the file of each cell."""
+    if files is None:
+        return dict.fromkeys(rows, "")
+    if files.how == "hash":
+        buckets = bucket_count(sum(rows.values()), files.max_rows, CELLS)
+        return {cell: bucket_name(int(cell[0]), buckets) for cell in rows}
+    if not files.day:
+        return {cell: value_label(cell[0]) for cell in rows}
+    return dict(_labels_by_time(rows, files.max_rows, files.by_month))
+
+
+def _labels_by_time(
+    rows: Mapping[tuple[str, str], int], max_rows: int, by_month: bool
+) -> Iterator[tuple[tuple[str, str], str]]:
+    months: dict[str, dict[str, int]] = {}
+    for (value, month), count in rows.items():
+        months.setdefault(value, {})[month] = count
+    for value, counts in months.items():
+        for month, label in time_labels(value, counts, max_rows, by_month).items():
+            yield (value, month), label
+
+
+@cache
+def _version() -> str:
+    # What a file is made of depends on its rows and on the code that encodes them, no more.
+    others = ("warehouse.record", "warehouse.publish.tasks", "warehouse.shared.settings")
+    return f"{MART_SCHEMA_VERSION} {code_hash(_VERSION_OF, without=others)[:16]}"
+
+
+# A task opens a database of its own; that should not take longer than its files.
+_ROWS_OF_A_TASK = 50_000
+
+
+def write_mart(
+    snapshot: Snapshot,
+    mart: str | Path,
+    metadata: Mapping[str, str],
+    compute: ProcessPool | None = None,
+) -> None:
+    """Write the complete build of a snapshot; no reader sees it before ``Builds.switch``.
+
+    ``metadata`` goes into the build: its ``notice``, ``made_from``, the export manifest and
+    whatever else readers need.
+    """
+    files = write_mart_files(snapshot, mart, compute)
+    builds_at(mart).add(manifest_of(snapshot.data_version, metadata, files))
+
+
+def manifest_of(
+    data_version: str, metadata: Mapping[str, str], files: Sequence[BuildFile]
+) -> BuildManifest:
+    """Return the manifest of a build."""
+    version = {"data_version": data_version, "layout": str(MART_SCHEMA_VERSION)}
+    return BuildManifest(data_version, {**metadata, **version}, tuple(files))
+
+
+def write_mart_files(
+    snapshot: Snapshot,
+    mart: str | Path,
+    compute: ProcessPool | None = None,
+    page_data: Mapping[str, Any] = MappingProxyType({}),
+) -> list[BuildFile]:
+    """Write the files of a snapshot that no build has yet, and return all of them.
+
+    ``page_data`` is what pages show of the whole build, by name.
+    """
+    add_tender_facts(snapshot)
+    existing = builds_at(mart).intact_files()
+    sql = snapshot.sql.cursor()
+    try:
+        sql.execute("SET TimeZone = 'UTC'")
+        sql.register("countries", countries())
+        bodies = [msgspec.json.encode(value).decode() for value in page_data.values()]
+        columns = {"name": pa.array(page_data, pa.string()), "body": pa.array(bodies, pa.string())}
+        sql.register("page_data", pa.table(columns))
+        files: list[BuildFile] = []
+        for table in MART_TABLES:
+            files += _files_of_table(sql, table, mart, existing, snapshot.folder, compute)
+        return files
+    finally:
+        sql.close()
+
+
+def _files_of_table(
+    sql: duckdb.DuckDBPyConnection,
+    table: MartTable,
+    mart: str | Path,
+    existing: Mapping[str, BuildFile],
+    folder: Path,
+    compute: ProcessPool | None,
+) -> list[BuildFile]:
+    files = files_of(sql, table)
+    missing = [file for file in files if file.key not in existing]
+    rows_folder = folder / f"mart-{table.name}"
+    try:
+        written = _write(sql, table, mart, missing, rows_folder, compute) if missing else {}
+    finally:
+        shutil.rmtree(rows_folder, ignore_errors=True)
+    return [written.get(file.key) or existing[file.key] for file in files]
+
+
+def _write(
+    sql: duckdb.DuckDBPyConnection,
+    table: MartTable,
+    mart: str | Path,
+    files: Sequence[TableFile],
+    folder: Path,
+    compute: ProcessPool | None,
+) -> dict[str, BuildFile]:
+    groups = list(_groups(files))
+    tasks = [
+        Task(
+            f"mart/{table.name}/{group[0].label}",
+            write_task,
+            {"rows": tuple(paths)},
+            settings={
+                "table": table.name,
+                # Another process may be in another folder.
+                "folder": str(mart_folder(mart).absolute()),
+                "labels": {file.key: file.label for file in group},
+            },
+        )
+        for group, paths in zip(groups, write_rows(sql, table, groups, folder), strict=True)
+    ]
+    made = compute.run(tasks) if compute is not None else [write_task(task, sql) for task in tasks]
+    return {file.key: file for files_of_task in made for file in files_of_task}
+
+
+def _groups(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:
+    """Yield files together until they are worth a task."""
+    group: list[TableFile] = []
+    for file in files:
+        group.append(file)
+        if sum(each.rows for each in group) >= _ROWS_OF_A_TASK:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def made_from(loads: Mapping[str, int], rules: Sequence[str] = ()) -> str:
+    """Return a fingerprint of what a build is made from: loads, schema version, derivations."""
+    parts = {
+        "layout": MART_SCHEMA_VERSION,
+        "loads": dict(sorted(loads.items())),
+        "rules": list(rules),
+    }
+    return encode(parts).decode()
+
+
+def countries() -> pa.Table:
+    """Return both ISO codes and the name of each country."""
+    rows = [
+        {"country": country.alpha_2, "country_iso3": country.alpha_3, "name": country.name}
+        for country in pycountry.countries
+    ]
+    return pa.Table.from_pylist(rows)

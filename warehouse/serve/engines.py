@@ -1,0 +1,342 @@
+"""The builds of a folder as one thread reads them: SQL with ``?`` for a value, rows as tuples."""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from warehouse.publish.builds import (
+    Builds,
+    manifest_file,
+    pointer_file,
+    read_manifest,
+    read_pointer,
+)
+from warehouse.publish.manifest import BuildFile, BuildManifest, StoredFile
+from warehouse.serve.pack_files import OpenPackFiles, PackFile
+from warehouse.shared.errors import (
+    DamagedFile,
+    DatastoreUnavailable,
+    NothingPublished,
+    SankofaError,
+)
+from warehouse.shared.files import damage_of
+
+#
+# Files of builds that this process has checked, each before it is first read.
+#
+# A file is checked whole when it is first needed, and again once it is another one: its inode,
+# size or time of change differ. Bytes that change on the disk without any of these are found by
+# ``sankofa verify``.
+
+# Device, inode, size and time of change.
+Identity = tuple[int, int, int, int]
+
+
+class CheckedFiles:
+    """What is known of files by path; any number of threads may ask."""
+
+    def __init__(self) -> None:
+        # Whoever reads a file may look here first: those that are in it need no check.
+        self.intact: dict[str, Identity] = {}
+        self._damaged: dict[str, tuple[Identity, str]] = {}
+        self._lock = threading.Lock()
+
+    def require(self, path: str, file: StoredFile) -> None:
+        """Raise ``DamagedFile`` unless a file is what its manifest says."""
+        with self._lock:
+            identity = identity_of(path)
+            if identity is None:
+                raise DamagedFile(f"{path} is missing")
+            if self.intact.get(path) == identity:
+                return
+            known = self._damaged.get(path)
+            if known is None or known[0] != identity:
+                reason = damage_of(path, file.bytes, file.xxh3, file.sha256)
+                if reason is None:
+                    self.intact[path] = identity
+                    self._damaged.pop(path, None)
+                    return
+                self._damaged[path] = known = identity, reason
+            raise DamagedFile(f"{path} is damaged: {known[1]}")
+
+    def require_sizes(self, files: Iterable[tuple[str, StoredFile]]) -> None:
+        """Raise ``DamagedFile`` if one is missing, has another size, or was found damaged."""
+        for path, file in files:
+            identity = identity_of(path)
+            if identity is None or (file.bytes and identity[2] != file.bytes):
+                self.require(path, file)
+            known = self._damaged.get(path)
+            if known is not None and known[0] == identity:
+                raise DamagedFile(f"{path} is damaged: {known[1]}")
+
+    def forget_changed(self) -> list[str]:
+        """Forget the files that are no longer those that were checked, and return them."""
+        changed = [
+            path for path, identity in tuple(self.intact.items()) if identity_of(path) != identity
+        ]
+        for path in changed:
+            self.intact.pop(path, None)
+        return changed
+
+
+def identity_of(path: str) -> Identity | None:
+    """Return what tells a file from another one of the same name; None if there is none."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+SqlRows = list[tuple[Any, ...]]
+RunQuery = Callable[[str, Sequence[object]], SqlRows]
+
+# How long files that are open may be others, or gone, before a request notices.
+_LOOK_SECONDS = 2.0
+# Below the 1,024 files that a process may usually open, with room for what it does beside.
+MAX_WAITING = 384
+# The most that SQLite can map; what lies beyond is read page by page.
+_MMAP_SIZE = 0x7FFF0000
+NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """One file of a build, open for queries.
+
+    ``label`` says which rows lie in the file. ``packs`` are those of its rows, in a file of their
+    own, if the table is packed.
+    """
+
+    label: str
+    run: RunQuery
+    packs: PackFile | None = None
+
+    def query(self, statement: str, *values: object) -> SqlRows:
+        """Run an SQL statement with a ``?`` for each value."""
+        return self.run(statement, values)
+
+
+class OpenFiles:
+    """Connections to SQLite files, by path, which threads share.
+
+    Published files never change and are opened read-only and immutable. A connection serves one
+    query at a time and waits for the next; of those that wait only the most recently used are kept
+    open.
+    """
+
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+        self._max_waiting, self._count = max_waiting, 0
+        # Ordered by last use.
+        self._waiting: dict[str, list[sqlite3.Connection]] = {}
+        self._lock = threading.Lock()
+
+    def query(self, path: str, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Run a statement in a file; raises ``sqlite3.Error``, also if the file is not there."""
+        connection = self._take(path) or _connect(path)
+        try:
+            rows = connection.execute(statement, values).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError):
+            connection.close()
+            raise
+        self._put_back(path, connection)
+        return rows
+
+    def close(self) -> None:
+        """Close what waits; the next query opens its file again."""
+        with self._lock:
+            waiting, self._waiting, self._count = self._waiting, {}, 0
+        for connections in waiting.values():
+            for connection in connections:
+                connection.close()
+
+    def forget(self, path: str) -> None:
+        """Close what waits of a file that is no longer the one that was opened."""
+        with self._lock:
+            connections = self._waiting.pop(path, [])
+            self._count -= len(connections)
+        for connection in connections:
+            connection.close()
+
+    def _take(self, path: str) -> sqlite3.Connection | None:
+        with self._lock:
+            connections = self._waiting.get(path)
+            if not connections:
+                return None
+            self._count -= 1
+            return connections.pop()
+
+    def _put_back(self, path: str, connection: sqlite3.Connection) -> None:
+        closed = None
+        with self._lock:
+            connections = self._waiting.pop(path, None) or []
+            connections.append(connection)
+            self._waiting[path] = connections
+            self._count += 1
+            if self._count > self._max_waiting:
+                closed = self._oldest()
+        if closed is not None:
+            closed.close()
+
+    def _oldest(self) -> sqlite3.Connection:
+        """Take the connection whose file was not used for the longest time."""
+        while True:
+            path = next(iter(self._waiting))
+            connections = self._waiting[path]
+            if len(connections) <= 1:
+                del self._waiting[path]
+            if connections:
+                self._count -= 1
+                return connections.pop()
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    # A published file never changes: immutable spares SQLite all locking and change detection.
+    uri = f"{Path(path).as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
+    return connection
+
+
+class Engine:
+    """Builds in a folder; threads share the files that are open."""
+
+    def __init__(
+        self,
+        folder: Path,
+        open_files: OpenFiles,
+        open_packs: OpenPackFiles,
+        checked: CheckedFiles,
+    ) -> None:
+        self._folder, self._open_files, self._open_packs = folder, open_files, open_packs
+        self._checked, self._pointer = checked, str(pointer_file(folder))
+        self._seen: tuple[int, int] | None = None
+        self._current = ""
+        self._looked_up: str | None = None
+        self._next_look = 0.0
+        # Where the build checked last was found: a page checks the same one several times.
+        self._found = ("", "")
+
+    def current(self) -> str:
+        """Return the data_version of the current build."""
+        # Called for every request: read the pointer only if it was replaced.
+        seen = _identity(self._pointer)
+        if seen is None or seen != self._seen:
+            current = read_pointer(self._folder)
+            if current is None:
+                raise NothingPublished(NOTHING_PUBLISHED)
+            self._current, self._seen = current, seen
+        self._looked_up = self._current
+        return self._current
+
+    def check(self, data_version: str) -> None:
+        """Raise ``UnknownVersion`` if there is no such build, or no longer."""
+        # Without a look at the pointer just before, this is a pin; the build that was current when
+        # the thread last looked can have been deleted as well.
+        is_current, self._looked_up = data_version == self._looked_up, None
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look, is_current = now + _LOOK_SECONDS, False
+            for path in self._checked.forget_changed():
+                self._open_files.forget(path)
+                self._open_packs.forget(path)
+        # A build may have been deleted since; SQLite could still read the open files.
+        if not is_current and not self._is_there(data_version):
+            raise self._unavailable(data_version)
+
+    def _is_there(self, data_version: str) -> bool:
+        name, path = self._found
+        if name == data_version and _identity(path) is not None:
+            return True
+        file = manifest_file(self._folder, data_version)
+        self._found = (data_version, str(file))
+        return file.is_file()
+
+    def manifest(self, data_version: str) -> BuildManifest:
+        """Return the manifest of a build."""
+        manifest = read_manifest(self._folder, data_version)
+        if manifest is None:
+            if not self._is_there(data_version):
+                raise self._unavailable(data_version)
+            raise DamagedFile(f"the manifest of {data_version} is damaged; run `sankofa verify`")
+        return manifest
+
+    def reader(self, data_version: str, file: BuildFile) -> FileReader:
+        """Return a reader of a file of a build."""
+        stored = file.stored[0]
+        path = self._path(stored)
+        run_in, checked = self._open_files.query, self._checked
+
+        def query(statement: str, values: Sequence[object]) -> SqlRows:
+            try:
+                if path not in checked.intact:
+                    checked.require(path, stored)
+                return run_in(path, statement, values)
+            # Text of an overwritten file need not be UTF-8, nor the error that SQLite makes of it.
+            except (sqlite3.Error, UnicodeDecodeError, DamagedFile) as error:
+                # Deleted while it was read: a pin must be told so.
+                if not self._is_there(data_version):
+                    raise self._unavailable(data_version) from error
+                raise _unreadable(error) from error
+
+        packs = None
+        if file.packs is not None:
+            path_of_packs = self._path(file.packs)
+            require = partial(checked.require, path_of_packs, file.packs)
+            packs = PackFile(path_of_packs, self._open_packs, checked.intact, require)
+        return FileReader(file.partition, query, packs)
+
+    def check_files(self, data_version: str) -> None:
+        """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
+        files = self.manifest(data_version).files
+        self._checked.require_sizes(
+            (self._path(stored), stored) for file in files for stored in file.stored
+        )
+
+    def _path(self, file: StoredFile) -> str:
+        return str((self._folder / file.path).absolute())
+
+    def _unavailable(self, data_version: str) -> SankofaError:
+        """Return the error for a build that is not there: a pin is wrong, the pointer is damage."""
+        builds = Builds(self._folder)
+        if data_version == builds.current():
+            return DamagedFile(
+                f"the current build {data_version} is missing: restore its manifest from your "
+                "backup, `sankofa rollback` to another build, or `sankofa publish`"
+            )
+        return builds.not_available(data_version)
+
+    def close(self) -> None:
+        """Close every file that is open."""
+        self._open_files.close()
+        self._open_packs.close()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what changes if a file is replaced; None if it is not there."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116
+    except FileNotFoundError:
+        return None
+    # Every switch is a rename of a new file. Its inode may be a reused one, hence the time too.
+    return stat.st_ino, stat.st_mtime_ns
+
+
+@contextmanager
+def translate_errors(error_type: type[Exception]) -> Iterator[None]:
+    """Raise ``DatastoreUnavailable`` for an engine's own errors."""
+    try:
+        yield
+    except error_type as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> DatastoreUnavailable:
+    return DatastoreUnavailable(f"the build cannot be read ({error}); run `sankofa verify`")

@@ -1,0 +1,607 @@
+"""Pages of rows, and the conditions that queries share."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from itertools import groupby
+from re import compile as pattern
+from typing import Any, Literal
+
+import msgspec
+from zstandard import ZstdError
+
+from warehouse.publish.packs import decompressor
+from warehouse.publish.partitions import last_year, may_have
+from warehouse.publish.served_rows import NEVER
+from warehouse.publish.tables import MART_TABLES
+from warehouse.record.as_of import Vintages
+from warehouse.serve.build import Build
+from warehouse.serve.engines import FileReader, SqlRows, translate_errors
+from warehouse.serve.packs import PackedRows, is_packed, latest_rows, rows_by_number
+
+# What a question asks for: conditions on columns, and an order.
+
+# Where a row lies: the label of its file and its number there, or what else a read continues from.
+Key = tuple[str, ...]
+# The order in which rows lie in a file.
+IN_ORDER = "row_number"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An SQL condition with the values of its placeholders.
+
+    ``column`` is set if the column is compared with the first value: it may decide in which files
+    the rows lie.
+    """
+
+    sql: str
+    values: tuple[object, ...] = ()
+    column: str = ""
+    compared: Literal["=", ">=", "<="] = "="
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of rows in every file, and how rows of several files are merged.
+
+    ``merged_by`` are key columns, each perhaps followed by DESC. Without them the files follow each
+    other.
+    """
+
+    sql: str
+    merged_by: tuple[str, ...] = ()
+
+
+IN_ORDER_OF_FILE = Order(IN_ORDER)
+
+
+#
+# Questions to several files: which can have such rows, and how their rows are merged.
+#
+# A question that names what decides the file of a row (an organisation, a country) is asked of
+# that file, and one that bounds the day only of files with such days. Any other is asked of every
+# file. Files that follow each other are read until there are enough rows. Otherwise each file
+# gives its first rows, and these are merged in the order of the table.
+
+# Comes after every row of a file.
+_NO_ROW = 1 << 31
+# After which row a file is read, by its label.
+Begins = Mapping[str, int]
+# Rows, each with its file.
+Found = list[tuple[FileReader, tuple[Any, ...]]]
+
+
+def files_for(build: Build, table: str, where: Sequence[Condition]) -> Sequence[FileReader]:
+    """Return the files in which rows that match every condition can lie."""
+    split, files = build.split(table), build.files(table)
+    if split is None or len(files) == 1:
+        return files
+    since, until = "", NEVER
+    for condition in where:
+        if not condition.column:
+            continue
+        value = str(condition.values[0])
+        if condition.column == split.by and condition.compared == "=":
+            files = build.files_with(table, split.by, value) or ()
+        elif condition.column == split.day:
+            since = max(since, value) if condition.compared != "<=" else since
+            until = min(until, value) if condition.compared != ">=" else until
+    if since or until != NEVER:
+        files = [file for file in files if may_have(file.label, since, until)]
+    return files
+
+
+def columns_to_merge(
+    build: Build, table: str, where: Sequence[Condition], order: Order
+) -> Sequence[str]:
+    """Return the columns by which rows of files are merged: none if the files follow each other."""
+    same = {condition.column for condition in where if condition.compared == "="}
+    differing = [name for name in order.merged_by if name.partition(" ")[0] not in same]
+    split = build.split(table)
+    # The files of a value follow each other, newest first.
+    if split is not None and differing[-1:] == [f"{split.day} DESC"]:
+        is_decided = split.by in same or split.by in differing
+        return differing[:-1] if is_decided else differing
+    return differing
+
+
+def begin_after(
+    table: str, files: Sequence[FileReader], order: Order, merged_by: Sequence[str], after: Key
+) -> Begins:
+    """Return in which files rows follow a key, and after which row of each they begin."""
+    label, number = after[0], int(after[1])
+    place = [file.label for file in files].index(label)
+    if not merged_by:
+        begins = {file.label: _before_first(order) for file in files[place + 1 :]}
+        return {label: number, **begins}
+    columns = _names(order.merged_by)
+    last = _values(files[place], table, columns, number)
+    return {
+        file.label: number
+        if file.label == label
+        # Rows that are equal in these columns have the order of their files.
+        else _last_before(file, table, order, last, is_equal_before=position < place)
+        for position, file in enumerate(files)
+    }
+
+
+def _last_before(
+    file: FileReader, table: str, order: Order, last: Sequence[Any], is_equal_before: bool
+) -> int:
+    """Return the number of the last row of a file that does not follow some values.
+
+    The rows of a file have the order of the table, so that they can be halved.
+    """
+    columns = _names(order.merged_by)
+    statement = f"SELECT coalesce(max(row_number), 0) FROM {table}"
+    count = int(file.query(statement)[0][0])
+    is_reversed = _is_reversed(order)
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        number = count - middle if is_reversed else middle + 1
+        compared = _compare(_values(file, table, columns, number), last, order.merged_by)
+        if compared < 0 or (compared == 0 and is_equal_before):
+            low = middle + 1
+        else:
+            high = middle
+    return count + 1 - low if is_reversed else low
+
+
+def _compare(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str]) -> int:
+    """Return whether a row comes before (-1) or after (1) another, or is equal (0)."""
+    for mine, theirs, name in zip(row, other, merged_by, strict=True):
+        if mine == theirs:
+            continue
+        return 1 if (mine > theirs) != name.endswith(" DESC") else -1
+    return 0
+
+
+def _values(file: FileReader, table: str, columns: Sequence[str], number: int) -> Sequence[Any]:
+    statement = f"SELECT {', '.join(columns)} FROM {table} WHERE row_number = ?"
+    return file.query(statement, number)[0]
+
+
+def _following(
+    where: Sequence[Condition], order: Order, begins: Begins | None
+) -> Sequence[Condition]:
+    """Add the condition whose value says after which row a file is read."""
+    if begins is None:
+        return where
+    return [*where, Condition("row_number < ?" if _is_reversed(order) else "row_number > ?")]
+
+
+def _is_reversed(order: Order) -> bool:
+    return order.sql.endswith("row_number DESC")
+
+
+def _before_first(order: Order) -> int:
+    return _NO_ROW if _is_reversed(order) else 0
+
+
+def _names(merged_by: Sequence[str]) -> list[str]:
+    return [name.partition(" ")[0] for name in merged_by]
+
+
+def select_all(
+    build: Build,
+    columns: str,
+    table: str,
+    files: Sequence[FileReader],
+    where: Sequence[Condition],
+    order: Order,
+    merged_by: Sequence[str],
+    limit: int | None,
+    begins: Begins | None = None,
+) -> Found:
+    """Read columns of the first rows of several files, each row with its file."""
+    merging = _names(merged_by)
+    selected = ", ".join([columns, *merging])
+    statement, values = row_statement(selected, table, _following(where, order, begins), order)
+    files = files if begins is None else [file for file in files if file.label in begins]
+    rows: dict[str, SqlRows] = {}
+    count = 0
+    for since, together in _in_time(build, table, files, merged_by):
+        remaining = limit if limit is None or merging else limit - count
+        limited = statement if remaining is None else f"{statement} LIMIT {remaining:d}"
+        for file in together:
+            own = values if begins is None else [*values, begins[file.label]]
+            rows[file.label] = file.run(limited, own)
+            count += len(rows[file.label])
+        if limit is None or count < limit:
+            continue
+        # Without a day that is merged by, all files are read together.
+        if not (merging and since) or limit <= sum(
+            row[-len(merging)] >= since for found in rows.values() for row in found
+        ):
+            break
+    found = [(file, row) for file in files for row in rows.get(file.label, ())]
+    if not merging:
+        return found
+    merged = _merged(found, merged_by)[:limit]
+    return [(file, row[: -len(merging)]) for file, row in merged]
+
+
+def _in_time(
+    build: Build, table: str, files: Sequence[FileReader], merged_by: Sequence[str]
+) -> Iterable[tuple[str, Sequence[FileReader]]]:
+    """Return files that are read together, and since when no file that follows has rows."""
+    split = build.split(table)
+    if not merged_by:
+        return [("", [file]) for file in files]
+    if split is None or merged_by[0] != f"{split.day} DESC":
+        return [("", files)]
+    years: dict[str, list[FileReader]] = {}
+    for file in files:
+        # A file with all years is in front.
+        year = last_year(file.label)
+        years.setdefault(NEVER if year is None else year, []).append(file)
+    return [(year, years[year]) for year in sorted(years, reverse=True)]
+
+
+def select(
+    file: FileReader,
+    columns: str,
+    table: str,
+    where: Sequence[Condition],
+    order: Order,
+    limit: int | None = None,
+    begins: Begins | None = None,
+) -> SqlRows:
+    """Read columns of the rows of one file that match every condition."""
+    statement, values = row_statement(columns, table, _following(where, order, begins), order)
+    if begins is not None:
+        values.append(begins[file.label])
+    limited = statement if limit is None else f"{statement} LIMIT {limit:d}"
+    return file.run(limited, values)
+
+
+def row_statement(
+    columns: str, table: str, where: Sequence[Condition], order: Order = IN_ORDER_OF_FILE
+) -> tuple[str, list[object]]:
+    """Return a statement for any file, and the values of its placeholders."""
+    conditions = " AND ".join([condition.sql for condition in where]) or "1 = 1"
+    values = [value for condition in where for value in condition.values]
+    return (
+        f"SELECT {columns} FROM {table} WHERE {conditions} ORDER BY {order.sql}",
+        values,
+    )
+
+
+def _merged(found: Found, merged_by: Sequence[str]) -> Found:
+    """Return rows of several files in the order of their last columns; equal ones stay in order."""
+    # Python compares text by code points, which is the order of the bytes of UTF-8. The rows of a
+    # file are sorted already, which makes sorting all of them fast.
+    end = 0
+    for is_descending, names in groupby(reversed(merged_by), lambda name: name.endswith(" DESC")):
+        begin = end - len([*names])
+        columns = slice(begin, end or None)
+        # What is unknown is stored as empty text, which is before every other: as in the files.
+        found = sorted(found, key=lambda item: item[1][columns], reverse=is_descending)
+        end = begin
+    return found
+
+
+_ROW_COLUMN = pattern(r"row\b")
+_MERGED_BY = {table.name: table.merged_by for table in MART_TABLES}
+_DICTIONARIES = {table.name: table.dictionary for table in MART_TABLES if table.with_dictionary}
+_OBJECTS = {
+    table.name: (f'"{table.stored_once}":['.encode(), table.objects)
+    for table in MART_TABLES
+    if table.stored_once
+}
+KeyedRows = list[tuple[Key, tuple[Any, ...]]]
+# Rows per query: SQLite allows a limited number of placeholders.
+_CHUNK = 500
+
+
+class RowPage(msgspec.Struct, frozen=True):
+    """Rows as JSON bytes, from one build; ``truncated`` if there are more.
+
+    ``keys`` has where each row lies: a read with the key of a row continues after it.
+    """
+
+    rows: Sequence[bytes]
+    truncated: bool
+    data_version: str
+    notice: str
+    keys: Sequence[Key] = ()
+
+    def key_of(self, number: int) -> Key | None:
+        """Return the key of a row, counted from 1; None if the list has no pages."""
+        return self.keys[number - 1] if len(self.keys) else None
+
+    def json_chunks(self) -> Sequence[bytes | memoryview]:
+        """Return byte chunks that concatenate to comma-separated JSON rows."""
+        rows = self.rows
+        return rows.runs() if isinstance(rows, PackedRows) else [b",".join(rows)]
+
+    def with_rows(self, rows: list[bytes]) -> "RowPage":
+        """Return the same page with other rows."""
+        return msgspec.structs.replace(self, rows=rows)
+
+
+def cap_at_today(as_of: date) -> str:
+    """Return a day as it is compared in SQL; a future day counts as today, in UTC."""
+    # Nobody knows yet what will be known: the answer for a future day would change until then.
+    return min(as_of, datetime.now(UTC).date()).isoformat()
+
+
+def published_by(as_of: date | None, column: str = "available_at") -> list[Condition]:
+    """Match rows that were public by a day, whether or not they were superseded since."""
+    return [] if as_of is None else [Condition(f"{column} <= ?", (cap_at_today(as_of),))]
+
+
+def known_on(as_of: date | None, vintages: Vintages = "latest") -> list[Condition]:
+    """Match rows that were known on ``as_of``; a row without a date never was."""
+    published = published_by(as_of)
+    if vintages == "all":
+        return published
+    if vintages == "as_reported":
+        return [*published, Condition("vintage = 1 AND withdrawn = 0")]
+    if as_of is None:
+        return [Condition("latest = 1")]
+    # Half-open: on the day a vintage is superseded, the next one counts. The end itself is never
+    # served: it would reveal the future of as_of.
+    return [*published, Condition("superseded_at > ? AND withdrawn = 0", (cap_at_today(as_of),))]
+
+
+def equal(**values: str | None) -> list[Condition]:
+    """Match rows by column values; a column whose value is None is not filtered."""
+    return [
+        Condition(f"{name} = ?", (storable(value),), name)
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def one_of(name: str, values: Sequence[object]) -> Condition:
+    """Match rows in which a column has one of the values."""
+    return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+def storable(text: str) -> str:
+    """Return a text as it is stored: no NUL, and only what UTF-8 can encode."""
+    return text.replace("\0", "\u2400").encode(errors="replace").decode()
+
+
+def alpha_2(build: Build, country: str | None) -> str | None:
+    """Return a country, given as alpha-2 or alpha-3, as alpha-2; an unknown one as it is."""
+    if country is None or len(country) == 2:
+        return None if country is None else country.upper()
+    statement = "SELECT country FROM {table} WHERE country_iso3 = ?"
+    rows = build.rows("countries", statement, country.upper())
+    return str(rows[0][0]) if rows else country.upper()
+
+
+def alpha_3(build: Build, country: str) -> str:
+    """Return a country, given as alpha-2 or alpha-3, as alpha-3; an unknown one as it is."""
+    if len(country) == 3:
+        return country.upper()
+    statement = "SELECT country_iso3 FROM {table} WHERE country = ?"
+    rows = build.rows("countries", statement, country.upper())
+    return str(rows[0][0]) if rows else country.upper()
+
+
+def in_country(country: str | None) -> list[Condition]:
+    """Match rows of a country, given as alpha-2 or alpha-3 in any case."""
+    if country is None:
+        return []
+    return equal(**{"country" if len(country) == 2 else "country_iso3": country.upper()})
+
+
+def between(name: str, from_: date | None, to: date | None) -> list[Condition]:
+    """Match rows with a date between two days, both included."""
+    bounds: list[Condition] = []
+    if from_ is not None:
+        bounds.append(Condition(f"{name} >= ?", (from_.isoformat(),), name, ">="))
+    if to is not None:
+        bounds.append(Condition(f"{name} <= ?", (to.isoformat(),), name, "<="))
+    return bounds
+
+
+def fetch_rows(
+    build: Build,
+    columns: str,
+    table: str,
+    where: Iterable[Condition],
+    order: Order | None = None,
+    limit: int | None = None,
+    files: Sequence[FileReader] | None = None,
+) -> SqlRows:
+    """Read columns of the rows that match every condition, by default in the table's order.
+
+    ``columns`` may begin with ``row``, the JSON; if the table is packed, that comes from the packs.
+    """
+    keyed = fetch_keyed(build, columns, table, where, order, limit, files=files)
+    return [row for _, row in keyed]
+
+
+def fetch_keyed(
+    build: Build,
+    columns: str,
+    table: str,
+    where: Iterable[Condition],
+    order: Order | None = None,
+    limit: int | None = None,
+    after: Key | None = None,
+    files: Sequence[FileReader] | None = None,
+) -> KeyedRows:
+    """Read rows as ``fetch_rows`` does, each with its key; only those after a key, if one is given.
+
+    A key is valid for the build, the conditions and the order that it came with.
+    """
+    where = list(where)
+    order = Order(IN_ORDER, _MERGED_BY[table]) if order is None else order
+    files = files_for(build, table, where) if files is None else files
+    with_row = _ROW_COLUMN.match(columns) is not None
+    merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
+    begins = None if after is None else begin_after(table, files, order, merged_by, after)
+    columns = f"{columns}, row_number"
+    if len(files) == 1 and not (with_row and is_packed(table)):
+        rows = select(files[0], columns, table, where, order, limit, begins)
+        # The other tables have their rows as they are served.
+        if with_row and (table in _DICTIONARIES or table in _OBJECTS):
+            bodies = served_bodies(build, files[0], table, [row[0] for row in rows])
+            rows = [(body, *row[1:]) for body, row in zip(bodies, rows, strict=True)]
+        return [((files[0].label, str(row[-1])), row[:-1]) for row in rows]
+    if with_row:
+        # The body of a row is read only once it is known to be among the first.
+        columns = _ROW_COLUMN.sub("row_number", columns)
+    found = select_all(build, columns, table, files, where, order, merged_by, limit, begins)
+    keys = [(file.label, str(row[-1])) for file, row in found]
+    rows = with_bodies(build, table, found) if with_row else [row for _, row in found]
+    return [(key, row[:-1]) for key, row in zip(keys, rows, strict=True)]
+
+
+def with_bodies(build: Build, table: str, found: Found) -> SqlRows:
+    """Return rows with their JSON in place of their numbers, read file by file."""
+    readers = {file.label: file for file, _ in found}
+    if len(readers) == 1:
+        (file,) = readers.values()
+        rows = _bodies(build, file, table, [row[0] for _, row in found])
+        return [(body, *row[1:]) for body, (_, row) in zip(rows, found, strict=True)]
+    numbers: dict[str, list[int]] = {label: [] for label in readers}
+    for file, row in found:
+        numbers[file.label].append(row[0])
+    bodies = {
+        label: iter(_bodies(build, readers[label], table, wanted))
+        for label, wanted in numbers.items()
+    }
+    return [(next(bodies[file.label]), *row[1:]) for file, row in found]
+
+
+def _bodies(build: Build, file: FileReader, table: str, numbers: Sequence[int]) -> list[bytes]:
+    if is_packed(table):
+        return rows_by_number(file, numbers)
+    rows: dict[int, bytes] = {}
+    for begin in range(0, len(numbers), _CHUNK):
+        chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
+        statement = f"SELECT row_number, row FROM {table} WHERE {chunk.sql}"
+        rows |= dict(file.run(statement, chunk.values))
+    return served_bodies(build, file, table, [rows[number] for number in numbers])
+
+
+def served_bodies(build: Build, file: FileReader, table: str, rows: Sequence[bytes]) -> list[bytes]:
+    """Return the JSON of rows of a file as it is served."""
+    bodies = _decompressed(build, file, table, rows)
+    if not bodies or table not in _OBJECTS:
+        return bodies
+    member, objects_table = _OBJECTS[table]
+    parts = [_cut(row, member) for row in bodies]
+    numbers = sorted({number for _, cited, _ in parts for number in cited})
+    # Objects are numbered by organisation and year: those of one question lie together.
+    statement = f"SELECT row_number, row FROM {objects_table} "
+    statement += "WHERE row_number >= ? AND row_number <= ?"
+    found: dict[int, bytes] = (
+        dict(file.query(statement, numbers[0], numbers[-1])) if numbers else {}
+    )
+    texts = _decompressed(build, file, table, [found[number] for number in numbers])
+    objects = dict(zip(numbers, texts, strict=True))
+    return [
+        before + b",".join([objects[number] for number in cited]) + after
+        for before, cited, after in parts
+    ]
+
+
+def _decompressed(build: Build, file: FileReader, table: str, rows: Iterable[bytes]) -> list[bytes]:
+    """Return rows of a file as they were before they were compressed with its dictionary."""
+    dictionary = _DICTIONARIES.get(table)
+    if dictionary is None:
+        return list(rows)
+    name = f"{dictionary} {file.label}"
+    with translate_errors(ZstdError):
+        return list(map(build.made_once(name, lambda: _decompressor(file, dictionary)), rows))
+
+
+def _decompressor(file: FileReader, table: str) -> Callable[[bytes], bytes]:
+    found = file.query(f"SELECT row FROM {table} WHERE row_number = 1")
+    return decompressor(b"".join(row for (row,) in found))
+
+
+def _cut(row: bytes, member: bytes) -> tuple[bytes, list[int], bytes]:
+    """Return what is before the numbers of a row, the numbers, and what is after them."""
+    # No quote stands unescaped inside a string, so that the first place is the member.
+    begin = row.index(member) + len(member)
+    end = row.index(b"]", begin)
+    return row[:begin], [int(number) for number in row[begin:end].split(b",") if number], row[end:]
+
+
+def distinct_values(
+    build: Build, column: str, table: str, where: Sequence[Condition], limit: int
+) -> list[str]:
+    """Return the values of a text column in rows that match, in byte order."""
+    order, values = Order(column), set[str]()
+    for file in files_for(build, table, where):
+        rows = select(file, f"DISTINCT {column}", table, where, order, limit)
+        values.update(str(value) for (value,) in rows)
+    return sorted(values)[:limit]
+
+
+def latest_on(
+    build: Build,
+    table: str,
+    column: str,
+    key: str,
+    as_of: date | None,
+    limit: int | None,
+    after: Key | None = None,
+) -> RowPage:
+    """Return the rows of a key that were the latest known on a day, from their packs."""
+    key = storable(key)
+    day = None if as_of is None else cap_at_today(as_of)
+    place = None if after is None else (after[0], int(after[1]))
+    found = latest_rows(build, table, key, day, limit, place)
+    if found is None:
+        where = [*equal(**{column: key}), *known_on(as_of)]
+        return fetch_page(build, table, where, limit, after=after)
+    rows, truncated = found
+    return RowPage(rows, truncated, build.data_version, build.notice, _PackedKeys(rows))
+
+
+@dataclass(frozen=True)
+class _PackedKeys(Sequence[Key]):
+    """Keys of packed rows, each made when it is needed: mostly only that of the last row is."""
+
+    rows: PackedRows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        is_last = index == len(self.rows) - 1
+        file, row_number = self.rows.place(-1 if is_last else index)
+        return file.label, str(row_number)
+
+
+def fetch_page(
+    build: Build,
+    table: str,
+    where: Iterable[Condition],
+    limit: int | None,
+    order: Order | None = None,
+    after: Key | None = None,
+) -> RowPage:
+    """Return the rows that match every condition, at most ``limit``."""
+    # One row more than the limit tells whether the page is truncated.
+    one_more = None if limit is None else limit + 1
+    keyed = fetch_keyed(build, "row", table, where, order, one_more, after)
+    return make_page(build, [(key, row[0]) for key, row in keyed], limit)
+
+
+def make_page(build: Build, rows: Sequence[tuple[Key, bytes]], limit: int | None) -> RowPage:
+    """Return a page of rows that were fetched with one more than ``limit``."""
+    within = rows if limit is None else rows[:limit]
+    bodies, keys = [row for _, row in within], [key for key, _ in within]
+    truncated = len(rows) > len(within)
+    return RowPage(bodies, truncated, build.data_version, build.notice, keys)
+
+
+def page_of(
+    build: Build, rows: Sequence[bytes], limit: int | None, after: Key | None = None
+) -> RowPage:
+    """Return a page of a list that is always made as a whole, such as a ranking by relevance."""
+    begin = 0 if after is None else int(after[0])
+    numbered = [((str(number),), row) for number, row in enumerate(rows, 1)]
+    return make_page(build, numbered[begin:], limit)

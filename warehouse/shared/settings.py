@@ -1,0 +1,517 @@
+"""Settings: every ``SANKOFA_*`` environment variable with its type, default and meaning.
+
+``read_settings`` is called once, at each entry point: the ``sankofa`` command, ``python -m api``,
+``python -m mcp_server`` and the Dagster definitions. Everything below them is passed the values;
+nothing else reads the environment. To add a setting, add a field to ``Settings``: the guide of
+settings lists it.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.machine import cores, usable_memory_mb
+
+# Nobody outside development should hash under this key: it is public.
+DEVELOPMENT_WITHHELD_KEY = "sankofa development"
+# A person opens some, a slider loads some more; one page takes about a fiftieth of a second.
+PAGES_PER_MINUTE = 240
+_PREFIX = "SANKOFA_"
+# With the driver, as SQLAlchemy writes it: Dagster's tables do not work with the default one.
+_RUNS_SCHEME = "postgresql+psycopg2://"
+
+
+class SettingError(SankofaError):
+    """A setting has a value that is not allowed; ``name`` is the environment variable."""
+
+    def __init__(self, name: str, text: str, allowed: str, verb: str = "is") -> None:
+        super().__init__(f"{name} {verb} {text!r:.120}; give {allowed}")
+        self.name = name
+
+
+class BadItem(ValueError):
+    """One item of a list is not allowed; the message says what is."""
+
+    def __init__(self, item: str, allowed: str) -> None:
+        super().__init__(allowed)
+        self.item = item
+
+
+def variable_of(family: str, source: str) -> str:
+    """Return the environment variable of one source in a family such as ``SANKOFA_BASE_``."""
+    return family + source.upper().replace("-", "_")
+
+
+def _ciks(text: str) -> tuple[str, ...]:
+    words = text.replace(",", " ").split()
+    signs, numbers = {word[0] in "+-" for word in words}, set[int]()
+    for word in words:
+        bare = word.lstrip("+-")
+        if (
+            not re.fullmatch(r"[+-]?[0-9]{1,10}", word)
+            or (len(signs) == 2 and word[0] not in "+-")
+            or (True in signs and int(bare) in numbers)
+        ):
+            raise BadItem(
+                word,
+                "CIKs of up to ten digits: either all bare, for only these, or each once with + or "
+                "-, for those of the rule with more or less",
+            )
+        numbers.add(int(bare))
+    return tuple(words)
+
+
+def _contact(text: str) -> str:
+    # It is sent as part of the User-Agent header.
+    if text and not (text.isascii() and text.isprintable() and "." in text):
+        raise ValueError("an e-mail address or a web page")
+    return text
+
+
+def _beginning(allowed: str, *beginnings: str) -> AfterValidator:
+    """Refuse a text, unless it is empty, that does not begin in one of these ways."""
+
+    def check(text: str) -> str:
+        if text and not text.startswith(beginnings):
+            raise ValueError(allowed)
+        return text
+
+    return AfterValidator(check)
+
+
+def _files(text: str) -> tuple[Path, ...]:
+    return tuple(Path(part.strip()).resolve() for part in text.split(",") if part.strip())
+
+
+# The types of settings. A validator raises ValueError with what is allowed.
+Text = Annotated[str, AfterValidator(str.strip)]
+Place = Annotated[Text, AfterValidator(lambda text: text.rstrip("/") or "/")]
+Folder = Annotated[Path, AfterValidator(Path.resolve)]
+Files = Annotated[tuple[Path, ...], BeforeValidator(_files)]
+_SPLIT = BeforeValidator(lambda text: tuple(text.replace(",", " ").split()))
+Words = Annotated[tuple[str, ...], _SPLIT]
+Cadences = Annotated[tuple[Literal["daily", "monthly", "annual"], ...], _SPLIT]
+Ciks = Annotated[tuple[str, ...], BeforeValidator(_ciks)]
+Webhook = Annotated[Text, _beginning("an http:// or https:// URL", "http://", "https://")]
+Url = Annotated[Webhook, AfterValidator(lambda text: text.rstrip("/"))]
+RunsUrl = Annotated[
+    Text, _beginning(f"nothing, or an address that begins with {_RUNS_SCHEME}", _RUNS_SCHEME)
+]
+Contact = Annotated[Text, AfterValidator(_contact)]
+
+
+def _setting(
+    name: str,
+    meaning: str,
+    default: Any = "",
+    shown: str = "",
+    ge: int | None = None,
+) -> Any:
+    """Declare a setting.
+
+    ``default`` is a value, a text that is read like a given one, or a function of the settings
+    declared before it; ``shown`` is the default in words. A name that ends in ``<SOURCE>`` or
+    ``<PORTAL>`` is a family: one variable for each source, collected into a mapping by source key.
+    """
+    if not shown and default not in ("", None):
+        shown = f"`{default}`"
+    options: dict[str, Any] = {"alias": name, "description": meaning, "ge": ge, "title": shown}
+    if callable(default):
+        return Field(default_factory=default, **options)
+    return Field(default=default, **options)
+
+
+def _in_home(name: str, path: str, meaning: str) -> Any:
+    def default(settings: Mapping[str, Any]) -> str:
+        return str(settings["home"] / path)
+
+    return _setting(name, meaning, default, f"`{path}` in `SANKOFA_HOME`")
+
+
+class Settings(BaseModel):
+    """The settings of one installation. Stores are each a path or a URL."""
+
+    model_config = ConfigDict(frozen=True, validate_default=True)
+
+    home: Folder = _setting("SANKOFA_HOME", "Folder that holds everything.", ".sankofa")
+    landing: Place = _in_home(
+        "SANKOFA_LANDING_URL",
+        "landing",
+        "Documents as fetched: a folder or an object store such as `s3://…`.",
+    )
+    record: Place = _in_home(
+        "SANKOFA_RECORD_URL",
+        "record",
+        "The record: a folder or [an object store](deployment.md#an-object-store) such as "
+        "`s3://…`.",
+    )
+    marts: Text = _in_home("SANKOFA_MARTS", "marts", "Folder of the builds.")
+    shared_marts: Text = _setting(
+        "SANKOFA_SHARED_MARTS",
+        "Object store such as `s3://…` to which `sankofa publish` copies the builds, and from "
+        "which the servers of other machines pull them to their own `SANKOFA_MARTS`.",
+    )
+    exports: Place = _in_home(
+        "SANKOFA_EXPORTS",
+        "exports",
+        "Bulk files: a folder or an object store such as `s3://…`.",
+    )
+    control: Text = _in_home(
+        "SANKOFA_CONTROL",
+        "control.sqlite",
+        "Control database, of API keys and of operators' actions: a file or `postgresql://…`.",
+    )
+    usage: Text = _in_home("SANKOFA_USAGE", "usage.lmdb", "Usage counters: a file or `redis://…`.")
+    metrics: Text = _in_home(
+        "SANKOFA_METRICS",
+        "metrics",
+        "Folder of [metrics](operating.md#watching-it) of the processes of this machine.",
+    )
+    runs: RunsUrl = _setting(
+        "SANKOFA_RUNS",
+        f"Dagster's runs and events: files, or `{_RUNS_SCHEME}…` for several machines.",
+        shown="files in `dagster` in `SANKOFA_HOME`",
+    )
+    base_url: Url = _setting(
+        "SANKOFA_BASE_URL",
+        "Public URL of the service.",
+        "http://127.0.0.1:8321",
+    )
+    exports_url: Url = _setting(
+        "SANKOFA_EXPORTS_URL",
+        "Public URL of the bulk files.",
+        lambda settings: f"{settings['base_url']}/exports",
+        shown="`SANKOFA_BASE_URL` followed by `/exports`",
+    )
+    mcp_url: Text = _setting("SANKOFA_MCP_URL", "URL of the MCP server, shown on the pages.")
+    pages_per_minute: int = _setting(
+        "SANKOFA_PAGES_PER_MINUTE",
+        "Pages that a process renders in a minute for one network, those that it has kept not "
+        "counted; 0 for any number.",
+        PAGES_PER_MINUTE,
+        ge=0,
+    )
+    keep_builds: int = _setting(
+        "SANKOFA_KEEP_BUILDS",
+        "Number of builds to keep; requests can pin them.",
+        30,
+        ge=1,
+    )
+    vacuum_hours: int = _setting(
+        "SANKOFA_VACUUM_HOURS",
+        "Age at which `sankofa compact` deletes files that the record no longer consists of: "
+        "longer than any load or publication takes.",
+        24,
+        ge=1,
+    )
+    landing_days: int | None = _setting(
+        "SANKOFA_LANDING_DAYS",
+        "Days after which `sankofa compact` removes the bodies of documents that were read "
+        "([retention](operating.md#retention-of-documents)).",
+        None,
+        shown="they are kept for ever",
+        ge=1,
+    )
+    processes: int = _setting(
+        "SANKOFA_PROCESSES",
+        "Processes that compute and read documents at the same time.",
+        lambda _: cores(),
+        shown="one for each core",
+        ge=1,
+    )
+    document_mb: int = _setting(
+        "SANKOFA_DOCUMENT_MB",
+        "[Limit](operating.md#limits-of-a-document) of one document that is read as a whole: MB "
+        "when unpacked.",
+        128,
+        ge=1,
+    )
+    stream_mb: int = _setting(
+        "SANKOFA_STREAM_MB",
+        "Limit of one document that is read part by part: MB when unpacked.",
+        64 << 10,
+        ge=1,
+    )
+    document_memory_mb: int = _setting(
+        "SANKOFA_DOCUMENT_MEMORY_MB",
+        "Limit of the memory for reading one document, beside 16 MB for each MB of it.",
+        192,
+        ge=64,
+    )
+    document_seconds: int = _setting(
+        "SANKOFA_DOCUMENT_SECONDS",
+        "Limit of CPU seconds for reading one document, beside 3 s for each MB of it.",
+        10,
+        ge=1,
+    )
+    document_rejections: int = _setting(
+        "SANKOFA_DOCUMENT_REJECTIONS",
+        "Limit of records of one document that are rejected, beside 500 for each MB of it.",
+        20000,
+        ge=1,
+    )
+    memory_mb: int = _setting(
+        "SANKOFA_MEMORY_MB",
+        "Memory that DuckDB may use in all these processes together; beyond that it spills to "
+        "disk.",
+        lambda _: max(usable_memory_mb(), 256),
+        shown="half of the machine's",
+        ge=256,
+    )
+    tiers_file: Path | None = _setting(
+        "SANKOFA_TIERS",
+        "JSON file that changes the row caps and limits of tiers.",
+        None,
+    )
+    withheld_key: str = _setting(
+        "SANKOFA_WITHHELD_KEY",
+        "Secret under which withheld parties are hashed, of at least 32 characters. *Required* "
+        "for real data; never change it afterwards.",
+        DEVELOPMENT_WITHHELD_KEY,
+        shown="a public word, for development",
+    )
+    stale_hours: int = _setting(
+        "SANKOFA_STALE_HOURS",
+        "Age at which `doctor` calls a build stale.",
+        48,
+        ge=0,
+    )
+    least_free_mb: int = _setting(
+        "SANKOFA_LEAST_FREE_MB",
+        "Free disk space below which `doctor` reports a fault.",
+        1024,
+        ge=0,
+    )
+    alert_command: Text = _setting(
+        "SANKOFA_ALERT_COMMAND",
+        "Command that is run when a run fails or a publication is refused; [the "
+        "alert](operating.md#alerts) is its standard input, as JSON.",
+    )
+    alert_webhook: Webhook = _setting(
+        "SANKOFA_ALERT_WEBHOOK",
+        "URL to which the same alert is sent by POST.",
+    )
+    log_mb: int = _setting(
+        "SANKOFA_LOG_MB",
+        "MB that the [log files](operating.md#the-log) of each server of `sankofa up` may take; "
+        "the oldest lines go first.",
+        64,
+        ge=1,
+    )
+    api_key: Text = _setting(
+        "SANKOFA_API_KEY",
+        "API key of `sankofa mcp --stdio` and of the examples in these pages.",
+    )
+    contact: Contact = _setting(
+        "SANKOFA_CONTACT",
+        "Your e-mail address or web page, sent to sources. *Required* for live sources.",
+    )
+    turns: Path = _setting(
+        "SANKOFA_TURNS",
+        "Folder through which processes share the rate limit of each host.",
+        lambda _: Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}"),
+        shown="a folder of the user in the system's temporary folder",
+    )
+    source_urls: Mapping[str, Url] = _setting(
+        "SANKOFA_BASE_<SOURCE>",
+        "Fetches a source from a mirror or a test server; documents keep the publisher's address.",
+        {},
+        shown="see [sources](sources.md)",
+    )
+    portal_files: Files = _setting(
+        "SANKOFA_PORTALS",
+        "Files of further OCDS portals, as [add-a-portal.md](add-a-portal.md) describes.",
+    )
+    list_files: Files = _setting(
+        "SANKOFA_EXCHANGE_LISTS",
+        "Files of further exchange lists, or of licences cleared for built-in ones, as "
+        "[add-an-exchange-list.md](add-an-exchange-list.md) describes.",
+    )
+    table_files: Files = _setting(
+        "SANKOFA_SERIES_TABLES",
+        "Files of further series in tables, or of licences cleared for built-in ones, as "
+        "[add-a-table.md](add-a-table.md) describes.",
+    )
+    ciks: Ciks = _setting(
+        "SANKOFA_CIKS",
+        "SEC issuers by CIK: `1172724 314590` for only these; `+1756708 -917851` for those of the"
+        " rule with one more and one less.",
+        shown="by [rule](sources.md#sec-issuers)",
+    )
+    xbrl_countries: Words = _setting(
+        "SANKOFA_XBRL_COUNTRIES",
+        "Countries of filings.xbrl.org (currently refused).",
+        shown="a built-in list",
+    )
+    indicators: Words = _setting(
+        "SANKOFA_INDICATORS",
+        "World Bank indicators.",
+        shown="a built-in list",
+    )
+    ecb_keys: Words = _setting("SANKOFA_ECB_KEYS", "ECB series keys.", shown="a built-in list")
+    fred_key: Text = _setting("SANKOFA_FRED_KEY", "FRED API key. *Required* for `alfred`.")
+    fred_series: Words = _setting("SANKOFA_FRED_SERIES", "FRED series.", shown="a built-in list")
+    h10_cadences: Cadences = _setting(
+        "SANKOFA_H10_CADENCES", "Files of H.10 to fetch.", "daily, monthly, annual"
+    )
+    gleif_countries: Words = _setting(
+        "SANKOFA_GLEIF_COUNTRIES",
+        "Countries of `gleif-api`.",
+        shown="a built-in list",
+    )
+    isins: Words = _setting(
+        "SANKOFA_ISINS",
+        "ISINs to look up at OpenFIGI.",
+        shown="a built-in list, and listed shares of the record without a FIGI",
+    )
+    openfigi_key: Text = _setting(
+        "SANKOFA_OPENFIGI_KEY",
+        "OpenFIGI API key; allows larger requests.",
+    )
+    publications: Mapping[str, Text] = _setting(
+        "SANKOFA_PUBLICATION_<PORTAL>",
+        "Number of a portal at data.open-contracting.org. *Required* for `co-secop`.",
+        {},
+        shown="built in for `ng-budget`",
+    )
+
+    def __repr_args__(self) -> list[tuple[str, Any]]:
+        """Return nothing: the URLs of stores can contain passwords."""
+        return []
+
+    def explicit(self, field_name: str) -> Any:
+        """Return a setting that the environment sets; None if it has its default."""
+        return getattr(self, field_name) if field_name in self.model_fields_set else None
+
+    @property
+    def sample(self) -> Path:
+        """Folder of the sample world."""
+        return self.home / "sample"
+
+    @property
+    def dagster(self) -> Path:
+        """Folder of Dagster's own storage."""
+        return self.home / "dagster"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the log files of the servers that ``sankofa up`` runs."""
+        return self.home / "logs"
+
+    @property
+    def work(self) -> Path:
+        """Folder in which builds are staged and failed ones are kept."""
+        return self.home / "stage"
+
+    @property
+    def caches(self) -> Path:
+        """Folder of what can be made again from stores that are not in the home."""
+        return self.home / "cache"
+
+    @property
+    def signing_key(self) -> Path:
+        """Private key that signs manifests."""
+        return self.home / "signing-key.pem"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its environment variable, what it means, and its default in words."""
+
+    name: str
+    meaning: str
+    default: str
+
+    @property
+    def is_family(self) -> bool:
+        """True if there is one variable for each source."""
+        return self.name.endswith(">")
+
+    @property
+    def prefix(self) -> str:
+        """The part of a family's name that all its variables share."""
+        return self.name.partition("<")[0]
+
+
+# By field, in the order in which they are declared: a default may depend on settings before it.
+SETTINGS = {
+    name: Setting(field.alias or "", field.description or "", field.title or "")
+    for name, field in Settings.model_fields.items()
+}
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """Read all settings from ``environment``; raise SettingError for a value not allowed.
+
+    An empty variable counts as not set.
+    """
+    try:
+        return _validated(environment)
+    except ValidationError as error:
+        raise _explained(error)[0] from None
+
+
+def readable_settings(environment: Mapping[str, str]) -> tuple[Settings, list[SettingError]]:
+    """Read the settings, with the default for each bad one; also return what is wrong."""
+    try:
+        return _validated(environment), []
+    except ValidationError as error:
+        errors = _explained(error)
+    bad = {each.name for each in errors}
+    rest = {name: text for name, text in environment.items() if name not in bad}
+    return read_settings(rest), errors
+
+
+def _validated(environment: Mapping[str, str]) -> Settings:
+    values: dict[str, Any] = {
+        name: text
+        for name, text in environment.items()
+        if name.startswith(_PREFIX) and text.strip()
+    }
+    # SANKOFA_BASE_URL is a setting of its own, not the URL of a source "url".
+    plain_names = {setting.name for setting in SETTINGS.values()}
+    for family in (setting for setting in SETTINGS.values() if setting.is_family):
+        # The name of a variable cannot contain the hyphens of a source key.
+        values[family.name] = {
+            name.removeprefix(family.prefix).lower().replace("_", "-"): text
+            for name, text in values.items()
+            if name.startswith(family.prefix) and name not in plain_names
+        }
+    return Settings.model_validate(values)
+
+
+def _explained(error: ValidationError) -> list[SettingError]:
+    """Return what is wrong with each variable."""
+    # A default that depends on a bad setting is no mistake of its own.
+    given = (each for each in error.errors() if each["type"] != "default_factory_not_called")
+    return [_setting_error(each) for each in given]
+
+
+def _setting_error(error: ErrorDetails) -> SettingError:
+    name, *below = map(str, error["loc"])
+    if name.endswith(">"):
+        name = variable_of(name.partition("<")[0], below[0])
+    context = error.get("ctx", {})
+    cause = context.get("error")
+    if error["type"] == "literal_error":
+        allowed = f"one or more of {context['expected']}"
+        return SettingError(name, error["input"], allowed, "contains")
+    if isinstance(cause, BadItem):
+        return SettingError(name, cause.item, str(cause), "contains")
+    if cause is not None:
+        return SettingError(name, error["input"], str(cause))
+    least = next(
+        bound.ge
+        for field in Settings.model_fields.values()
+        for bound in field.metadata
+        if field.alias == name and hasattr(bound, "ge")
+    )
+    return SettingError(name, error["input"], f"a whole number of at least {least}")
