@@ -23,7 +23,8 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from pipelines import ports
-from pipelines.commands.serving import METRICS as METRICS_SERVER, HOST, , PORT
+from pipelines.commands.serving import HOST, PORT
+from pipelines.commands.serving import METRICS as METRICS_SERVER
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.shared.errors import SankofaError

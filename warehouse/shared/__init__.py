@@ -1,1 +1,1 @@
-"""What every package uses: settings, errors, files and their checks, locks, dates, JSON, metrics."""
+"""What every package uses: settings, errors, files and their checks, locks, dates, JSON."""

@@ -26,7 +26,7 @@ import msgspec
 from warehouse.shared.data_files import code_of
 
 # The folder that contains the packages.
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # Everything from which a build is made.
 PACKAGES = ("warehouse", "quality", "assets")
 
