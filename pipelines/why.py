@@ -36,7 +36,7 @@ from warehouse.contract import lists
 from warehouse.contract.listing import Listing
 from warehouse.publish.left_out import STORED_ROW, listed_rows
 from warehouse.publish.rebasing import is_rebasing
-from warehouse.publish.served_rows import NEVER
+from warehouse.publish.row_json import NEVER
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import withhold_rows
 from warehouse.record.erase import erasures

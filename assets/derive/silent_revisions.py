@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from warehouse.publish.served_rows import digits_sql
+from warehouse.publish.row_json import digits_sql
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.shared.data_files import sql_file

@@ -10,7 +10,7 @@ from assets.parsing.limits import count_rejected
 from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
-from warehouse.shared.texts import with_visible_text
+from warehouse.record.visible_text import with_visible_text
 
 
 @dataclass

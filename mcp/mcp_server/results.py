@@ -16,7 +16,7 @@ from msgspec import structs
 
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.listing import Answer
-from warehouse.publish.served_rows import PROVENANCE
+from warehouse.publish.row_json import PROVENANCE
 from warehouse.shared.json_encoding import decode_object, encode, encode_object
 from warehouse.shared.tiers import Tier
 

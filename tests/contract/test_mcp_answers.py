@@ -10,7 +10,7 @@ from mcp_server.results import MAX_RESULT_BYTES, compact
 
 from tests.helpers.mcp_service import MODES, Posted, call
 from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
-from warehouse.publish.served_rows import PROVENANCE
+from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.build import Mart
 from warehouse.serve.tenders import releases
 

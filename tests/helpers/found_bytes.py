@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from warehouse.publish.packs import COUNT, decompressor
+from warehouse.publish.pack_files import COUNT, decompressor
 
 
 def files_with(folder: Path, text: str) -> list[str]:

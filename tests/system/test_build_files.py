@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.split_world import publish_split
 from warehouse.publish.builds import builds_at, delete_old_builds
-from warehouse.publish.partitions import (
+from warehouse.publish.file_labels import (
     CELLS,
     bucket_count,
     bucket_name,

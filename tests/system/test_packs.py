@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.publish.builds import Builds
+from warehouse.publish.file_labels import bucket_name
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.mart_files import SqliteLoader
 from warehouse.publish.packs import Packer
-from warehouse.publish.partitions import bucket_name
-from warehouse.publish.served_rows import LATEST_DAY, NEVER_DAY
+from warehouse.publish.row_json import LATEST_DAY, NEVER_DAY
 from warehouse.publish.write import manifest_of
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.packs import PackedRows, latest_rows, rows_by_number

@@ -16,7 +16,7 @@ from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.mart_files import SqliteLoader
-from warehouse.publish.search_index import WORDS_SCHEMA, name_key, terms
+from warehouse.publish.search_index import WORDS_SCHEMA
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
@@ -24,6 +24,7 @@ from warehouse.serve.build import Mart
 from warehouse.serve.engines import FileReader, OpenFiles
 from warehouse.serve.entities import entities_found
 from warehouse.serve.search import search, text_matches
+from warehouse.shared.words import name_key, terms
 
 Row = dict[str, Any]
 

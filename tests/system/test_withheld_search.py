@@ -29,7 +29,7 @@ from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.names.redaction import Redaction, seal_names
 from warehouse.publish.builds import builds_at
 from warehouse.publish.manifest import BuildFile
-from warehouse.publish.packs import COUNT, ROWS
+from warehouse.publish.pack_files import COUNT, ROWS
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold

@@ -22,7 +22,9 @@ from adbc_driver_sqlite import dbapi
 
 from warehouse.publish.builds import file_of_key, packs_of_key
 from warehouse.publish.manifest import BuildFile, StoredFile
-from warehouse.publish.packs import Packer, compressor, dictionary_of, write_packs
+from warehouse.publish.pack_files import compressor, dictionary_of, write_packs
+from warehouse.publish.packs import Packer
+from warehouse.publish.row_json import key_column_kind, key_column_sql, row_json_sql
 from warehouse.publish.search_index import (
     KEY_COLUMNS,
     KEYS,
@@ -37,7 +39,6 @@ from warehouse.publish.search_index import (
     ReleaseWords,
     SearchIndex,
 )
-from warehouse.publish.served_rows import key_column_kind, key_column_sql, row_json_sql
 from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable, Packing
 from warehouse.publish.tasks import Task
 from warehouse.record.store import sql_text

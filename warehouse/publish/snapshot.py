@@ -41,9 +41,9 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
+from warehouse.record.visible_text import visible_rows
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
-from warehouse.shared.texts import visible_rows
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.

@@ -11,19 +11,16 @@ from typing import Literal
 
 from sqlmodel import SQLModel
 
+from warehouse.publish.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
 from warehouse.publish.served_rows import (
     AWARD_FACTS,
     CATALOGUE,
     CHANGES,
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
-    LATEST_DAY,
     NAMED_ENTITIES,
-    NEVER,
-    NEVER_DAY,
     PARTIES,
     PARTY_HISTORY,
-    PROVENANCE,
     RELEASES,
     RELEASES_ORDER,
     SEARCHABLE,

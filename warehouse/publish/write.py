@@ -15,9 +15,7 @@ import pycountry
 
 from warehouse.publish.awards import add_tender_facts
 from warehouse.publish.builds import builds_at, mart_folder
-from warehouse.publish.manifest import BuildFile, BuildManifest, step_key
-from warehouse.publish.mart_files import write_task
-from warehouse.publish.partitions import (
+from warehouse.publish.file_labels import (
     CELLS,
     bucket_count,
     bucket_name,
@@ -25,7 +23,9 @@ from warehouse.publish.partitions import (
     time_labels,
     value_label,
 )
-from warehouse.publish.served_rows import unknown_day
+from warehouse.publish.manifest import BuildFile, BuildManifest, step_key
+from warehouse.publish.mart_files import write_task
+from warehouse.publish.row_json import unknown_day
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES, Files, MartTable
 from warehouse.publish.tasks import ProcessPool, Task

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from warehouse.publish.builds import mart_folder
+from warehouse.publish.file_labels import bucket_name, cell_of, label_order, value_label
 from warehouse.publish.manifest import BuildFile, BuildManifest
-from warehouse.publish.partitions import bucket_name, cell_of, label_order, value_label
 from warehouse.publish.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
 from warehouse.serve.engines import CheckedFiles, Engine, FileReader, OpenFiles, SqlRows
 from warehouse.serve.pack_files import OpenPackFiles

@@ -7,7 +7,7 @@ files of a table only, so that a large build costs no more than a small one.
 from collections.abc import Mapping
 
 from warehouse.methodology.line_items import LINE_ITEMS
-from warehouse.publish.served_rows import NEVER
+from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build
 
 Example = Mapping[str, str]

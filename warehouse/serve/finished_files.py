@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from warehouse.publish.manifest import BuildFile
-from warehouse.publish.packs import COUNT, ROW_NUMBER, ROWS, decompressor
+from warehouse.publish.pack_files import COUNT, ROW_NUMBER, ROWS, decompressor
 from warehouse.serve.engines import FileReader
 from warehouse.serve.exports import PublishedExports, delta_name, file_name
 from warehouse.serve.pack_files import OpenPackFiles, StoredPack, decompress

@@ -8,7 +8,7 @@ import msgspec
 
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
 from warehouse.methodology.signals import PANEL_BY_KEY
-from warehouse.publish.served_rows import NEVER
+from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.entities import organisation_id
 from warehouse.serve.rows import (

@@ -15,7 +15,7 @@ import lmdb
 import msgspec
 import zstandard
 
-from warehouse.publish.packs import COUNT, ENTRY, PARTS, ROW_NUMBER, ROWS, key_prefix
+from warehouse.publish.pack_files import COUNT, ENTRY, PARTS, ROW_NUMBER, ROWS, key_prefix
 from warehouse.shared.errors import DatastoreUnavailable
 
 # Files that stay open: below the 1,024 that a process may usually open, beside those of SQLite.

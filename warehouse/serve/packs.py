@@ -12,7 +12,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from warehouse.publish.served_rows import LATEST_DAY
+from warehouse.publish.row_json import LATEST_DAY
 from warehouse.publish.tables import MART_TABLES, SEVERAL_PARTS
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from warehouse.publish.served_rows import NEVER_DAY
+from warehouse.publish.row_json import NEVER_DAY
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.entities import entity, organisation_id
 from warehouse.serve.rows import (

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import msgspec
 from zstandard import ZstdError
 
-from warehouse.publish.packs import decompressor
-from warehouse.publish.partitions import last_year, may_have
-from warehouse.publish.served_rows import NEVER
+from warehouse.publish.file_labels import last_year, may_have
+from warehouse.publish.pack_files import decompressor
+from warehouse.publish.row_json import NEVER
 from warehouse.publish.tables import MART_TABLES
 from warehouse.record.as_of import Vintages
 from warehouse.serve.build import Build

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from warehouse.publish.served_rows import PROVENANCE
+from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.entities import organisation_id
 from warehouse.serve.rows import (

@@ -4,13 +4,11 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warehouse.publish.file_labels import bucket_name, bucket_sql, cell_of
 from warehouse.publish.partitions import (
     BUCKET_ROWS,
     MAX_BUCKETS,
     _components,
-    bucket_name,
-    bucket_sql,
-    cell_of,
     issuer_buckets,
     partition_name,
 )

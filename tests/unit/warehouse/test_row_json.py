@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.publish.served_rows import row_json_sql
+from warehouse.publish.row_json import row_json_sql
 from warehouse.record.tables import DECIMAL
 from warehouse.shared.errors import BadTable
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warehouse.record.tables import ENTITIES, TENDER_RELEASES, incoming_schema
-from warehouse.shared.texts import visible_rows, with_visible_text
+from warehouse.record.visible_text import visible_rows, with_visible_text
 
 HIDDEN = {
     chr(code)
