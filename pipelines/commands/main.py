@@ -37,7 +37,7 @@ SECTIONS = {
     },
     "Ingest": {
         "sample": Command(
-            "data", "Unpack sample data: fictional documents in the formats of the real sources."
+            "sources", "Unpack sample data: fictional documents in the formats of the real sources."
         ),
         "sources": Command(
             "sources",
