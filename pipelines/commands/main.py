@@ -61,7 +61,7 @@ SECTIONS = {
         "publish": Command(
             "publish", "Publish the loaded data as one build, unless its audit fails."
         ),
-        "builds": Command("builds", "List the builds, newest first."),
+        "builds": Command("builds", "List the builds, newest first; * marks the one being served."),
         "rollback": Command(
             "builds", "Serve DATA_VERSION again (default: the build before the current one)."
         ),

@@ -111,7 +111,7 @@ def test_bash_completes_commands_and_sources(home: Path) -> None:
         (("builds",), {"SANKOFA_MARTS": "mysql://u:hidden@127.0.0.1:1/x"}, Exit.STORE_DOWN),
         (
             ("keys", "usage"),
-            {"SANKOFA_CONTROL": "postgresql://u:hidden@127.0.0.1:1/x"},
+            {"SANKOFA_CONTROL": "postgresql://u:hidden@[::1]:1/x"},
             Exit.STORE_DOWN,
         ),
         (("ingest", "nonsense"), {}, Exit.FAILED),
