@@ -88,7 +88,9 @@ SECTIONS = {
         "mcp": Command("serving", "Serve the published build to agents: MCP over HTTP or stdio."),
         "metrics": Command("metrics", "Serve the metrics of this machine to Prometheus."),
         "keys": Command("keys", "Create, list and revoke API keys, and show their usage."),
-        "actions": Command("actions", "List what operators did: who, when, what and why."),
+        "actions": Command(
+            "actions", "List what operators did: who, when, what and why, oldest first."
+        ),
     },
     "Extend": {
         "new": Command(
