@@ -17,10 +17,9 @@ from warehouse.contract.problems import (
     problem_for_error,
     problem_members,
 )
-from warehouse.control.keys import redact_keys
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import count_problem
-from warehouse.shared.texts import nearest
+from warehouse.shared.texts import nearest, redact_keys
 
 _LOG = logging.getLogger("sankofa.api")
 # The endpoints by the word after /v1/.

@@ -19,11 +19,12 @@ from warehouse.contract.limits import (
     rate_limit_headers,
 )
 from warehouse.contract.pagination import mart_at_version
-from warehouse.control.keys import KeyStore, redact_keys
+from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 from warehouse.serve.usage import QuotaStatus, Usage
 from warehouse.shared.dates import DATA_VERSION
 from warehouse.shared.errors import SankofaError
+from warehouse.shared.texts import redact_keys
 from warehouse.shared.urls import valid_host
 
 # Access from web pages of any origin: keys are sent in headers, never in cookies.

@@ -21,7 +21,6 @@ import dagster as dg
 from dagster_shared.error import SerializableErrorInfo
 
 from assets.ingest.failures import ParserFailed
-from warehouse.control.keys import redact_keys
 from warehouse.shared.errors import (
     AlreadyPublished,
     AuditFailed,
@@ -35,6 +34,7 @@ from warehouse.shared.errors import (
 )
 from warehouse.shared.metrics import ALERTS_SENT, counting
 from warehouse.shared.settings import Settings
+from warehouse.shared.texts import redact_keys
 
 # The name of the sensor of runs that Dagster starts.
 ALERTS = "alert_on_failure"

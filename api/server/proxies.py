@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from api.endpoints.declarations import ENDPOINTS
-from warehouse.control.keys import redact_keys
 from warehouse.serve.usage import network_of
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.metrics import observe_request
 from warehouse.shared.server_log import ACCESS_LOG, log_access
+from warehouse.shared.texts import redact_keys
 
 #
 # The access log: one JSON line for each request, without its key and without what it asked for.

@@ -28,10 +28,10 @@ from warehouse.contract.agent_discovery import (
 )
 from warehouse.contract.limits import key_from_headers
 from warehouse.contract.problems import Problem, check_data_version, no_oauth
-from warehouse.control.keys import redact_keys
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import stop_counting
 from warehouse.shared.server_log import flush_log
+from warehouse.shared.texts import redact_keys
 from warehouse.shared.urls import valid_host
 
 MAX_BODY_BYTES = 65_536

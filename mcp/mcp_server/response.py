@@ -12,11 +12,11 @@ from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, WELL_KNOWN_CARD, WELL_KNOWN_CATALOG
 from warehouse.contract.limits import rate_limit_headers
 from warehouse.contract.problems import CHALLENGE, Problem, is_solved_by_upgrade
-from warehouse.control.keys import redact_keys
 from warehouse.serve.usage import network_of
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import observe_request
 from warehouse.shared.server_log import ACCESS_LOG, log_access
+from warehouse.shared.texts import redact_keys
 
 # The access log: a JSON line for each request, without its key, its address, its arguments.
 

@@ -36,13 +36,14 @@ from warehouse.contract.problems import (
     problem_members,
     unknown_parameter,
 )
-from warehouse.control.keys import Key, KeyStore, redact_keys, signing_secret
+from warehouse.control.keys import Key, KeyStore, signing_secret
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.serve.exports import PARQUET, Artifact, absolute_url, decode_manifest
 from warehouse.serve.usage import QuotaStatus, Usage
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import count_problem
+from warehouse.shared.texts import redact_keys
 from warehouse.shared.tiers import Tier, TierName, tier_includes
 from warehouse.shared.urls import as_reached
 

@@ -10,8 +10,8 @@ from typing import Any
 import schemathesis
 from schemathesis import Case, GenerationMode, HookContext
 
+from warehouse.names.search_words import terms
 from warehouse.serve.search import MAX_SEARCH_WORDS
-from warehouse.shared.words import terms
 
 _EXISTING_IDS = {
     "service_id": os.environ["KNOWN_IDS"].split(","),

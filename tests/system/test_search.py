@@ -15,6 +15,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
+from warehouse.names.search_words import name_key, terms
 from warehouse.publish.mart_files import SqliteLoader
 from warehouse.publish.search_index import WORDS_SCHEMA
 from warehouse.record.store import Record
@@ -24,7 +25,6 @@ from warehouse.serve.build import Mart
 from warehouse.serve.engines import FileReader, OpenFiles
 from warehouse.serve.entities import entities_found
 from warehouse.serve.search import search, text_matches
-from warehouse.shared.words import name_key, terms
 
 Row = dict[str, Any]
 

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from warehouse.contract.problems import Problem, invalid_parameter, shortened
 from warehouse.control.keys import Key, KeyStore
+from warehouse.names.search_words import terms
 from warehouse.serve.rows import RowPage
 from warehouse.serve.search import MAX_SEARCH_WORDS
 from warehouse.serve.usage import QuotaStatus
 from warehouse.shared.tiers import Tier, TierName, tier_includes
-from warehouse.shared.words import terms
 
 #
 # The tier cap: how many rows, which datasets and which files a key of a tier may get.

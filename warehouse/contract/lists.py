@@ -22,6 +22,7 @@ from warehouse.contract.problems import (
 )
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS
+from warehouse.names.search_words import terms
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import catalogue, changes, quality_metrics, skus, versions
 from warehouse.serve.entities import (
@@ -60,7 +61,6 @@ from warehouse.serve.tenders import releases, releases_of
 from warehouse.serve.why_empty import Asked, Empty, Filter, filters_of, why_empty
 from warehouse.shared.texts import nearest
 from warehouse.shared.tiers import Dataset
-from warehouse.shared.words import terms
 from warehouse.tables.entities import IdType
 
 # Matches nothing.

@@ -6,7 +6,6 @@ it alone is also stored in clear, to be shown again.
 
 import hashlib
 import logging
-import re
 import secrets
 import threading
 import time
@@ -25,12 +24,11 @@ from warehouse.control.actions import ActionKind, new_action
 from warehouse.control.models import ApiKey, ControlDatabase, Secret
 from warehouse.shared.errors import ControlUnavailable, SankofaError
 from warehouse.shared.metrics import count_store_failure
+from warehouse.shared.texts import KEY_START
 from warehouse.shared.tiers import TIERS, Tier, TierName
 
 _LOG = logging.getLogger("sankofa.control")
-_KEY_START = "sk_live_"
-_KEY_PATTERN = re.compile(rf"({_KEY_START}[A-Za-z0-9_-]{{4}})[A-Za-z0-9_-]+")
-_PREFIX_LENGTH = len(_KEY_START) + 4
+_PREFIX_LENGTH = len(KEY_START) + 4
 # A changed key takes effect within a second.
 _LOOK_SECONDS = 0.5
 # A failure that lasts is logged again after so many looks.
@@ -230,11 +228,6 @@ def find_key(store: KeyStore, key: str) -> Key | None:
     return found if found is not None and found.is_active() else None
 
 
-def redact_keys(text: str) -> str:
-    """Replace every key in a text with its public prefix."""
-    return _KEY_PATTERN.sub(r"\1…", text) if _KEY_START in text else text
-
-
 def list_keys(store: KeyStore) -> list[ApiKey]:
     """Return every key that was ever issued, oldest first."""
     with store.database.reading() as session:
@@ -340,7 +333,7 @@ def _issue(key: str, tier: TierName, label: str) -> ApiKey:
 
 
 def _new_key() -> str:
-    return _KEY_START + secrets.token_urlsafe(32)
+    return KEY_START + secrets.token_urlsafe(32)
 
 
 def _prefix(key: str) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from warehouse.names.search_words import identifier_key, name_key, name_terms, padded, terms
 from warehouse.publish.tables import Columns
 from warehouse.shared.data_files import csv_rows
-from warehouse.shared.words import identifier_key, name_key, name_terms, padded, terms
 
 #
 # Words for searching: normalised the same way when a build is written and when it is searched.

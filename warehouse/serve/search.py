@@ -16,11 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from warehouse.methodology.other_names import named_subject
-from warehouse.serve.build import Build, Mart
-from warehouse.serve.engines import FileReader
-from warehouse.serve.rows import Condition, Key, RowPage, fetch_rows, make_page, one_of, storable
-from warehouse.shared.json_encoding import encode
-from warehouse.shared.words import (
+from warehouse.names.search_words import (
     FORM_WORDS,
     PREFIX_END,
     identifier_key,
@@ -30,6 +26,10 @@ from warehouse.shared.words import (
     terms,
     trigrams,
 )
+from warehouse.serve.build import Build, Mart
+from warehouse.serve.engines import FileReader
+from warehouse.serve.rows import Condition, Key, RowPage, fetch_rows, make_page, one_of, storable
+from warehouse.shared.json_encoding import encode
 
 #
 # The full-text search of SQLite: rows by their words, and words by their trigrams.

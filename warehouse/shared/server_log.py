@@ -17,8 +17,8 @@ from functools import partial
 
 import msgspec
 
-from warehouse.control.keys import redact_keys
 from warehouse.shared.settings import Settings
+from warehouse.shared.texts import redact_keys
 
 #
 # The log of a server: JSON lines on stderr that can be lost, and never hold up or end the

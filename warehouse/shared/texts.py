@@ -1,5 +1,6 @@
-"""The words of a vocabulary that are nearest to one that is not in it."""
+"""Texts: API keys out of them, and the nearest words of a vocabulary."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -21,3 +22,13 @@ def nearest(word: str, vocabulary: Iterable[str]) -> list[str]:
     if len(wanted) > 1:
         alike += sorted(known for known in compared if wanted in known or known in wanted)
     return [by_folded[known] for known in dict.fromkeys(alike)][:_MOST]
+
+
+# What every API key begins with.
+KEY_START = "sk_live_"
+_KEY_PATTERN = re.compile(rf"({KEY_START}[A-Za-z0-9_-]{{4}})[A-Za-z0-9_-]+")
+
+
+def redact_keys(text: str) -> str:
+    """Replace every API key in a text with its public prefix."""
+    return _KEY_PATTERN.sub(r"\1…", text) if KEY_START in text else text
