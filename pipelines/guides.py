@@ -109,7 +109,7 @@ def not_held() -> str:
     """Return the page on what the service does not hold."""
     parts = (
         "# What is not here",
-        "Nobody needs to search for these: they are not served, and nothing that is served stands "
+        "You need not search for these: they are not served, and nothing that is served stands "
         "for them. Agents read the same list in `not_held` of `describe_data`.",
         _table(("not held", "why"), NOT_HELD),
         "Which countries, series, indicators, line items and panels a build does hold is in "

@@ -170,12 +170,12 @@ def _panel(root: Path, name: _Name) -> Scaffold:
     model, test = "tests/models/signals_model.py", f"tests/models/test_signal_{name.snake}.py"
     text, sql, plain = _text(root, panels), _text(root, rates), _text(root, model)
     _refuse_taken(f'"{name.key}"', text, panels)
-    asked = f"is_{name.snake}"
-    answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {asked},\n"
+    column = f"is_{name.snake}"
+    answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {column},\n"
     sql = _before(sql, r"^        method\n    FROM states", answer, rates)
     for end, line in (
         ("'method'\n        ]) AS question", f"'{name.snake}'"),
-        ("method\n        ]) AS value", asked),
+        ("method\n        ]) AS value", column),
     ):
         sql = _before(sql, rf"^            {re.escape(end)}", f"            {line},\n", rates)
     measure = f"    ('{name.snake}', '{name.key}', '{name.snake}_rate'),\n"
