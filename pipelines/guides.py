@@ -193,7 +193,7 @@ def metrics_of_service() -> str:
     )
     parts = (
         "# Metrics for Prometheus",
-        "[Operating](operating.md) says how they are served and what to watch.",
+        "[Watching](watching.md#metrics) says how they are served.",
         _table(("metric", "kind", "labels", "meaning"), lines),
     )
     return "\n\n".join(parts) + "\n"

@@ -40,6 +40,8 @@ from warehouse.serve.build import Mart
 from warehouse.serve.counters import SCHEMES
 from warehouse.serve.usage import Usage
 from warehouse.shared.errors import SankofaError
+from warehouse.shared.metrics import start_counting
+from warehouse.shared.server_log import lines_dropped, log_to_stderr
 from warehouse.shared.tiers import configured_tiers
 
 if TYPE_CHECKING:
@@ -148,10 +150,6 @@ _Protocol: Any = AutoHTTPProtocol
 
 def worker_app(encoded_options: bytes) -> "ASGIApp":
     """Create the app in a worker process, from options as JSON."""
-    pass
-    from warehouse.shared.metrics import start_counting
-    from warehouse.shared.server_log import lines_dropped
-
     configure_logging()
     threading.Thread(target=stop_with_parent, daemon=True).start()
     options = msgspec.json.decode(encoded_options, type=Options)
@@ -165,8 +163,6 @@ def worker_app(encoded_options: bytes) -> "ASGIApp":
 
 def configure_logging() -> None:
     """Log to stderr, as JSON lines; of the SDK only warnings."""
-    from warehouse.shared.server_log import log_to_stderr
-
     log_to_stderr()
     logging.getLogger("mcp").setLevel(logging.WARNING)
 

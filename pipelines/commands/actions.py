@@ -2,15 +2,13 @@
 
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.output import Column, Styled, json_option, print_json, print_table
+from warehouse.control.actions import ACTION_KINDS, list_actions
+from warehouse.control.models import Action
 from warehouse.shared.settings import read_settings
-
-if TYPE_CHECKING:
-    from warehouse.control.models import Action
 
 
 @click.command()
@@ -28,8 +26,6 @@ def actions(kind: str | None, since: datetime | None, as_json: bool) -> None:
     Keys created, rotated and revoked, withhold, release, erase, publications with a confirmed
     loss, rollback and dropped builds.
     """
-    from warehouse.control.actions import ACTION_KINDS, list_actions
-
     known = next((name for name in ACTION_KINDS if name == kind), None)
     if kind is not None and known is None:
         raise click.BadParameter(f"{kind!r} is none of {', '.join(ACTION_KINDS)}")
@@ -57,7 +53,7 @@ def actions(kind: str | None, since: datetime | None, as_json: bool) -> None:
     )
 
 
-def _outcome(row: "Action") -> Styled:
+def _outcome(row: Action) -> Styled:
     if row.ended_at is None:
         return Styled("not finished", "yellow")
     if row.failure is not None:

@@ -6,6 +6,7 @@ from typing import IO, Any
 import click
 
 from warehouse.shared.errors import (
+    AuditFailed,
     ControlUnavailable,
     DatastoreUnavailable,
     NothingPublished,
@@ -68,7 +69,6 @@ def exit_of(error: Exception) -> Exit:
     """Return the exit status of an error."""
     # Imported only after a failure: `--help` should not wait for these.
     from warehouse.serve.counters import UsageUnavailable
-    from warehouse.shared.errors import AuditFailed
 
     if isinstance(error, NothingPublished):
         return Exit.NOTHING_PUBLISHED

@@ -4,19 +4,20 @@ import os
 from datetime import UTC, date, datetime, time, timedelta
 from ipaddress import ip_network
 from time import time as seconds_now
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
 from pipelines.commands.exit_status import ListingGroup
 from pipelines.output import Column, Styled, json_option, print_json, print_table
+from warehouse.control import keys as key_store
+from warehouse.control.keys import KeyStore
+from warehouse.control.models import ApiKey
+from warehouse.serve.counters import month_at, month_before
+from warehouse.serve.usage import Usage
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import read_settings
 from warehouse.shared.tiers import Dataset, TierName, configured_tiers
-
-if TYPE_CHECKING:
-    from warehouse.control.keys import KeyStore
-    from warehouse.control.models import ApiKey
 
 _NAME = click.argument("name", metavar="PREFIX_OR_ID")
 _WHY = click.option("--why", default="", help="The reason, for `sankofa actions`.")
@@ -101,9 +102,7 @@ def create_key(
     as_json: bool,
 ) -> None:
     """Create a key and print it; it is shown only this once."""
-    from warehouse.control.keys import create_key
-
-    key = create_key(
+    key = key_store.create_key(
         *(_store(), tier, label),
         expires_at=expires,
         datasets=datasets,
@@ -120,11 +119,9 @@ def sandbox_key(as_json: bool) -> None:
 
     It is shown at /docs to everybody, and counted separately for each network.
     """
-    from warehouse.control.keys import sandbox, usable_sandbox_key
-
     store = _store()
-    key = sandbox(store)
-    if usable_sandbox_key(store) is None:
+    key = key_store.sandbox(store)
+    if key_store.usable_sandbox_key(store) is None:
         raise SankofaError("the sandbox key was revoked; create a key of the sample tier instead")
     _show(key, as_json)
 
@@ -177,9 +174,7 @@ def list_keys(as_json: bool) -> None:
 @json_option
 def revoke_key(name: str, why: str, as_json: bool) -> None:
     """Revoke a key; it stops working within a second."""
-    from warehouse.control.keys import revoke_key
-
-    ended = revoke_key(_store(), name, why)
+    ended = key_store.revoke_key(_store(), name, why)
     if as_json:
         print_json({"prefix": ended.prefix, "ends_at": ended.ends_at})
     else:
@@ -199,9 +194,7 @@ def revoke_key(name: str, why: str, as_json: bool) -> None:
 @json_option
 def rotate_key(name: str, overlap_hours: float, why: str, as_json: bool) -> None:
     """Replace a key and print the new one; tier, label, limits and usage carry over."""
-    from warehouse.control.keys import rotate_key
-
-    _show(rotate_key(_store(), name, timedelta(hours=overlap_hours), why), as_json)
+    _show(key_store.rotate_key(_store(), name, timedelta(hours=overlap_hours), why), as_json)
 
 
 @keys.command("usage")
@@ -209,9 +202,6 @@ def rotate_key(name: str, overlap_hours: float, why: str, as_json: bool) -> None
 @json_option
 def show_usage(month: str | None, as_json: bool) -> None:
     """Show the requests charged to each key in a month, and its limit."""
-    from warehouse.serve.counters import month_at, month_before
-    from warehouse.serve.usage import Usage
-
     settings = read_settings(os.environ)
     usage, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
     this_month = month_at(seconds_now()).name
@@ -254,17 +244,13 @@ def show_usage(month: str | None, as_json: bool) -> None:
     )
 
 
-def _store() -> "KeyStore":
-    from warehouse.control.keys import KeyStore
-
+def _store() -> KeyStore:
     return KeyStore(read_settings(os.environ).control)
 
 
-def _read(store: "KeyStore") -> "list[ApiKey]":
-    from warehouse.control.keys import list_keys
-
+def _read(store: KeyStore) -> list[ApiKey]:
     try:
-        return list_keys(store)
+        return key_store.list_keys(store)
     except SankofaError as error:
         raise type(error)(f"{error}; `sankofa keys create` creates one that is missing") from error
 

@@ -37,7 +37,7 @@ SECTIONS = {
     },
     "Ingest": {
         "sample": Command(
-            "data", "Unpack sample data: fictional documents in the formats of the real sources."
+            "sources", "Unpack sample data: fictional documents in the formats of the real sources."
         ),
         "sources": Command(
             "sources",
@@ -61,7 +61,7 @@ SECTIONS = {
         "publish": Command(
             "publish", "Publish the loaded data as one build, unless its audit fails."
         ),
-        "builds": Command("builds", "List the builds, newest first."),
+        "builds": Command("builds", "List the builds, newest first; * marks the one being served."),
         "rollback": Command(
             "builds", "Serve DATA_VERSION again (default: the build before the current one)."
         ),
@@ -88,7 +88,9 @@ SECTIONS = {
         "mcp": Command("serving", "Serve the published build to agents: MCP over HTTP or stdio."),
         "metrics": Command("metrics", "Serve the metrics of this machine to Prometheus."),
         "keys": Command("keys", "Create, list and revoke API keys, and show their usage."),
-        "actions": Command("actions", "List what operators did: who, when, what and why."),
+        "actions": Command(
+            "actions", "List what operators did: who, when, what and why, oldest first."
+        ),
     },
     "Extend": {
         "new": Command(

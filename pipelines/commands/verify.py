@@ -29,7 +29,7 @@ _MOST_SHOWN = 20
 @json_option
 @click.pass_context
 def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
-    """Check every file held: landing, record, builds, exports, keys, stage.
+    """Check every file: landing, record, builds, exports, keys, counters, stage.
 
     Says what to restore from a backup and what can be made again, which --repair does: a new build
     takes the place of the damaged one. Exits with 1 if anything is damaged, or still is after the

@@ -86,7 +86,7 @@ def test_a_local_agent_lists_and_calls_every_tool_until_its_key_is_revoked(
             await anyio.sleep(1)
             refused = await client.call_tool("get_entity", {"service_id": "DCA1"})
             assert refused.is_error and refused.structured_content["code"] == "key_invalid"
-            with pytest.raises(MCPError, match="unknown"):
+            with pytest.raises(MCPError, match="revoked"):
                 await client.read_resource("sankofa://licence")
 
     anyio.run(session)

@@ -15,7 +15,7 @@ from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.methodology.signals import PANEL_BY_KEY
 
-STATIC = ROOT / "api" / "static"
+STATIC = ROOT / "api" / "site" / "static"
 PAGES = (
     *(f"/methodology/metrics-v1/{slug}" for slug in FORMULA_BY_SLUG),
     *(f"/methodology/signals-v1/{key}" for key in PANEL_BY_KEY),

@@ -241,6 +241,7 @@ def test_every_file_route_checks_the_tier_of_a_licensed_file(
         name="licensed.parquet",
         data_version="20260101.1",
         required_tier=required,
+        dataset="AF-FUND",
         sha256="0" * 64,
         size_bytes=6,
         media_type="application/vnd.apache.parquet",

@@ -17,6 +17,7 @@ from tests.helpers import installation
 from tests.helpers.made_once import copy_of
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Kind, Stores, stores_of
+from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.serve.build import Mart
 from warehouse.shared.tiers import TIERS, TierName
@@ -75,6 +76,8 @@ class Contract:
         key, remaining = self._keys.get(tier, ("", 0))
         if remaining == 0:
             key, remaining = create_key(self.key_store, tier), TIERS[tier].per_minute // 2
+            # Servers see a key of a database within a second, that of a file at once.
+            wait_until(lambda: self.server.get("/v1/versions", key)[0] == 200)
         self._keys[tier] = key, remaining - 1
         return key
 

@@ -79,12 +79,8 @@ def test_the_definitions_load_without_a_warning() -> None:
     assert (completed.returncode, completed.stderr) == (0, "")
 
 
-def test_an_edited_dagster_yaml_is_kept_and_a_generated_one_is_updated(
-    home: Path,
-) -> None:
+def test_an_edited_dagster_yaml_is_kept(home: Path) -> None:
     settings = home / "dagster" / "dagster.yaml"
-    settings.parent.mkdir()
-    settings.write_text("telemetry:\n  enabled: false\n")
     create_dagster_home(read_settings(os.environ))
     assert "managed_python_loggers" in settings.read_text() and "nux:" in settings.read_text()
     settings.write_text("telemetry:\n  enabled: true\n")

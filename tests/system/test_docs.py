@@ -36,7 +36,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in pages()]
 # These ingest and publish again and again.
 _LONG = tuple(
     f"docs/{name}.md"
-    for name in ("operating", "add-a-source", "add-a-table", "add-an-exchange-list")
+    for name in ("operating", "incidents", "add-a-source", "add-a-table", "add-an-exchange-list")
 )
 PAGES_TO_RUN = [
     pytest.param(name, marks=[pytest.mark.nightly] if name in _LONG else [])

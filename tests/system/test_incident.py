@@ -32,8 +32,8 @@ DOCUMENT = f"{fictional(ZA).base_url}/a.json"
 
 def procedure() -> list[str]:
     """Return the blocks of commands of the procedure, exactly as the guide has them."""
-    guide = (ROOT / "docs" / "operating.md").read_text("utf-8")
-    section = guide.split("### Personal data is served", 1)[1]
+    guide = (ROOT / "docs" / "incidents.md").read_text("utf-8")
+    section = guide.split("## Personal data is served", 1)[1].split("\n## ", 1)[0]
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
 
 

@@ -421,7 +421,7 @@ def test_a_store_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) 
     create_key(store, "starter")
     before = (tmp_path / "control.sqlite").read_bytes()
 
-    with pytest.raises(UsageUnavailable, match="not a usage store"):
+    with pytest.raises(UsageUnavailable, match="not an LMDB file; move it away"):
         Usage(tmp_path / "control.sqlite").check()
 
     assert (tmp_path / "control.sqlite").read_bytes() == before

@@ -16,10 +16,12 @@ from warehouse.serve.counters import (
     SCHEMES,
     Counters,
     Month,
+    RedisCounters,
     RequestCounts,
     UsageUnavailable,
     month_at,
 )
+from warehouse.serve.lmdb_counters import lmdb_counters
 from warehouse.shared.metrics import count_store_failure
 from warehouse.shared.tiers import Tier
 
@@ -145,11 +147,7 @@ def _seconds_until(moment: float, now: float) -> int:
 
 def _counters(location: str) -> Counters:
     if not location.startswith(SCHEMES):
-        from warehouse.serve.lmdb_counters import lmdb_counters
-
         return lmdb_counters(Path(location).absolute())
-    from warehouse.serve.counters import RedisCounters
-
     return RedisCounters(location)
 
 

@@ -25,7 +25,7 @@ from warehouse.shared.files import private_folder
 #
 # Every metric: its name, kind, labels and meaning, declared once.
 #
-# The exposition, the table in ``docs/operating.md`` and the test of the dashboard and the alert
+# The exposition, the table in ``/guides/metrics`` and the test of the dashboard and the alert
 # rules read this table.
 
 

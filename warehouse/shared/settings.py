@@ -173,7 +173,7 @@ class Settings(BaseModel):
     metrics: Text = _in_home(
         "SANKOFA_METRICS",
         "metrics",
-        "Folder of [metrics](operating.md#watching-it) of the processes of this machine.",
+        "Folder of [metrics](watching.md#metrics) of the processes of this machine.",
     )
     runs: RunsUrl = _setting(
         "SANKOFA_RUNS",
@@ -215,7 +215,7 @@ class Settings(BaseModel):
     landing_days: int | None = _setting(
         "SANKOFA_LANDING_DAYS",
         "Days after which `sankofa compact` removes the bodies of documents that were read "
-        "([retention](operating.md#retention-of-documents)).",
+        "([retention](incidents.md#retention-of-documents)).",
         None,
         shown="they are kept for ever",
         ge=1,
@@ -229,7 +229,7 @@ class Settings(BaseModel):
     )
     document_mb: int = _setting(
         "SANKOFA_DOCUMENT_MB",
-        "[Limit](operating.md#limits-of-a-document) of one document that is read as a whole: MB "
+        "[Limit](incidents.md#limits-of-a-document) of one document that is read as a whole: MB "
         "when unpacked.",
         128,
         ge=1,
@@ -293,7 +293,7 @@ class Settings(BaseModel):
     alert_command: Text = _setting(
         "SANKOFA_ALERT_COMMAND",
         "Command that is run when a run fails or a publication is refused; [the "
-        "alert](operating.md#alerts) is its standard input, as JSON.",
+        "alert](watching.md#alerts) is its standard input, as JSON.",
     )
     alert_webhook: Webhook = _setting(
         "SANKOFA_ALERT_WEBHOOK",
@@ -301,7 +301,7 @@ class Settings(BaseModel):
     )
     log_mb: int = _setting(
         "SANKOFA_LOG_MB",
-        "MB that the [log files](operating.md#the-log) of each server of `sankofa up` may take; "
+        "MB that the [log files](watching.md#the-log) of each server of `sankofa up` may take; "
         "the oldest lines go first.",
         64,
         ge=1,
