@@ -38,7 +38,7 @@ _WORKER_LOG = logging.getLogger("sankofa.serve")
 _POLL_SECONDS = 0.1
 # A worker that dies at start would die again: wait before starting another.
 _RESTART_DELAY = 1.0
-# Longer than a worker waits for the requests under way: see ``loop.run``.
+# Longer than a worker waits for the requests under way: see ``waitress_loop.run``.
 _SHUTDOWN_SECONDS = 15.0
 # Parameter numbers of glibc's mallopt.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3

@@ -1,6 +1,6 @@
-"""The diffs in the pages of ``docs/``, kept so that ``git apply`` takes them as they stand.
+"""The diffs in the pages of ``docs/``, kept so that ``git apply`` takes them unchanged.
 
-A hunk of git has line numbers, counts and three lines around each change. Nobody writes these by
+A hunk of git has line numbers, counts and three lines around each change. These are not written by
 hand: ``python -m pipelines.doc_diffs`` works them out again from the lines of the hunk, which may
 also begin with a bare ``@@``.
 """

@@ -109,7 +109,7 @@ def not_held() -> str:
     """Return the page on what the service does not hold."""
     parts = (
         "# What is not here",
-        "Nobody needs to search for these: they are not served, and nothing that is served stands "
+        "You need not search for these: they are not served, and nothing that is served stands "
         "for them. Agents read the same list in `not_held` of `describe_data`.",
         _table(("not held", "why"), NOT_HELD),
         "Which countries, series, indicators, line items and panels a build does hold is in "
@@ -204,14 +204,13 @@ def sources() -> str:
     parts = (
         "# Sources",
         "`sankofa sources` lists them with what your installation has of each. *Working*: somebody "
-        "fetched it with success; *untried*: nobody has yet; *refused*: its licence does not "
+        "fetched it with success; *untried*: not yet; *refused*: its licence does not "
         "permit serving it, so no request is sent. *New within*: the days within which its "
         "publisher has something new, as a rule; if its newest publication is older, the quality "
         "report shows its freshness red. [licences.md](licences.md) says how each licence is "
         "known, [operating.md](operating.md#live-sources) "
         "describes live fetching, [add-a-source.md](add-a-source.md) how to add a source, and "
-        "[add-a-portal.md](add-a-portal.md), [add-an-exchange-list.md](add-an-exchange-list.md) "
-        "and [add-a-table.md](add-a-table.md) how to add an OCDS portal, an exchange list or "
+        "[declare-a-source.md](declare-a-source.md) how to add an OCDS portal, an exchange list or "
         "series in a table without code.",
         _table(
             ("key", "what it is", "licence", "tables", "new within", "state"),

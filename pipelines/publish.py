@@ -236,7 +236,7 @@ def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeRe
     automation_condition=WHEN_INPUTS_CHANGE,
 )
 def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
-    """Rows as they are served, encoded once: SQLite files or PostgreSQL that nobody reads yet."""
+    """Rows as they are served, encoded once: SQLite files that no server reads yet."""
     files = publishing.publication(storage).write_mart()
     return dg.MaterializeResult(
         metadata={

@@ -14,7 +14,7 @@ from warehouse.record.landing import Landing, observed_at_of, open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.shared.settings import Settings
 
-# "working": fetched with success, here or by whoever declared it. "untried": by nobody yet.
+# "working": fetched with success, here or by whoever declared it. "untried": not yet.
 # "refused": its licence does not permit it.
 State = Literal["working", "untried", "refused"]
 

@@ -1,7 +1,6 @@
 """Remove contacts from free text: e-mail addresses, telephone numbers, "contact person" parts.
 
-What a contact looks like is in ``contact_patterns``; ``contact_prefilter`` spares most text the
-search for one.
+Patterns say what a contact looks like; a filter before them spares most text the search for one.
 """
 
 import re
@@ -17,7 +16,7 @@ from warehouse.names.word_lists import IMPERSONAL_WORDS, word_set
 # What a contact looks like in free text, as regular expressions.
 #
 # A name in a sentence without a title or a word for a contact is not recognised. A pattern added
-# here needs its first words in ``contact_prefilter`` too.
+# here needs its first words in the filter below too.
 
 _TITLE = (
     r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Adv|Eng|Engr|Sr|Sra|Dra|Srta|Mme|Mlle|Monsieur|Madame"
@@ -122,7 +121,7 @@ MOBILE = re.compile(_MOBILE, re.IGNORECASE)
 # for what they begin with. ``may_have_contact`` looks for those beginnings in one text, on its
 # UTF-8 bytes decoded as Latin-1 (one character per byte), in which substring search is fastest.
 # ``texts_with_contact`` first runs one automaton over many texts. Neither may miss a contact that
-# a pattern of ``contact_patterns`` would match.
+# a pattern would match.
 
 
 def _as_bytes(*words: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The suites of all tables: those of the record here, those of the mart in ``mart_suites``.
+"""The suites of all tables: of the record, of what is derived, and of the mart.
 
 A suite of the record looks again at what is about to be served, by the rules by which rows were
 quarantined and left out before: a row that fails here was overlooked, which is our own mistake.

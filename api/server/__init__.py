@@ -1,4 +1,4 @@
-"""The waitress server: worker processes, connections, trusted proxies, the access log.
+"""The waitress server: its loop and connections, trusted proxies, the access log.
 
-Start with ``loop.py``. Nothing here knows what the app answers.
+Start with ``waitress_loop.py``. Nothing here knows what the app answers.
 """

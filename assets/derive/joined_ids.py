@@ -7,8 +7,8 @@ likeness. Two valid LEIs are two organisations, however much else
 they share (an umbrella fund and its sub-funds give one register number), unless GLEIF itself calls
 one the duplicate of the other. Weaker evidence joins nothing that stronger evidence tells apart.
 
-``same_as_table`` is the entry: ``evidence`` finds the few ids that share something, and
-``joined_ids`` decides about those.
+``same_as_table`` is the entry: SQL finds the few ids that share something, and ``joined_ids``
+decides about those.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -237,7 +237,7 @@ CRUDE_KEY = (
 # Find what ids of organisations share: the evidence by which they may be joined.
 #
 # SQL narrows millions of identifiers and names down to the few that several ids bear. Numbers,
-# listings and names are compared in the forms of ``comparison_keys`` and ``legal_names``.
+# listings and names are compared in the forms above and in that of ``legal_names``.
 #
 # A claim says that an id bears a key in the records of a side. A side is a register or list,
 # under all the names of its sources: ``gleif`` and ``gleif-api`` are one. What a source has
@@ -662,7 +662,7 @@ def _rank(
 def _key_of(number: Number) -> tuple[str, str | None, str] | None:
     """Return an identifier in comparable form; None if it identifies nothing by itself.
 
-    The same rules are applied in SQL by ``comparison_keys.IDENTIFIER_KEYS``.
+    The same rules are applied in SQL by ``IDENTIFIER_KEYS``.
     """
     value = normalise_number(number.value)
     if number.id_type == "cik" and value is not None:

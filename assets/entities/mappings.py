@@ -4,7 +4,7 @@ None of them contains a date: what they state is available from the day they wer
 one publication that is read every day: a pair that is still there is stored already, so that a file
 of millions of pairs adds only those that are new.
 
-Millions of rows are judged together (``check_digits``). Whatever is not accepted at once is judged
+Millions of rows are judged together, column by column. Whatever is not accepted at once is judged
 by itself, which is the definition of what is accepted, and gives the reason if it is not.
 """
 

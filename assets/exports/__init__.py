@@ -2,5 +2,5 @@
 
 Start with ``export.export``. ``artifacts`` declares the files, ``file_columns`` their columns,
 ``write_artifact`` writes one of them and its delta. Reading what was exported belongs to
-``warehouse.exports``, since the surfaces do that too.
+``warehouse.serve.exports``, since the surfaces do that too.
 """

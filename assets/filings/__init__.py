@@ -2,5 +2,5 @@
 
 Start with ``sources``, then ``companyfacts``. ``line_items`` maps taxonomy elements to lines;
 ``figures`` and ``restatements`` decide which readings of a filing count. Metrics derived from the
-figures are in ``assets/metrics``.
+figures are in ``assets.derive``.
 """

@@ -1,6 +1,6 @@
 """A report of one issuer in the Open Information Model of XBRL, whatever it was written in.
 
-xBRL-JSON is this model as it stands; ``xbrl_xml`` and ``inline_xbrl`` turn their documents into it.
+xBRL-JSON is written in this model; ``xbrl_reports`` turns instances and inline XBRL into it.
 A fact with a taxonomy-defined dimension is the value of a segment, not a total, and is skipped.
 """
 

@@ -4,7 +4,7 @@ Jobs come in the order in which they are to be appended, and their outcomes leav
 Only so many wait at a time: their rows lie in files, as Arrow tables that are mapped into memory
 when it is their turn.
 
-A process reads under the limits of ``confined.py``. One that dies takes down no other: the rest of
+A process reads under limits (``confine``). One that dies takes down no other: the rest of
 its job is given to another process, and a document at which two died is at fault itself. What is
 left of a source's processes reads the next source: each takes a second or two to start.
 """

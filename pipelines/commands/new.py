@@ -115,8 +115,8 @@ def _source(root: Path, name: _Name) -> Scaffold:
             "docs/add-a-source.md explains every step, and how it is fetched live",
             "it begins as a CSV of macroeconomic figures. For company figures copy "
             "assets/filings/companyfacts.py, for identifiers assets/entities/mappings.py, and "
-            "their entries; tenders and exchange lists need no code: `sankofa new portal`, "
-            "docs/add-an-exchange-list.md",
+            "their entries; tenders, exchange lists and series in tables need no code: "
+            "docs/declare-a-source.md",
         ),
     )
 
@@ -133,7 +133,7 @@ def _portal(root: Path, name: _Name) -> Scaffold:
         (test,),
         test,
         (
-            f"{portals}: title, address and licence; then quirks, and how it is asked",
+            f"{portals}: title, address and licence; then quirks, and how it is fetched",
             f"{test}: a release of the portal as it is",
             "docs/add-a-portal.md explains every member. Without a checkout, write the entry into "
             "a file of your own and name it in SANKOFA_PORTALS",
@@ -170,12 +170,12 @@ def _panel(root: Path, name: _Name) -> Scaffold:
     model, test = "tests/models/signals_model.py", f"tests/models/test_signal_{name.snake}.py"
     text, sql, plain = _text(root, panels), _text(root, rates), _text(root, model)
     _refuse_taken(f'"{name.key}"', text, panels)
-    asked = f"is_{name.snake}"
-    answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {asked},\n"
+    column = f"is_{name.snake}"
+    answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {column},\n"
     sql = _before(sql, r"^        method\n    FROM states", answer, rates)
     for end, line in (
         ("'method'\n        ]) AS question", f"'{name.snake}'"),
-        ("method\n        ]) AS value", asked),
+        ("method\n        ]) AS value", column),
     ):
         sql = _before(sql, rf"^            {re.escape(end)}", f"            {line},\n", rates)
     measure = f"    ('{name.snake}', '{name.key}', '{name.snake}_rate'),\n"

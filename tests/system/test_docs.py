@@ -114,7 +114,7 @@ def test_every_command_of_a_page_does_what_it_shows(
 @pytest.mark.parametrize("name", NAMES)
 def test_every_block_is_run_or_shown_or_says_why_not(name: str) -> None:
     for block in blocks(ROOT / name):
-        # Entries in TOML are read by tests/unit/pipelines/test_portal_docs.py.
+        # Entries in TOML are read by tests/unit/pipelines/test_declaration_docs.py.
         assert block.language in (*RUN, *SHOWN, "diff", "toml"), block.location
 
 

@@ -18,7 +18,7 @@ from warehouse.shared.errors import SankofaError
 
 FOLDERS = ("api", "assets", "docs", "mcp", "pipelines", "quality", "tests", "warehouse")
 NAMES: dict[Kind, tuple[str, ...]] = {
-    # Two, since an entry must also find its place beside one that was added before.
+    # Two, since an entry must also find its place next to one that was added before.
     "source": ("stats-office", "central-bank"),
     "portal": ("na-epc", "bw-ppadb"),
     "metric": ("cash_to_assets", "cash_to_size"),
@@ -72,7 +72,7 @@ def test_what_is_written_is_formatted_and_says_where_to_fill_in(checkout: Path) 
         completed = run_in(checkout, "ruff", *words, *map(str, written))
         assert completed.returncode == 0, completed.stdout + completed.stderr
     sqruff = Path(sys.executable).with_name("sqruff")
-    linted = subprocess.run([sqruff, "lint", "assets/signals"], cwd=checkout, capture_output=True)
+    linted = subprocess.run([sqruff, "lint", "assets/derive"], cwd=checkout, capture_output=True)
     assert linted.returncode == 0, linted.stdout
 
 

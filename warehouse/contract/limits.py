@@ -1,7 +1,4 @@
-"""Admission of a request: API key, rate limits, words of a search.
-
-For rows see ``tier_cap.py``.
-"""
+"""What a request may have: API key, rate limits, words of a search, and the rows of its tier."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,8 +1,10 @@
 """Which file of a table a row lies in: the label of the file, from the value that decides.
 
-The label of a bucket is its name (``buckets``). That of a value is the value; if it is split by
-time, the value, a slash and the year or month (nothing for rows without a day). Readers find the
-files of a question by these labels; nothing here imports Arrow.
+An id falls into a bucket by the beginning of its MD5, in Python as in SQL. The number of buckets is
+a power of two and part of a bucket's name: bucket 3 of 8 is another one than bucket 3 of 16. The
+label of a bucket is its name, that of a value is the value; if it is split by time, the value, a
+slash and the year or month (nothing for rows without a day). Readers find the files of a question
+by these labels; nothing here imports Arrow.
 """
 
 import hashlib

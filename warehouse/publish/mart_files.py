@@ -1,6 +1,6 @@
 """Write files of the mart: rows of a table that lie together, with their packs and search index.
 
-A file is a pure function of its rows. It is named by a key of them (``changed_files``), so that a
+A file is a pure function of its rows. It is named by a key of them (``write``), so that a
 build takes over the files whose rows did not change.
 """
 

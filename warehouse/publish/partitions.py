@@ -1,8 +1,13 @@
-"""Which file of a table a row lies in: the label of the file, from the value that decides.
+"""Into which partitions the stored rows fall, and a fingerprint of the rows of each.
 
-The label of a bucket is its name (``buckets``). That of a value is the value; if it is split by
-time, the value, a slash and the year or month (nothing for rows without a day). Readers find the
-files of a question by these labels; nothing here imports Arrow.
+Partitions do not look at each other: all rows of a figure, of a series, of a tender portal or
+of an organisation are in one. Which partition a row is in follows from what identifies it, so
+that every reading of a figure is in the same:
+
+- registers (entities, identifiers): one
+- issuers (fundamentals, filings): the bucket of a hash of the organisation's canonical id
+- tenders (releases, parties): the country of the portal
+- macro (annual figures, series): the source
 """
 
 import hashlib
@@ -29,26 +34,6 @@ from warehouse.record.tables import (
     RecordTable,
     record_schema,
 )
-
-#
-# Buckets of organisations, the same for the steps of a publication and for the files of the mart.
-#
-# An id falls into a bucket by the beginning of its MD5, in Python as in SQL. The number of
-# buckets is a power of two and part of a bucket's name: bucket 3 of 8 is another one than bucket
-# 3 of 16.
-
-
-#
-# Into which partitions the stored rows fall, and a fingerprint of the rows of each.
-#
-# Partitions do not look at each other: all rows of a figure, of a series, of a tender portal or
-# of an organisation are in one. Which partition a row is in follows from what identifies it, so
-# that every reading of a figure is in the same.
-#
-# | subject | tables | partition | |---|---|---| | registers | entities, identifiers | one | |
-# issuers | fundamentals, filings | bucket of a hash of the canonical id of the organisation | |
-# tenders | tender_releases, tender_parties | country of the portal | | macro | macro_annual,
-# macro_series | source |
 
 REGISTERS, ISSUERS, TENDERS, MACRO = "registers", "issuers", "tenders", "macro"
 SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {

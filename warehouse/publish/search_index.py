@@ -1,6 +1,6 @@
 """What databases search in: words of rows, names and identifiers, and the trigrams of words.
 
-The tables lie in the file of the rows they speak of, as FTS5 of SQLite (``sqlite_loader``).
+The tables lie in the file of the rows they speak of, as FTS5 of SQLite.
 """
 
 from collections import Counter

@@ -152,7 +152,7 @@ class MartTable:
     order, rows with equal ones in the order of the files. Without them, the files follow each
     other. The objects of the member ``stored_once`` are stored once in a file, in a table of their
     own, and a row has their numbers. Rows ``with_dictionary`` are compressed one by one, and so are
-    those objects (``row_dictionary``).
+    those objects.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 A ``Task`` is one step for one partition, as a value that can be sent to another process: a
 function, the files it reads and the folder it writes. A ``ProcessPool`` runs tasks, each with its
-own DuckDB and its share of the memory. What steps do belongs to ``warehouse.steps`` and ``assets``.
+own DuckDB and its share of the memory. What steps do belongs to ``steps`` and ``assets``.
 """
 
 import tempfile

@@ -3,8 +3,7 @@
 They are in a folder, or in an object store where several machines may write to them. Every table
 is created with ``delta.appendOnly``: the storage format itself rejects updates, deletes and
 overwrites; ``erase`` has the one exception. Deciding which rows to write belongs to ``append``,
-``ledger``, ``quarantine`` and ``versions``; merging and deleting files to ``compaction`` and
-``vacuum``.
+``ledger``, ``quarantine`` and ``versions``; merging and deleting files to ``upkeep``.
 """
 
 import hashlib

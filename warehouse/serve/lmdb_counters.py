@@ -38,9 +38,9 @@ from warehouse.shared.tiers import Tier
 #
 # LMDB files of the embedded stores: how they are opened, checked and created.
 #
-# A store is one file with its ``-lock`` file beside it, both private to their user. Writers and
-# readers of all processes of a machine share them; a process that is killed blocks nobody,
-# because the mutex of LMDB is robust. What is put into them is in ``warehouse.usage``.
+# A store is one file and its ``-lock`` file, both private to their user. Writers and readers of
+# all processes of a machine share them; a process that is killed blocks no other, because the
+# mutex of LMDB is robust.
 
 SUFFIX = ".lmdb"
 # Address space that is reserved, not space on the disk.

@@ -1,5 +1,6 @@
 """The pages on declarations without code are complete, and their examples are valid entries."""
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,6 +11,7 @@ from assets.entities import list_files
 from assets.entities.list_files import Columns, Everywhere, ListEntry
 from assets.macro import table_files
 from assets.macro.table_files import PeriodColumns, TableEntry, TableSeries
+from assets.tenders import portal_files
 from assets.tenders.code_lists import Words
 from assets.tenders.portal_files import Licence, PortalEntry, PortalLicence, Quirks
 from assets.tenders.requests.declared import Files, Index, Links
@@ -21,19 +23,25 @@ MODELS: dict[type[DeclaredSource], tuple[type[DeclaredTable], ...]] = {
     TableEntry: (TableEntry, DeclaredLicence, PeriodColumns, TableSeries),
     PortalEntry: (PortalEntry, Licence, Quirks, Words, Links, Index, Files),
 }
+# What all kinds share; its example is of a list.
+SHARED = ROOT / "docs" / "declare-a-source.md"
 EXAMPLES = [
     (entry, block)
-    for entry in MODELS
-    for block in blocks(ROOT / entry.page)
+    for entry, page in [*((entry, ROOT / entry.page) for entry in MODELS), (ListEntry, SHARED)]
+    for block in blocks(page)
     if block.language == "toml"
 ]
+
+
+def page_of(entry: type[DeclaredSource]) -> str:
+    return (ROOT / entry.page).read_text("utf-8")
 
 
 @pytest.mark.parametrize(
     ("entry", "model"), [(entry, model) for entry, models in MODELS.items() for model in models]
 )
 def test_every_member_is_explained(entry: type[DeclaredSource], model: type[DeclaredTable]) -> None:
-    text = (ROOT / entry.page).read_text("utf-8")
+    text = page_of(entry) + SHARED.read_text("utf-8")
     # A licence's members are written with the name of their table.
     prefix = "licence." if model in (DeclaredLicence, Licence) else ""
     for name, field in model.model_fields.items():
@@ -43,7 +51,7 @@ def test_every_member_is_explained(entry: type[DeclaredSource], model: type[Decl
 
 
 def test_every_licence_class_is_explained() -> None:
-    text = (ROOT / PortalEntry.page).read_text("utf-8")
+    text = page_of(PortalEntry)
     assert all(f"`{choice}`" in text for choice in get_args(PortalLicence))
 
 
@@ -60,9 +68,18 @@ def test_every_example_is_a_valid_entry(
     assert len(own_entries([file], entry, (), built_in)) == 1
 
 
-def test_there_is_an_example_of_each_shape(tmp_path: Path) -> None:
-    file = tmp_path / "examples.toml"
-    texts = [example.text for entry, example in EXAMPLES if entry is PortalEntry]
-    file.write_text("\n".join(texts), "utf-8")
-    shapes = {type(entry.request) for entry in own_entries([file], PortalEntry, ())}
-    assert shapes == {Links, Index, Files, type(None)}
+@pytest.mark.parametrize(
+    ("entry", "built_in"),
+    [(TableEntry, table_files.ENTRIES), (PortalEntry, portal_files.ENTRIES)],
+)
+def test_the_built_in_sources_that_a_page_names_exist(
+    entry: type[DeclaredSource], built_in: tuple[DeclaredSource, ...]
+) -> None:
+    (table,) = re.findall(r"^\|.* as built in \|\n(?:\|.*\n)+", page_of(entry), re.MULTILINE)
+    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", table))
+    assert named and named <= {source.key for source in built_in}
+
+
+def test_there_is_an_example_of_each_shape() -> None:
+    named = [entry for entry in portal_files.ENTRIES if f"`{entry.key}`" in page_of(PortalEntry)]
+    assert {type(entry.request) for entry in named} == {Links, Index, Files}
