@@ -47,9 +47,9 @@ from warehouse.tables import DERIVED
 def test_every_table_of_the_record_and_of_the_mart_has_a_suite() -> None:
     named = {suite.name for suite in SUITES}
     assert {f"record.{table.name}" for table in RECORD_TABLES} <= named
-    # What a screen ranks are columns of the metrics, and these others count, index or date rows of
-    # tables that are audited.
-    others = {"screens", "search", "party_history", "catalogue", "changes"}
+    # What a screen ranks are columns of the metrics, and these others count, index, date or sum up
+    # rows of tables that are audited.
+    others = {"screens", "search", "party_history", "catalogue", "changes", "page_data"}
     served = {table.name for table in MART_TABLES} - others
     assert {f"served.{name}" for name in served} <= named
     assert {f"served.{name}" for name in DERIVED} <= named
