@@ -28,7 +28,6 @@ from warehouse.shared.server_log import available_cores, flush_log, lines_droppe
 from warehouse.shared.settings import PAGES_PER_MINUTE
 from warehouse.shared.tiers import TIERS, Tier, TierName
 
-#
 # Worker processes on one port, each pinned to a core where the system allows it.
 #
 # All accept from the socket that the parent bound: a waiting connection is taken by whichever

@@ -22,7 +22,6 @@ from warehouse.publish.builds import builds_at
 from warehouse.record.landing import open_landing
 from warehouse.shared.settings import Settings
 
-#
 # The sample world, which is fictional: an archive in this package, unpacked into a folder.
 #
 # ``<folder>/<source>/<day>/<path>`` is what was read at ``path`` of a source on a day;

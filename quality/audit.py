@@ -38,7 +38,6 @@ from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
 from warehouse.tables import DERIVED, QualityMetric
 
-#
 # Lost rows: a source that suddenly has far fewer rows stops the publication.
 #
 # Two things are compared: the rows served, with the build before; and the records read, with an

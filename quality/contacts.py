@@ -12,7 +12,6 @@ from warehouse.names.legal_forms import FIRM_WORDS
 from warehouse.names.reading import as_displayed
 from warehouse.names.word_lists import IMPERSONAL_WORDS, word_set
 
-#
 # What a contact looks like in free text, as regular expressions.
 #
 # A name in a sentence without a title or a word for a contact is not recognised. A pattern added
@@ -114,7 +113,6 @@ LOCAL = re.compile(_LOCAL, re.IGNORECASE)
 MOBILE = re.compile(_MOBILE, re.IGNORECASE)
 
 
-#
 # Rule out text without contacts cheaply, before any contact pattern is run.
 #
 # Most text has no contact, and searching for whole contacts takes fifty times as long as looking
@@ -236,7 +234,6 @@ def has_foreign_mark(lower: str, words: str) -> bool:
     return _SENOR in lower or " menhor" in words or "arobas" in lower
 
 
-#
 # Detect a contact in a name: an e-mail address, a telephone number or a contact's name.
 #
 # "Jane Doe 082 555 1234 Acme (Pty) Ltd" ends in a legal form and still names a person. A number

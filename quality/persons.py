@@ -39,7 +39,6 @@ from warehouse.names.word_lists import (
     TRADING_AS_PHRASES,
 )
 
-#
 # Split a cell that lists several firms into their names.
 #
 # "A (Pty) Ltd / B CC", "A Ltd; B Ltd" and "A Ltd and B Ltd JV" are two firms each. Semicolons,
@@ -132,7 +131,6 @@ def _begins_with_firm(text: str, country: str | None) -> bool:
     return False
 
 
-#
 # Register numbers: those only organisations have, and those only natural persons have.
 #
 # Registers of business names (Botswana, Ghana, Tanzania, Uganda, Zambia), tax numbers and

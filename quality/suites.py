@@ -40,7 +40,6 @@ from warehouse.tables import (
 from warehouse.tables.column import identity_of
 from warehouse.tables.derived import JoinMethod, RevisionKind
 
-#
 # The suites of the mart: rules of the tables that a build serves or derives.
 #
 # A table that is served as it is in the record has the rules of the record too; here are only

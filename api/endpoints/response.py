@@ -24,7 +24,6 @@ from warehouse.serve.rows import RowPage
 from warehouse.shared.json_encoding import decode_object, encode
 from warehouse.shared.tiers import Tier
 
-#
 # Rows as CSV or JSON Lines, a piece at a time: every digit as in the JSON, no envelope.
 #
 # A text that a spreadsheet would run as a formula gets an apostrophe in front. Objects and lists

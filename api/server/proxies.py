@@ -15,7 +15,6 @@ from warehouse.shared.metrics import observe_request
 from warehouse.shared.server_log import ACCESS_LOG, log_access
 from warehouse.shared.texts import redact_keys
 
-#
 # The access log: one JSON line for each request, without its key and without what it asked for.
 #
 # Of the client only the network is logged, of the query only the names of its parameters: an

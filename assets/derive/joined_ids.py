@@ -33,7 +33,6 @@ from assets.entities.markets import comparable_listing
 from warehouse.names.legal_names import SHORT_FORMS, normalise_name
 from warehouse.tables.derived import JoinMethod
 
-#
 # Identifiers and names in comparable form, in SQL.
 #
 # The rules are Python functions of ``identifiers`` and ``legal_names``. Each is applied once to
@@ -233,7 +232,6 @@ CRUDE_KEY = (
 )
 
 
-#
 # Find what ids of organisations share: the evidence by which they may be joined.
 #
 # SQL narrows millions of identifiers and names down to the few that several ids bear. Numbers,

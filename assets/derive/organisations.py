@@ -25,7 +25,6 @@ from warehouse.shared.code_version import code_version
 from warehouse.tables import PartyMatch
 from warehouse.tables.column import identity_of
 
-#
 # Resolve the parties of tenders to organisations: by register number, LEI, or exact name.
 #
 # Never by similarity. A party that could be two organisations stays unresolved, and so does a

@@ -39,7 +39,6 @@ from warehouse.shared.data_files import HOME_CURRENCY, sql_file
 from warehouse.tables import LICENSE_CLASSES
 from warehouse.tables.derived import Signal
 
-#
 # When the months of a country close, and from which closing on something was known.
 #
 # Months are numbered per country, from 0 for the month of its first release (``month_no``). A

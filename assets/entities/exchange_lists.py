@@ -31,7 +31,6 @@ from warehouse.names.reading import plain_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
-#
 # One row of an exchange list, read by the members that its declaration names.
 #
 # A value that is not what its column says (an ISIN with a wrong check digit) is left out with a

@@ -30,7 +30,6 @@ from warehouse.serve.exports import ArtifactKind
 from warehouse.shared.tiers import TierName
 from warehouse.tables import OPEN_CLASSES
 
-#
 # Rows of the tender files that need more than a SELECT: parties and awards.
 #
 # Awards are parsed from release JSON with the reader of the mart, while the releases file is

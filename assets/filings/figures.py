@@ -125,7 +125,6 @@ def _disagreement(group: list[Reading]) -> str | None:
     return f"{line_item}: the elements of one filing disagree, so the figure is absent: {values}"
 
 
-#
 # Which readings state the whole of a line, judged by what their own filing states.
 #
 # An element is a part of a line where its filing shows that there is more: by an element that

@@ -24,7 +24,6 @@ from assets.parsing.xml_tree import Element, read_tree
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
-#
 # XBRL 2.1 instances as reports of the Open Information Model; their taxonomies are not needed.
 #
 # An instance alone states element, value, decimals, and by its contexts and units the rest. What
@@ -240,7 +239,6 @@ def _whole(text: str, name: str) -> Decimal | None:
     return Decimal(text.strip())
 
 
-#
 # Inline XBRL 1.0 and 1.1 as reports of the Open Information Model.
 #
 # The numbers of a page for people, each with what it states. Text is no figure: a fact that is

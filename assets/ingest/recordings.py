@@ -25,7 +25,6 @@ from warehouse.record.landing import FetchedResponse, require_past
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.urls import why_not_public
 
-#
 # What a file does not say of itself: its headers are beside it, its moment follows from a day.
 #
 # Response headers that a parser needs are in a JSON file beside the document, named like it plus
@@ -347,7 +346,6 @@ def _without_gz(name: str) -> str:
     return name[:-3] if name.lower().endswith(".gz") else name
 
 
-#
 # A manifest: a table that says of each recorded file where and when it was read.
 #
 # It is a CSV or TSV file with a header line, or a JSON array of objects. Columns:

@@ -34,7 +34,6 @@ from warehouse.record.append import PreparedRows
 from warehouse.record.landing import Document
 from warehouse.shared.errors import SankofaError
 
-#
 # Limits that the kernel enforces on a process that reads documents: memory and CPU time.
 #
 # Beyond the first an allocation fails, which Python and Arrow report as a MemoryError. Beyond the

@@ -20,7 +20,6 @@ from warehouse.publish.row_json import PROVENANCE
 from warehouse.shared.json_encoding import decode_object, encode, encode_object
 from warehouse.shared.tiers import Tier
 
-#
 # Rows as a model reads them: without what is unknown or repeated, and sources named once.
 #
 # ``verbose`` leaves rows as REST has them. No digit is touched: values are taken over as bytes.

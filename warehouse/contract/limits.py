@@ -15,7 +15,6 @@ from warehouse.serve.search import MAX_SEARCH_WORDS
 from warehouse.serve.usage import QuotaStatus
 from warehouse.shared.tiers import Tier, TierName, tier_includes
 
-#
 # The tier cap: how many rows, which datasets and which files a key of a tier may get.
 #
 # This is the only place that decides it, and both surfaces send nothing that has not passed it:

@@ -134,7 +134,6 @@ class Action(ControlTable, table=True):
     failure: str | None = None
 
 
-#
 # Opening of the control database: one SQLite file, or a PostgreSQL.
 #
 # A connection to a file is opened for a moment and checks the whole file first, so that damage is

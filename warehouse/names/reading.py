@@ -14,7 +14,6 @@ import pycountry
 
 from warehouse.names.word_lists import Phrase
 
-#
 # Names of parties in the one form in which they are compared.
 #
 # The form is frozen: keys of parties in the record are made from it.

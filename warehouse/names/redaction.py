@@ -22,7 +22,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from warehouse.names.spellings import NameFinder, Words
 from warehouse.shared.errors import SankofaError
 
-#
 # Names of people as they are stored: encrypted under the secret of the installation.
 #
 # The record has to recognise withheld people in later documents and builds, and must not name

@@ -43,7 +43,6 @@ from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTabl
 from warehouse.publish.tasks import Task
 from warehouse.record.store import sql_text
 
-#
 # The rows of several files of a table in one stream: encoded, in order, file after file.
 #
 # One statement encodes them all: a statement for each file would cost more than its rows.

@@ -64,7 +64,6 @@ from warehouse.shared.files import move_into_place
 from warehouse.tables import DERIVED
 from warehouse.tables.column import identity_of
 
-#
 # The steps that make a snapshot: the stored rows of one partition become its tables.
 #
 # The same code runs on a partition as on a whole record (``Snapshot``): rows that are withheld or

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#
 # Rows of a mart table in packs: many rows that are read together, as one BLOB.
 #
 # A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an
@@ -162,7 +161,6 @@ class Packer:
             self._finished = []
 
 
-#
 # The packs of a file of the mart as an LMDB file beside it: found by key and by row number.
 #
 # ``packs`` describes a pack. Three kinds of entries lie in one sorted table:

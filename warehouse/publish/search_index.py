@@ -13,7 +13,6 @@ from warehouse.names.search_words import identifier_key, name_key, name_terms, p
 from warehouse.publish.tables import Columns
 from warehouse.shared.data_files import csv_rows
 
-#
 # Words for searching: normalised the same way when a build is written and when it is searched.
 #
 # Free of Arrow and numpy, so that the surfaces can import it.

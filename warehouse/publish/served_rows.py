@@ -12,14 +12,12 @@ from warehouse.tables import Entity, PartyMatch, TenderParty
 from warehouse.tables.column import content_of, identity_of, members_of
 from warehouse.tables.entities import NAME_LISTS
 
-#
 # SQL expressions that write a row as JSON, and its key columns.
 #
 # The JSON of a row is written once, when a build is made. Text is escaped, a DECIMAL keeps its
 # digits, dates and timestamps are ISO 8601, and JSON is taken as it is; null is ``null``.
 
 
-#
 # Rows as they are served; the statements are in ``sql/served_rows.sql``.
 #
 # Only SQL: the surfaces load this module through ``tables``.
@@ -84,7 +82,6 @@ CURRENT_ENTITIES = _SQL["current_entities"]
 CURRENT_IDENTIFIERS = _SQL["current_identifiers"]
 
 
-#
 # The award facts; the statements are in ``sql/award_facts.sql``.
 #
 # Only SQL, apart from the reader in ``awards``: the surfaces load this module.
@@ -104,7 +101,6 @@ AWARD_VINTAGES = _AWARD_FACTS[VINTAGES]
 NAMED_AWARDS, AWARD_FACTS = _AWARD_FACTS["named_awards"], _AWARD_FACTS["award_facts"]
 
 
-#
 # The tender facts; the statements are in ``sql/tender_facts.sql``.
 #
 # Only SQL: the surfaces load this module.
@@ -116,7 +112,6 @@ _TENDER_FACTS = sql_file(__name__, "tender_facts", fragments={"releases": RELEAS
 TENDER_VINTAGES, TENDER_FACTS = _TENDER_FACTS[TENDER_VINTAGES_TABLE], _TENDER_FACTS["tender_facts"]
 
 
-#
 # What a build holds and what changed; the statements are in ``sql/catalogue.sql``.
 #
 # Only SQL: the surfaces load this module through ``tables``.

@@ -25,7 +25,6 @@ from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile
 from warehouse.shared.files import break_seal, check_of_file, damage_of
 
-#
 # Files of steps, found by key.
 #
 # The files of a key are a folder that appears under its name when it is complete, with a list of

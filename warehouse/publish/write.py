@@ -33,7 +33,6 @@ from warehouse.record.store import sql_text
 from warehouse.shared.code_version import code_hash
 from warehouse.shared.json_encoding import encode
 
-#
 # Which files a table has in a build, by what their rows are: a key for each, and rows to write.
 #
 # A key is made from the rows themselves, not from where they came from: a table that was derived

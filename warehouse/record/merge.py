@@ -29,7 +29,6 @@ from warehouse.shared.errors import BadTable
 from warehouse.shared.machine import parallel_map
 from warehouse.tables import FIRST_READ
 
-#
 # Rows that newer code no longer reads in a document that was read before.
 #
 # A new version of a parser reads every landed document again. What it reads differently replaces

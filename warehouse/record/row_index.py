@@ -24,7 +24,6 @@ from warehouse.record.tables import RecordTable
 from warehouse.shared.machine import parallel_map
 from warehouse.tables.column import columns_of
 
-#
 # A sorted list of the sightings in each data file, to find a few among many.
 #
 # Data files never change, so neither do their indexes. An index is a copy of four columns, mapped

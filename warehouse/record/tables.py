@@ -31,7 +31,6 @@ from warehouse.tables import (
 )
 from warehouse.tables.column import Column, content_of, identity_of
 
-#
 # Columns that a row class gained after its Delta table was created.
 #
 # A nullable column is added to the table by a commit of metadata: no file is rewritten, and rows

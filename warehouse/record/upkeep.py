@@ -29,7 +29,6 @@ from warehouse.record.tables import RECORD_TABLES, stored_columns
 from warehouse.shared.errors import SankofaError, WriteConflict
 from warehouse.shared.file_store import StoredFile
 
-#
 # Delete files of which a table no longer consists: replaced ones, and those of killed writers.
 #
 # A file is deleted if it has been part of no state of the table for a while, and was written
@@ -106,7 +105,6 @@ def _state_at(
         return None
 
 
-#
 # Merge the small files of a table; no row changes.
 #
 # Delta lets two compactions of one version both succeed, and every row is there twice. So the

@@ -17,7 +17,6 @@ from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.shared.urls import FICTIONAL_URL
 from warehouse.tables import VersionEntry
 
-#
 # The world of what is published: that of the landing, and of every row in the record.
 #
 # A landing can be deleted, or another be set, while the record stays. So the rows are looked at,

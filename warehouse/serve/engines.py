@@ -28,7 +28,6 @@ from warehouse.shared.errors import (
 )
 from warehouse.shared.files import damage_of
 
-#
 # Files of builds that this process has checked, each before it is first read.
 #
 # A file is checked whole when it is first needed, and again once it is another one: its inode,

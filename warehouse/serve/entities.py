@@ -24,7 +24,6 @@ from warehouse.serve.search import found_rows
 from warehouse.shared.json_encoding import encode
 from warehouse.tables.entities import IdType
 
-#
 # Ids of organisations: the canonical one of each alias, and the identifiers that others gave.
 #
 # Current identifiers only, in both directions.

@@ -24,7 +24,6 @@ from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import FileCheck, check_of, damage_of, stored_checks
 from warehouse.shared.tiers import TierName
 
-#
 # Check a published file before it is first sent, and again if it is another one since.
 #
 # A service answers requests in one loop, which a large file must not stop: it is checked in a

@@ -35,7 +35,6 @@ from warehouse.serve.counters import (
 )
 from warehouse.shared.tiers import Tier
 
-#
 # LMDB files of the embedded stores: how they are opened, checked and created.
 #
 # A store is one file and its ``-lock`` file, both private to their user. Writers and readers of

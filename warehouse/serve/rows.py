@@ -56,7 +56,6 @@ class Order:
 IN_ORDER_OF_FILE = Order(IN_ORDER)
 
 
-#
 # Questions to several files: which can have such rows, and how their rows are merged.
 #
 # A question that names what decides the file of a row (an organisation, a country) is asked of

@@ -31,7 +31,6 @@ from warehouse.serve.engines import FileReader
 from warehouse.serve.rows import Condition, Key, RowPage, fetch_rows, make_page, one_of, storable
 from warehouse.shared.json_encoding import encode
 
-#
 # The full-text search of SQLite: rows by their words, and words by their trigrams.
 #
 # A file with texts has a table ``words``; that of ``search`` also has ``vocabulary`` and

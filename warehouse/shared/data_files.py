@@ -12,7 +12,6 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-#
 # SQL in files: ``sql/<name>.sql`` beside the module that runs it, one or more named statements.
 #
 # A file begins with a header: what it promises, a line ``-- Inputs:`` and a line ``-- Outputs:``.
@@ -194,7 +193,6 @@ def _quoted(name: str) -> str:
     return f'"{escaped}"'
 
 
-#
 # Tables as data: ``<name>.csv`` beside the module that reads it, with a header.
 #
 # The files count in the version of the code (``warehouse/shared/code_version.py``).

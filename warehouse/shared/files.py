@@ -54,7 +54,6 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-#
 # What only its user may read: documents and rows with people in them, keys, counters.
 #
 # Exports, pages and builds hold nothing but what is published, and a web server of another user
@@ -121,7 +120,6 @@ def _is_open(path: Path) -> bool:
     return bool(path.stat().st_mode & _OTHERS)
 
 
-#
 # Find damage in files: a check of their bytes, lists of such checks, and seals of small files.
 #
 # A check is XXH3: some 50 times as fast as SHA-256, so that files can be checked whenever they

@@ -22,7 +22,6 @@ import msgspec
 
 from warehouse.shared.files import private_folder
 
-#
 # Every metric: its name, kind, labels and meaning, declared once.
 #
 # The exposition, the table in ``/guides/metrics`` and the test of the dashboard and the alert

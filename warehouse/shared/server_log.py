@@ -20,7 +20,6 @@ import msgspec
 from warehouse.shared.settings import Settings
 from warehouse.shared.texts import redact_keys
 
-#
 # The log of a server: JSON lines on stderr that can be lost, and never hold up or end the
 # service.
 #
