@@ -74,7 +74,7 @@ def test_documents_record_and_keys_are_private_and_what_is_published_is_not(
     make_private(settings)
 
     assert readable_by_others(settings) == []
-    assert [mode(path) for path in published] == [0o755] * 3
+    assert [mode(path) for path in published] == [0o755] * 2
 
 
 def mode(path: Path) -> int:

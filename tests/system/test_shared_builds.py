@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -196,7 +196,7 @@ def test_pins_rollbacks_and_withdrawals_are_those_of_the_publisher(trial: Trial)
     trial.wait(newer)
     for machine in trial.machines:
         assert machine.ask(older)[:2] == (200, older)
-    settings = replace(settings_of(publisher.home), shared_marts=publisher.url)
+    settings = settings_of(publisher.home).model_copy(update={"shared_marts": publisher.url})
 
     roll_back(settings, older)
     trial.wait(older)

@@ -86,10 +86,10 @@ def test_repair_makes_a_build_with_the_same_rows(home: Path) -> None:
     found = json.loads(out)
     assert current(home) != before, err
     assert rows() == expected
-    # Files of the mart are shared. Exports and pages name their version: those that it lost stay
-    # lost without a backup, and verify says what to do.
+    # Files of the mart are shared, but for what pages show of a build. Exports name their version:
+    # those that it lost stay lost without a backup, and verify says what to do.
     lost = {damage["what"]: damage["do"] for damage in found["damaged"]}
-    assert (status, set(lost)) == (1, {f"exports {before}", f"pages {before}"})
+    assert (status, set(lost)) == (1, {f"exports {before}", f"build {before}"})
     assert all(f"`sankofa builds drop {before}`" in do for do in lost.values())
     assert CliRunner().invoke(sankofa, ["builds", "drop", before]).exit_code == 0
     assert verified()[0] == 0
