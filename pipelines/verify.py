@@ -1,4 +1,4 @@
-"""All stores in the order in which they are checked; and a quick look at what is published."""
+"""What ``sankofa verify`` checks: builds, exports, landing, record, keys and files of steps."""
 
 import tempfile
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Remove contacts from free text: e-mail addresses, telephone numbers, "contact person" parts.
+"""Contacts: what they look like, whether a name has one, and how they are removed from free text.
 
 Patterns say what a contact looks like; a filter before them spares most text the search for one.
 """

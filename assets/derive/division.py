@@ -1,4 +1,4 @@
-"""Measures before division, as whole numbers per row and closing, and their exact division.
+"""Measures before division, as whole numbers, and their exact division, rounded once.
 
 Panels add their rows to the table ``raw``; ``divide`` divides them outside DuckDB: a value is
 rounded once, to ten digits, and operands are larger than the numbers of DuckDB.

@@ -1,13 +1,16 @@
-"""Rows that are compressed one by one, with a dictionary: some other rows of the same file.
+"""Rows of a mart table in packs: many rows that are read together, as one BLOB.
 
-Rows of a table have the same members and mostly the same texts. Alone a row hardly gets shorter;
-with a dictionary it takes a sixth of its size, and one row can still be read by itself.
+A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an
+index and the rows, compressed together with Zstandard unless they are short. Each row ends with
+a comma, so that any run of rows can be cut out and sent as it is. The index has three numbers
+for each row: the day from which it was known, the day from which it was no longer the latest,
+and its offset; and then the end of the last row. Packs lie in a file of their own
+(``pack_files``).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,23 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import zstandard
 
-from warehouse.publish.pack_files import _LEVEL
 from warehouse.publish.row_json import LATEST_DAY
 from warehouse.publish.tables import SEVERAL_PARTS
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-# Rows of a mart table in packs: many rows that are read together, as one BLOB.
-#
-# A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an
-# index and the rows, compressed together with Zstandard unless they are short. Each row ends with
-# a comma, so that any run of rows can be cut out and sent as it is. The index has three numbers
-# for each row: the day from which it was known, the day from which it was no longer the latest,
-# and its offset; and then the end of the last row. Packs lie in a file of their own
-# (``pack_files``).
-
+# Higher levels make packs no smaller, since rows repeat each other, and slower to read.
+_LEVEL = 1
 # A smaller pack is stored as it is: there is little to gain.
 _SMALLEST_COMPRESSED = 2_048
 _SCHEMA = pa.schema(
@@ -159,19 +150,3 @@ class Packer:
             ]
             self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
             self._finished = []
-
-
-# The packs of a file of the mart as an LMDB file beside it: found by key and by row number.
-#
-# ``packs`` describes a pack. Three kinds of entries lie in one sorted table:
-#
-# - ``r`` and the number of its first row: a pack, after the number of its rows. - ``k``, the hash
-# of a key and the number of a first row: a pack of that key. The value says how many rows it has,
-# whether another pack of the key follows, and whether all rows are the latest. - ``p``: every key
-# with the part of the file that its rows lie in, as JSON.
-#
-# Numbers are big-endian, so that LMDB sorts them. Keys are hashed, since LMDB bounds their
-# length.
-
-
-_ROW_LEVEL = 3

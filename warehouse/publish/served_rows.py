@@ -1,4 +1,4 @@
-"""What can be searched for; the statement is in ``sql/searchable.sql``.
+"""Rows as they are served: statements for facts, the catalogue and what can be searched for.
 
 Only SQL: the surfaces load this module through ``tables``.
 """

@@ -1,4 +1,4 @@
-"""Hashes of rows: a number that is the same for the same values, for ever.
+"""Hashes of rows, and a sorted list of them for each data file, to find a few among many.
 
 A figure has a hash of 96 bits in two columns, ``figure`` and ``figure_check``, which distinguishes
 it from every other. A ``sighting`` (a figure in one publication) and a ``content`` have 64 bits

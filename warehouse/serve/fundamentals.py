@@ -1,4 +1,4 @@
-"""The filings of an issuer, as they were listed on a day."""
+"""Reported figures of an issuer, and its filings, as they were known on a day."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Signal panels: the months closed by a day, in the vintage of that day."""
+"""Metrics of issuers, rankings, and signal panels, as they were known on a day."""
 
 from dataclasses import dataclass
 from datetime import date

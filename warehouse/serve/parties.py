@@ -1,4 +1,4 @@
-"""Who won what: the awards of an organisation with their totals, or the suppliers of a country."""
+"""Buyers, suppliers and other parties of releases on a day, and who won what."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

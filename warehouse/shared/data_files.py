@@ -1,4 +1,4 @@
-"""The currency of every country, as ISO 4217 lists them (2025); ``XK`` is Kosovo.
+"""Data in files: SQL statements and CSV tables next to the module that uses them; currencies.
 
 Where two are legal tender, ``currencies.csv`` has the one in which the state budgets.
 """

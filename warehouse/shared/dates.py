@@ -1,4 +1,4 @@
-"""Names of published versions: ``20260514.2`` is the second version of that day."""
+"""Dates as documents write them, and names of published versions such as ``20260514.2``."""
 
 import re
 from datetime import date, datetime, timedelta

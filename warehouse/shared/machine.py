@@ -1,4 +1,4 @@
-"""One thread per core, for work that releases the interpreter lock: Arrow, NumPy, Parquet."""
+"""The cores and the memory that this process may use, and threads for Arrow."""
 
 import os
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""The numbers of one process, and the small file in which others find them.
+"""Metrics of the service: each declared once, the numbers of a process, and their file.
 
 Counting is adding to Python numbers, about half a microsecond a request. A thread writes them to a
 file once a second: a full disk then costs figures, where a memory-mapped file, as the Prometheus

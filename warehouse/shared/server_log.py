@@ -1,4 +1,4 @@
-"""What the command lines of both servers share: the options of the stores, and one process a core.
+"""The log of a server, and the options that the command lines of both servers share.
 
 What only one of the servers accepts belongs to its own ``__main__``.
 """

@@ -12,7 +12,6 @@ from assets.declared_files import DeclaredFileError
 from assets.fetching.fetchers import Window
 from assets.ingest.sources import SOURCES, sources_of
 from assets.tenders.portal_files import (
-    BUILT_IN,
     ENTRIES,
     PORTALS,
     Portal,
@@ -237,10 +236,6 @@ def test_every_built_in_portal_without_a_stated_licence_accepts_no_package_witho
         stated = entry.licence.stated_at is not None
         assert stated == (entry.licence.license_class != "per-package"), entry.key
         assert (PORTALS[entry.key].license_class is None) == (not stated)
-
-
-def test_the_built_in_file_is_part_of_the_package() -> None:
-    assert BUILT_IN.name in (BUILT_IN.parents[2] / "setup.cfg").read_text()
 
 
 def test_every_country_has_a_currency() -> None:
