@@ -12,7 +12,7 @@ import msgspec
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from mcp_server import stdio, worker
+from mcp_server import http, stdio
 from mcp_server.worker import TimedConnection, configure_logging, worker_app
 from warehouse.contract.problems import PRICING, Problem
 from warehouse.shared.errors import SankofaError
@@ -37,7 +37,7 @@ def main() -> None:
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     arguments = _parser(settings).parse_args()
-    options = worker.Options(
+    options = http.Options(
         marts=arguments.marts,
         control=arguments.control,
         shared_marts=settings.shared_marts,
@@ -64,11 +64,11 @@ def main() -> None:
         sys.exit(f"cannot serve at {at}: {error.strerror or error}; choose another --port")
 
 
-def _serve_http(options: worker.Options, host: str, port: int) -> None:
+def _serve_http(options: http.Options, host: str, port: int) -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
     configure_logging()
     # A wrong --base-url is refused here, once, instead of by every worker in turn.
-    worker.security(options)
+    http.security(options)
     config = uvicorn.Config(
         # Pickled for the workers; only ``worker.py`` is imported to unpickle it.
         partial(worker_app, msgspec.json.encode(options)),
@@ -98,7 +98,7 @@ def _serve_http(options: worker.Options, host: str, port: int) -> None:
         Multiprocess(config, sockets=[bound]).run()
 
 
-def _serve_stdio(options: worker.Options, key: str) -> None:
+def _serve_stdio(options: http.Options, key: str) -> None:
     # No child process needs the key.
     os.environ.pop(_KEY, None)
     if not key:

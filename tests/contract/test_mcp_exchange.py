@@ -11,8 +11,8 @@ import pytest
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
+from mcp_server.http import Options, security
 from mcp_server.service import SCOPE_KEY, Call
-from mcp_server.worker import Options, security
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, request
 from tests.helpers.mcp_world import Agents

@@ -9,8 +9,8 @@ from typing import Any, cast
 import anyio
 import pytest
 from anyio import AsyncFile
+from mcp_server.http import Options
 from mcp_server.stdio import MAX_PENDING, serve
-from mcp_server.worker import Options
 
 from tests.helpers.mcp_service import MODERN, MODES, request
 from tests.helpers.mcp_world import Agents

@@ -8,7 +8,7 @@ import pytest
 import uvicorn
 from click.testing import CliRunner
 from mcp_server import guard, worker
-from mcp_server.worker import Options, create_app, security
+from mcp_server.http import Options, create_app, security
 
 from pipelines.commands.main import sankofa
 from tests.helpers.mcp_service import call, mcp_served

@@ -11,7 +11,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_server.app import create_server
-from mcp_server.worker import Options, guarded
+from mcp_server.http import Options, guarded
 from mcp_types import (
     INVALID_PARAMS,
     MISSING_REQUIRED_CLIENT_CAPABILITY,

@@ -133,8 +133,6 @@ class Problem(SankofaError):
 _LONGEST_ECHO = 64
 # Words that a sentence can state.
 _MOST_STATED = 8
-# How many similar names an error suggests.
-_MOST_NEAREST = 3
 
 
 def shortened(text: str) -> str:

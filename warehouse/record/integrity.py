@@ -20,7 +20,6 @@ from warehouse.shared.locks import file_lock
 
 _CHECKS = ".checks"
 _LOG = "_delta_log"
-_LOG_FILE = re.compile(r"\d+\..*(json|parquet)")
 _THREADS = 4
 
 

@@ -85,7 +85,7 @@ LEFT JOIN rereads AS other
 WHERE other.sighting IS NULL;
 
 -- name: vintages
--- The vintages of each figure. The order of knowledge has NULLS FIRST, which is not DuckDB's default.
+-- The vintages of each figure. The order of knowledge has NULLS FIRST, not the default of DuckDB.
 -- A hash of 64 bits can collide, so the second hash separates figures too.
 WITH readings AS (
     SELECT * FROM ({{ readings }}) AS standing
