@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import urlsplit
 
+from assets.fetching.addresses import LOOPBACK
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
-from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.failures import in_words
 from assets.ingest.land import Prober, probe
 from assets.ingest.load import failed_documents, lost_documents

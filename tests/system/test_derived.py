@@ -12,7 +12,7 @@ import pytest
 from assets.derive.organisations import derivation, joins
 from assets.entities import gleif
 from assets.entities.identifiers import mint
-from assets.ingest.resources import IngestResource
+from assets.ingest.assets import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines.derivations import derived_counts
 from pipelines.publish import Publishing, published_assets
