@@ -163,13 +163,14 @@ def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
         return {}
     published = PublishedExports(destination)
     try:
-        artifacts = published.manifest(previous).artifacts
+        artifacts, damaged = (
+            published.manifest(previous).artifacts,
+            dict(published.damaged(previous)),
+        )
     except (UnknownVersion, DamagedFile):
         return {}
     return {
-        artifact.key: artifact
-        for artifact in artifacts
-        if published.is_intact(previous, file_name(artifact.key))
+        artifact.key: artifact for artifact in artifacts if file_name(artifact.key) not in damaged
     }
 
 

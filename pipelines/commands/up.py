@@ -17,7 +17,7 @@ from pipelines.dagster_home import create_dagster_home, killed_runs
 from pipelines.derivations import checks, derivations
 from pipelines.output import Steps
 from pipelines.supervisor import Child, Logs, supervise
-from pipelines.verify import missing_files
+from pipelines.verify import is_incomplete
 from warehouse.control.keys import KeyStore, sandbox
 from warehouse.publish.builds import builds_at
 from warehouse.publish.candidate import versions_of_rules
@@ -209,7 +209,7 @@ def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
     builds = builds_at(settings.marts)
     current = builds.current()
-    if current is None or any(missing_files(settings.marts, settings.exports)):
+    if current is None or is_incomplete(settings.marts, settings.exports):
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
     derived = derivations(portals_of(settings.portal_files))

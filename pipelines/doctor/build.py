@@ -9,11 +9,10 @@ from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded
 from pipelines.commands.quality import current_quality
 from pipelines.dagster_home import killed_runs
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
-from pipelines.verify import Damage, damaged_builds, damaged_exports
+from pipelines.verify import damaged_record, damaged_sizes
 from warehouse.publish.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.publish.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
-from warehouse.record.integrity import advice, damaged_files
 from warehouse.record.store import open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.shared.locks import lock_owner
@@ -169,23 +168,14 @@ _MOST = 5
 
 def files(context: CheckContext) -> Iterator[Finding]:
     """Check that the files of the record and of all that is published are there and whole."""
-    found = [*_damaged_record(context), *_damaged_published(context)]
+    settings = context.settings
+    found = [
+        *damaged_record(settings, thorough=False),
+        *damaged_sizes(settings.marts, settings.exports),
+    ]
     for damage in found[:_MOST]:
         yield fault(damage.what, damage.says, damage.do)
     if len(found) > _MOST:
         yield fault("files", f"{len(found) - _MOST} more are damaged", "`sankofa verify`")
     if not found:
         yield ok("files", "all are there with their sizes; `sankofa verify` checks every byte")
-
-
-def _damaged_record(context: CheckContext) -> Iterator[Damage]:
-    record = open_record(context.settings)
-    for damage in damaged_files(record):
-        yield Damage("record", damage.says, advice(record, damage))
-
-
-def _damaged_published(context: CheckContext) -> Iterator[Damage]:
-    settings = context.settings
-    current = builds_at(settings.marts).current()
-    yield from damaged_builds(settings.marts, thorough=False)
-    yield from damaged_exports(settings.exports, current, None, thorough=False)
