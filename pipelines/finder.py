@@ -28,10 +28,14 @@ from warehouse.publish.builds import builds_at
 from warehouse.publish.left_out import ROW_IDS
 from warehouse.publish.served_rows import PARTY_ID
 from warehouse.record.erase import documents_like
-from warehouse.record.failures import last_failures
 from warehouse.record.landing import Document, open_landing
 from warehouse.record.ledger import loaded_documents
-from warehouse.record.quarantine import QuarantinedRow, quarantined_rows, quarantined_with_id
+from warehouse.record.quarantine import (
+    QuarantinedRow,
+    last_failures,
+    quarantined_rows,
+    quarantined_with_id,
+)
 from warehouse.record.store import open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,

@@ -30,7 +30,7 @@ from assets.entities.identifiers import (
     register_of_number,
 )
 from assets.entities.markets import comparable_listing
-from warehouse.names.legal_names import SHORT_FORMS, normalise_name
+from warehouse.names.search_words import SHORT_FORMS, normalise_name
 from warehouse.tables.derived import JoinMethod
 
 # Identifiers and names in comparable form, in SQL.
@@ -171,7 +171,7 @@ def _id_type_of_scheme(code: str) -> str:
     return "lei" if code.strip().upper() in LEI_SCHEMES else "registry"
 
 
-# Names by which organisations are compared, in SQL; see ``warehouse.names.legal_names``.
+# Names by which organisations are compared, in SQL; see ``warehouse.names.search_words``.
 
 # The countries in which the name of an organisation is compared: where it is incorporated and where
 # it is. A jurisdiction may be a subdivision, as in ``US-DE``, of the country of its first letters.

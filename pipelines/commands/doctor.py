@@ -37,8 +37,8 @@ from pipelines.verify import damaged_record, damaged_sizes
 from warehouse.publish.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.publish.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
-from warehouse.record.failures import sources_with_failures
 from warehouse.record.landing import observed_at_of, open_landing
+from warehouse.record.quarantine import sources_with_failures
 from warehouse.record.store import open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.shared.errors import DatastoreUnavailable, SankofaError

@@ -69,7 +69,7 @@ SECTIONS = {
             "quality",
             "Show the quality metrics of the build being served, against their thresholds.",
         ),
-        "why": Command("why", "Say why a value is or is not served."),
+        "why": Command("quarantine", "Say why a value is or is not served."),
     },
     "Withhold": {
         "withhold": Command(
@@ -89,7 +89,7 @@ SECTIONS = {
         "metrics": Command("metrics", "Serve the metrics of this machine to Prometheus."),
         "keys": Command("keys", "Create, list and revoke API keys, and show their usage."),
         "actions": Command(
-            "actions", "List what operators did: who, when, what and why, oldest first."
+            "keys", "List what operators did: who, when, what and why, oldest first."
         ),
     },
     "Extend": {

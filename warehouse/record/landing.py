@@ -303,49 +303,50 @@ class Landing:
 
     def read(self, document: Document) -> bytes:
         """Return the body; bytes that no longer match their SHA-256 are an error."""
-        path = self._path_of(document)
-        try:
-            with self._files.open_input_file(path) as compressed:
-                body = cast(
-                    bytes,
-                    pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True),
-                )
-        except FileNotFoundError:
-            raise _missing(path, document) from None
-        except (OSError, ValueError) as error:
-            raise _damaged(path, document, str(error)) from error
-        if hashlib.sha256(body).hexdigest() != document.sha256:
-            raise _damaged(path, document, "its SHA-256 differs")
+        with self._body(document) as path, self._files.open_input_file(path) as compressed:
+            body = cast(
+                bytes, pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True)
+            )
+            _require_digest(hashlib.sha256(body).hexdigest(), document)
         return body
 
     def beginning(self, document: Document, size: int) -> bytes:
         """Return the first bytes of a body, which nothing verifies."""
-        path = self._path_of(document)
-        try:
-            with self._files.open_input_stream(path, compression="zstd") as stream:
-                return cast(bytes, stream.read(size))
-        except FileNotFoundError:
-            raise _missing(path, document) from None
-        except OSError as error:
-            raise _damaged(path, document, str(error)) from error
+        with self._body(document) as path, self._unpacked(path) as stream:
+            return stream.read(size)
 
     @contextmanager
     def open(self, document: Document) -> Iterator[IO[bytes]]:
         """Open a body of any size; all of it is verified before the first byte is returned."""
-        path = self._path_of(document)
         digest = hashlib.sha256()
+        with self._body(document) as path, self._unpacked(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+            _require_digest(digest.hexdigest(), document)
+        with self._unpacked(path) as stream:
+            yield stream
+
+    def _unpacked(self, path: str) -> IO[bytes]:
+        return cast(IO[bytes], self._files.open_input_stream(path, compression="zstd"))
+
+    @contextmanager
+    def _body(self, document: Document) -> Iterator[str]:
+        """Yield where a body is; say what to do if it was removed, is missing or damaged."""
+        if document.removal is not None:
+            raise BodyRemoved(
+                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
+                "it stays"
+            )
+        path = self._body_path(document.sha256)
         try:
-            with self._files.open_input_stream(path, compression="zstd") as stream:
-                while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
+            yield path
         except FileNotFoundError:
-            raise _missing(path, document) from None
-        except OSError as error:
-            raise _damaged(path, document, str(error)) from error
-        if digest.hexdigest() != document.sha256:
-            raise _damaged(path, document, "its SHA-256 differs")
-        with self._files.open_input_stream(path, compression="zstd") as stream:
-            yield cast(IO[bytes], stream)
+            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+        except (OSError, ValueError) as error:
+            raise LandingError(
+                f"{path} is not what was fetched from {document.url} ({error}): delete it and "
+                "fetch again"
+            ) from error
 
     def damage(self) -> Iterator[LandingError]:
         """Yield an error for each mark and note that is damaged, and each body that is another."""
@@ -389,15 +390,6 @@ class Landing:
     @property
     def _world_path(self) -> str:
         return f"{self._root}/world"
-
-    def _path_of(self, document: Document) -> str:
-        """Return where the body of a document is; raise BodyRemoved if it was removed."""
-        if document.removal is not None:
-            raise BodyRemoved(
-                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
-                "it stays"
-            )
-        return self._body_path(document.sha256)
 
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
@@ -546,11 +538,6 @@ def _mixed(landed: World | None) -> MixedWorlds:
     )
 
 
-def _missing(path: str, document: Document) -> LandingError:
-    return LandingError(f"{path} is missing: fetch {document.url} again")
-
-
-def _damaged(path: str, document: Document, why: str) -> LandingError:
-    return LandingError(
-        f"{path} is not what was fetched from {document.url} ({why}): delete it and fetch again"
-    )
+def _require_digest(digest: str, document: Document) -> None:
+    if digest != document.sha256:
+        raise ValueError("its SHA-256 differs")

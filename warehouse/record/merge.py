@@ -22,11 +22,16 @@ from deltalake import DeltaTable
 
 from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.landing import Document
-from warehouse.record.row_index import FileIndex, IntArray, column_as_numpy, content_hashes
+from warehouse.record.row_index import (
+    FileIndex,
+    IntArray,
+    column_as_numpy,
+    content_hashes,
+    parallel_map,
+)
 from warehouse.record.store import DataFile, Record, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
 from warehouse.shared.errors import BadTable
-from warehouse.shared.machine import parallel_map
 from warehouse.tables import FIRST_READ
 
 # Rows that newer code no longer reads in a document that was read before.

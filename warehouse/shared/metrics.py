@@ -151,28 +151,7 @@ PUBLISHED_AT = Metric(
     (),
     "When a publication last ended with a build, or found that nothing had changed.",
 )
-METRICS = (
-    REQUEST_SECONDS,
-    RATE_LIMITED,
-    STORE_FAILURES,
-    LOG_LINES_DROPPED,
-    PROCESS_STARTS,
-    BUILD_INFO,
-    BUILD_PUBLISHED,
-    FETCHES,
-    FETCHED_AT,
-    INGEST_ROWS,
-    INGESTS,
-    INGEST_SECONDS,
-    INGESTED_AT,
-    DOCUMENTS_FAILED,
-    PUBLICATIONS,
-    ALERTS_SENT,
-    PUBLICATION_SECONDS,
-    STAGE_SECONDS,
-    PUBLISHED_AT,
-)
-BY_NAME = {metric.name: metric for metric in METRICS}
+METRICS = tuple(declared for declared in list(globals().values()) if isinstance(declared, Metric))
 
 
 _WRITE_SECONDS = 1.0

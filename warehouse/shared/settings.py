@@ -18,7 +18,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails
 
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.machine import cores, usable_memory_mb
 
 # Nobody outside development should hash under this key: it is public.
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
@@ -136,6 +135,30 @@ def _in_home(path: str, meaning: str, name: str | None = None) -> Any:
         return str(settings["home"] / path)
 
     return _setting(meaning, default, f"`{path}` in `SANKOFA_HOME`", name=name)
+
+
+# How many cores and how much memory this process may use: in a container less than there is.
+
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def usable_memory_mb() -> int:
+    """Return how much memory DuckDB may use: half of what this process may.
+
+    DuckDB counts what it buffers, not what Arrow, Python and other programs take beside it.
+    """
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in map(Path, _LIMITS):
+        text = path.read_text().strip() if path.exists() else "max"
+        limits += [int(text)] if text.isdecimal() else []
+    return min(limits) >> 21
 
 
 class Settings(BaseModel):

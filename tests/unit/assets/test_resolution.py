@@ -21,7 +21,7 @@ from tests.helpers.registers import (
     register_table,
 )
 from tests.sample_world.countries import COUNTRIES
-from warehouse.names.legal_names import normalise_name
+from warehouse.names.search_words import normalise_name
 
 
 def party(name: str, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:
