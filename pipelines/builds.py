@@ -16,9 +16,9 @@ from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import READABLE, Mart
 from warehouse.serve.catalogue import ChangedDataset, change_totals, changes_between
 from warehouse.serve.exports import PublishedExports
-from warehouse.shared.dates import version_key
 from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.shared.settings import Settings
+from warehouse.shared.texts import version_key
 
 # What to do in a home in which nothing is loaded.
 BEGIN = (

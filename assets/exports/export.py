@@ -37,10 +37,10 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.code_version import code_version
-from warehouse.shared.dates import DATA_VERSION
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
+from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from warehouse.shared.dates import DATA_VERSION, version_key
 from warehouse.shared.errors import DamagedFile, NothingPublished, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import (
@@ -22,6 +21,7 @@ from warehouse.shared.files import (
     decode_checks,
     difference,
 )
+from warehouse.shared.texts import DATA_VERSION, version_key
 from warehouse.shared.tiers import TierName
 
 # A service answers requests in one loop, which a large file must not stop: what takes longer than
