@@ -18,6 +18,7 @@ from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
 from warehouse.shared.errors import NothingPublished
 from warehouse.shared.settings import Settings, read_settings
+from warehouse.shared.texts import version_key
 from warehouse.shared.tiers import Dataset
 from warehouse.tables import LeftOut, QualityMetric
 
@@ -146,7 +147,7 @@ def print_left_out(rows: Sequence[LeftOut]) -> None:
 
 def _print_history(rows: Sequence[QualityMetric]) -> None:
     """Print a line for each measurement and a column for each build, the newest first."""
-    versions = sorted({row.data_version for row in rows}, key=_order, reverse=True)
+    versions = sorted({row.data_version for row in rows}, key=version_key, reverse=True)
     rows_by_key = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
     lines = dict.fromkeys((row.sku, row.metric, row.scope) for row in rows)
 
@@ -185,7 +186,3 @@ def _share(row: "QualityMetric") -> str:
     # An age is no share: of its rows none passed or failed.
     counted = row.n_checked is not None and row.n_passed is not None
     return f"{row.n_passed:,} of {row.n_checked:,}" if counted else ""
-
-
-def _order(data_version: str) -> tuple[int, ...]:
-    return tuple(map(int, data_version.split(".")))
