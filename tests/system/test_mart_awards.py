@@ -122,13 +122,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> AwardsWorld:
     return AwardsWorld(str(tmp_path_factory.mktemp("awards")))
 
 
+NEW_NAMES: list[dict[str, Any]] = [
+    {"name": None, "org_evidence": None},
+    {"name": "Beta Fictional Works Ltd"},
+]
 RENAMED = [
     Story(
         release(award()),
         supplier(),
-        later=[release(award(named=name), at=SECOND), supplier(at=SECOND, name=name, **evidence)],
+        later=[release(award(named=new["name"]), at=SECOND), supplier(at=SECOND, **new)],
     )
-    for name, evidence in ((None, {"org_evidence": None}), ("Beta Fictional Works Ltd", {}))
+    for new in NEW_NAMES
 ]
 
 
