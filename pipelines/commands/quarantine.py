@@ -12,14 +12,10 @@ from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from assets.parsing.limits import DocumentLimits
 from pipelines.commands.exit_status import ListingGroup
+from pipelines.finder import Finder
 from pipelines.output import Column, json_option, print_json, print_table, progress_bar
 from warehouse.record.landing import open_landing
-from warehouse.record.quarantine import (
-    QuarantinedRow,
-    quarantine_groups,
-    quarantined_row,
-    quarantined_rows,
-)
+from warehouse.record.quarantine import QuarantinedRow, quarantine_groups, quarantined_rows
 from warehouse.record.store import Record, open_record
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import SankofaError
@@ -80,7 +76,7 @@ def show_refusal(name: str, as_json: bool) -> None:
     For a document that may hold personal data only the location is shown.
     """
     settings = read_settings(os.environ)
-    facts = describe_row(settings, quarantined_row(open_record(settings), name))
+    facts = describe_row(settings, Finder(settings).quarantined_row(name))
     if as_json:
         print_json(facts)
         return
@@ -109,15 +105,14 @@ def retry_refusals(
     """
     if not (names or source or reason or everything):
         raise click.UsageError("choose rows: ids, --source, --reason or --all")
-    record = open_record(read_settings(os.environ))
-    chosen: list[QuarantinedRow] = [quarantined_row(record, name) for name in names]
-    if not names:
-        chosen = [
-            group for group in quarantined_rows(record, source, reason) if group.became != "read"
-        ]
+    settings = read_settings(os.environ)
+    finder = Finder(settings)
+    chosen = [finder.quarantined_row(name) for name in names] or [
+        row for row in quarantined_rows(finder.record, source, reason) if row.became != "read"
+    ]
     became = {
         key: dict(Counter(row.became for row in rows))
-        for key, rows in retry_each(read_settings(os.environ), record, chosen)
+        for key, rows in retry_each(settings, finder.record, chosen)
     }
     if as_json:
         print_json({"chosen": len(chosen), "became": became})

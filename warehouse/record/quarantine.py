@@ -21,10 +21,8 @@ from warehouse.record.store import (
     try_commit_entries,
 )
 from warehouse.record.tables import RecordTable
-from warehouse.shared.errors import SankofaError, WriteConflict
+from warehouse.shared.errors import WriteConflict
 from warehouse.tables import QuarantineEntry, RetryEntry, RetryOutcome
-
-_SHORTEST_PREFIX = 6
 
 
 class QuarantinedRow(QuarantineEntry):
@@ -116,20 +114,9 @@ def quarantined_rows(
     return _select_rows(record, _condition(source, reason))
 
 
-def quarantined_row(record: Record, id_prefix: str) -> QuarantinedRow:
-    """Return the quarantined row with an id, or with the only id that begins like this."""
-    if len(id_prefix) < _SHORTEST_PREFIX:
-        raise SankofaError(
-            f"{id_prefix!r} is too short; give at least {_SHORTEST_PREFIX} characters of the id"
-        )
-    rows = _select_rows(record, f"starts_with(quarantine_id, {sql_text(id_prefix)})")
-    if not rows:
-        raise SankofaError(
-            f"nothing quarantined has the id {id_prefix!r}; see `sankofa quarantine list`"
-        )
-    if len(rows) > 1:
-        raise SankofaError(f"{len(rows)} ids begin with {id_prefix!r}; give more characters")
-    return rows[0]
+def quarantined_with_id(record: Record, beginning: str) -> list[QuarantinedRow]:
+    """Return the quarantined rows whose ids begin like this."""
+    return _select_rows(record, f"starts_with(quarantine_id, {sql_text(beginning)})")
 
 
 def _select_rows(record: Record, condition: str) -> list[QuarantinedRow]:
