@@ -14,7 +14,6 @@ import msgspec
 from api.endpoints import declarations
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint, read_values
-from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import row_body
 from api.resources.agents import MCP_PAGE
@@ -25,6 +24,7 @@ from warehouse.contract.schemas import body_example
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import export_body
 from warehouse.serve.entities import entity
+from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
 
@@ -96,8 +96,7 @@ def _groups(sample: Sample) -> dict[str, list[Operation]]:
 
 
 def _operations(sample: Sample, build: Build | None) -> Iterable[Operation]:
-    examples = {} if build is None else examples_in(sample.mart)
-    document = openapi_document(ENDPOINTS, examples)
+    document = openapi_document(ENDPOINTS, None if build is None else examples(build))
     for endpoint in ENDPOINTS:
         described = document["paths"][endpoint.path]["get"]
         sent: dict[str, str] = described.get("x-example", {})
