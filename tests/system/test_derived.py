@@ -26,7 +26,8 @@ from tests.helpers.unchecked import append_unchecked
 from tests.helpers.whole_tables import query
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import NOTICE, builds_at
-from warehouse.publish.candidate import Candidate, Plan
+from warehouse.publish.candidate import Candidate
+from warehouse.publish.nodes import Plan
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.landing import Document
 from warehouse.record.store import Record
