@@ -125,15 +125,14 @@ def _portal(root: Path, name: _Name) -> Scaffold:
 
 
 def _metric(root: Path, name: _Name) -> Scaffold:
-    formulas, model = "warehouse/methodology/metrics.py", "tests/models/metric_model.py"
+    formulas, model = "warehouse/methodology/formulas.csv", "tests/models/metric_model.py"
     test = f"tests/unit/warehouse/test_metric_{name.snake}.py"
     text, plans = _text(root, formulas), _text(root, model)
-    _refuse_taken(f'"{name.key}"', text, formulas)
-    entry = name.filled("metric_entry.txt")
+    _refuse_taken(f"\n{name.key},", text, formulas)
     plan = f'    "{name.key}": _margin("cash", "total_assets"),\n'
     return Scaffold(
         {
-            formulas: _before(text, r"^\)\n\nFORMULA_BY_SLUG", entry, formulas),
+            formulas: text + name.filled("metric_entry.txt"),
             model: _after(plans, r"^PLANS: .*\{\n", plan, model),
             test: name.filled("metric_test.txt"),
         },
@@ -143,10 +142,11 @@ def _metric(root: Path, name: _Name) -> Scaffold:
 
 
 def _panel(root: Path, name: _Name) -> Scaffold:
-    panels, rates = "warehouse/methodology/signals.py", "assets/derive/sql/rates.sql"
+    panels, measures = (f"warehouse/methodology/{table}.csv" for table in ("panels", "measures"))
+    rates = "assets/derive/sql/rates.sql"
     model, test = "tests/models/signals_model.py", f"tests/models/test_signal_{name.snake}.py"
     text, sql, plain = _text(root, panels), _text(root, rates), _text(root, model)
-    _refuse_taken(f'"{name.key}"', text, panels)
+    _refuse_taken(f"\n{name.key},", text, panels)
     column = f"is_{name.snake}"
     answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {column},\n"
     sql = _before(sql, r"^        method\n    FROM states", answer, rates)
@@ -159,7 +159,8 @@ def _panel(root: Path, name: _Name) -> Scaffold:
     sql = _after(sql, r"^    \('revalued', .*\),\n", measure, rates)
     return Scaffold(
         {
-            panels: _after(text, r"^PANELS = \(\n", name.filled("panel_entry.txt"), panels),
+            panels: text + name.filled("panel_entry.txt"),
+            measures: _text(root, measures) + name.filled("measure_entry.txt"),
             rates: sql,
             model: _before(
                 plain,
