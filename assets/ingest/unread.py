@@ -24,9 +24,9 @@ from assets.parsing.unpacking import TruncatedBody, gunzip_chunks, zip_entries
 from assets.source import Source
 from warehouse.record.documents import Removal
 from warehouse.record.erase import enter_removals
-from warehouse.record.failures import last_failures
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import Reading, readings
+from warehouse.record.quarantine import last_failures
 from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
 from warehouse.tables import FailureEntry
