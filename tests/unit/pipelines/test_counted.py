@@ -13,13 +13,13 @@ from warehouse.shared.errors import AlreadyPublished
 def test_a_load_with_failed_documents_is_a_failed_one_and_says_how_many(tmp_path: Path) -> None:
     folder = str(tmp_path)
     with counted_load(folder, "ecb") as rows:
-        rows.note([], 2)
+        rows.documents_failed = 2
     samples = exposed(tmp_path)
     assert value(samples, "sankofa_documents_failed", source="ecb") == 2
     assert value(samples, "sankofa_ingests_total", source="ecb", outcome="failed") == 1
     assert not any("last_success" in name for name, _ in samples)
     with counted_load(folder, "ecb") as rows:
-        rows.note([], 0)
+        rows.documents_failed = 0
     samples = exposed(tmp_path)
     assert value(samples, "sankofa_documents_failed", source="ecb") == 0
     assert value(samples, "sankofa_ingest_last_success_timestamp_seconds", source="ecb") > 1.7e9
