@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assets.derive.division import whole_numbers
 from warehouse.methodology.metrics import (
     BALANCES,
     FORMULAS,
@@ -116,26 +117,12 @@ def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
     return InputFacts(
         row_of,
         columns,
-        _whole_values(columns["value_reported"]),
+        # A withdrawn fact has no value, and none is used.
+        whole_numbers(columns["value_reported"]),
         columns["stated_at"].cast(pa.int32()).to_numpy().astype(np.int64),
         columns["license_rank"].to_numpy(),
         columns["observed_at"].cast(pa.int64()).to_numpy(),
     )
-
-
-def _whole_values(decimals: pa.Array) -> npt.NDArray[np.object_]:
-    """Return decimals as integer multiples of their last digit.
-
-    The 128-bit integers of Arrow's buffer are read directly: going through Decimal objects is many
-    times slower. A withdrawn fact has no value, and none is used.
-    """
-    if not len(decimals):
-        return np.empty(0, object)
-    # Little-endian two's complement: the low half is unsigned, the high half has the sign.
-    halves = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
-    halves = halves[decimals.offset : decimals.offset + len(decimals)]
-    low = halves[:, 0].view("<u8").astype(object)
-    return np.asarray((halves[:, 1].astype(object) << 64) | low, object)
 
 
 def compute_values(

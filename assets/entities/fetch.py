@@ -60,14 +60,10 @@ def gleif_api(task: FetchTask) -> Iterator[FetchedResponse]:
     return fetchers.fetch_all(task.source, names, partial(_country, task))
 
 
-def isin_lei(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the latest file of LEIs and ISINs; nothing if it has not changed."""
-    return _mapping(task)
-
-
-def oc_lei(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the latest file of LEIs and OpenCorporates ids."""
-    return _mapping(task)
+def mapping(task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch the latest file that maps LEIs to other identifiers; nothing if it has not changed."""
+    # GLEIF names its mapping files as our sources are named.
+    return task.download(task.url(f"api/v2/{task.source}/latest/download"), "zip")
 
 
 def openfigi(task: FetchTask) -> Iterator[FetchedResponse]:
@@ -125,11 +121,6 @@ def _delta(since: date | None, today: date) -> str | None:
     if since is None:
         return None
     return next((name for days, name in _DELTAS if (today - since).days <= days), None)
-
-
-def _mapping(task: FetchTask) -> Iterator[FetchedResponse]:
-    # GLEIF names its mapping files as our sources are named.
-    return task.download(task.url(f"api/v2/{task.source}/latest/download"), "zip")
 
 
 def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:

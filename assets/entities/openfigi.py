@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.identifiers import is_figi, is_isin, mint
-from assets.entities.markets import mic_of_exchange_code
+from assets.entities.identifiers import is_figi, is_isin, mic_of_exchange_code, mint
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS

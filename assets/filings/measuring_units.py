@@ -12,7 +12,6 @@ from datetime import date
 from decimal import Decimal
 
 from assets.filings.figures import Reading
-from warehouse.record.tables import FUNDAMENTALS
 from warehouse.shared.data_files import csv_rows
 
 # So many figures that repeat those of an earlier filing tell whether comparatives are restated.
@@ -52,7 +51,7 @@ def date_measuring_units(readings: list[Reading]) -> None:
         if is_hyperinflationary(currency, end) and not _repeats(figures, end, stated):
             for reading in figures:
                 reading.row["measuring_unit_date"] = end
-        stated |= {_identity(reading): (reading.value, end) for reading in figures}
+        stated |= {reading.identity: (reading.value, end) for reading in figures}
 
 
 def _published(filing: tuple[tuple[str, str], list[Reading]]) -> tuple[date, str]:
@@ -73,12 +72,8 @@ def _repeats(
     """Return whether a filing repeats the figures of earlier reporting periods unchanged."""
     same: Counter[bool] = Counter()
     for reading in figures:
-        value, stated_at = stated.get(_identity(reading), (None, end))
+        value, stated_at = stated.get(reading.identity, (None, end))
         # Another filing for the same period is in the same measuring unit: it tells nothing.
         if reading.value and stated_at < end:
             same[reading.value == value] += 1
     return same[True] >= _PROOF and same[True] > same[False]
-
-
-def _identity(reading: Reading) -> tuple[object, ...]:
-    return tuple(reading.row[name] for name in FUNDAMENTALS.identity)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from stdnum import lei as lei_number
 
 from assets.entities.identifiers import mint
-from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
+from assets.filings.cross_checks import WITNESSES, Witness, mark_figures
 from assets.filings.figures import (
     Reading,
     of_line,
@@ -28,7 +28,7 @@ from assets.filings.figures import (
     without_narrower,
     without_refuted,
 )
-from assets.filings.filers import service_id_of
+from assets.filings.issuers import service_id_of
 from assets.filings.line_items import (
     BY_ELEMENT,
     IFRS,
@@ -36,10 +36,8 @@ from assets.filings.line_items import (
     US_GAAP,
     TaxonomyElement,
 )
-from assets.filings.measuring_units import date_measuring_units
-from assets.filings.periods import KnownPeriods, fiscal_label
+from assets.filings.periods import KnownPeriods
 from assets.filings.restatements import without_roundings
-from assets.filings.signs import mark_wrong_signs
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -94,15 +92,12 @@ def add_figures(parsed: Parsed, document: Document, report: Report) -> None:
     known = KnownPeriods()
     known.add(span for span in spans if span[0] is not None)
     for reading, span in zip(readings, spans, strict=True):
-        kind = "INSTANT" if span[0] is None else known.type_of(span)
-        label = known.label_at(span[1]) if span[0] is None else fiscal_label(span, kind)
+        kind, label = known.named(*span)
         reading.row.update(published, period_type=kind, fiscal_label=label)
     shown = showing((published["publication"], *stated) for stated in _stated(namespaces, facts))
     precise = without_roundings(parsed, document, without_refuted(readings, shown))
     settled = list(settle(parsed, document, without_narrower(precise)))
-    mark_contradictions(settled, _witnesses(namespaces, facts, published["publication"]))
-    mark_wrong_signs(settled)
-    date_measuring_units(settled)
+    mark_figures(settled, _witnesses(namespaces, facts, published["publication"]))
     parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
 
 

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.declared_files import DeclaredFileError, own_entries, read_entries
-from assets.entities.identifiers import mint
+from assets.entities.identifiers import comparable_listing, market_country, mint, operating_mic
 from assets.entities.list_files import BUILT_IN, ENTRIES, ListEntry
-from assets.entities.markets import comparable_listing, market_country, operating_mic
 from assets.entities.sources import LIST_PARSER_VERSION, list_source
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES, source_of
