@@ -246,7 +246,7 @@ class RowFile:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._writer.close()
-        # Nobody will read a half-written file.
+        # A half-written file is of no use.
         if error is not None:
             self._path.unlink()
 
@@ -275,20 +275,14 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
     values = RowFile(snapshot.folder / "metrics.arrow", arrow_schema(Metric))
     absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
     with values, absences, closing(snapshot.sql.cursor()) as sql:
-        for first, last in _issuer_batches(sql, batch_facts):
+        # The first and last issuer of each batch; all have about as many facts.
+        batches = _BATCHES.run(sql, "batches", batch_facts=batch_facts).fetchall()
+        for first, last in batches:
             _choose_publications(sql, first, last)
             for rows in _metric_rows(sql):
                 values.write(rows)
             absences.write(_ABSENCES.query(sql, "absences").to_arrow_table())
     return {"metrics": values.table(), "metrics_absent": absences.table()}
-
-
-def _issuer_batches(sql: duckdb.DuckDBPyConnection, batch_facts: int) -> list[tuple[str, str]]:
-    """Return the first and last issuer of each batch; all have about as many facts."""
-    batches: list[tuple[str, str]] = _BATCHES.run(
-        sql, "batches", batch_facts=batch_facts
-    ).fetchall()
-    return batches
 
 
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:

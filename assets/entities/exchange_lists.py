@@ -21,7 +21,16 @@ from typing import Any
 
 import pycountry
 
-from assets.entities.identifiers import cik_of, doubt_of, has_digits, is_figi, is_isin, is_lei, mint
+from assets.entities.identifiers import (
+    cik_of,
+    doubt_of,
+    has_digits,
+    identifier_row,
+    is_figi,
+    is_isin,
+    is_lei,
+    mint,
+)
 from assets.entities.list_files import ListEntry
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.tables import Row, fold, table_rows
@@ -385,27 +394,22 @@ def _shared(document: Document, entry: ListEntry, row: ListedRow, service_id: st
 
 def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
     if row.lei:
-        yield _identifier("lei", row.lei)
+        yield identifier_row("lei", row.lei)
     if row.register_number:
-        yield _identifier("registry", row.register_number, entry.register_name)
+        yield identifier_row("registry", row.register_number, entry.register_name)
     if row.cik:
-        yield _identifier("cik", row.cik)
+        yield identifier_row("cik", row.cik)
     if row.isin:
-        yield _identifier("isin", row.isin)
+        yield identifier_row("isin", row.isin)
     if listing := row.listing:
-        dates: dict[str, date | None] = {"valid_from": row.listed_from, "valid_to": row.listed_to}
-        yield (
-            _identifier("ticker", listing, row.mic, row.status) | dates | {"currency": row.currency}
-        )
+        yield identifier_row("ticker", listing, row.mic, row.status) | {
+            "valid_from": row.listed_from,
+            "valid_to": row.listed_to,
+            "currency": row.currency,
+        }
     # In a country with one market the FIGI of the listing is also the composite one.
     for figi, level in {figi: level for level, figi in row.figis.items()}.items():
-        yield _identifier("figi", figi) | {"figi_level": level}
-
-
-def _identifier(
-    kind: str, value: str, issuer: str | None = None, status: str | None = None
-) -> _Row:
-    return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
+        yield identifier_row("figi", figi) | {"figi_level": level}
 
 
 def _add_name(

@@ -94,9 +94,8 @@ def _without_figi(task: FetchTask) -> list[dict[str, str]]:
     stored = record.query(_WITHOUT_FIGI.format(record.relation("identifiers", delta)))
     asked = _asked_before(task)
     jobs = []
-    for kind, value in zip(
-        stored["id_type"].to_pylist(), stored["id_value"].to_pylist(), strict=True
-    ):
+    for row in stored.to_pylist():
+        kind, value = row["id_type"], row["id_value"]
         mic, _, ticker = value.partition(":")
         by_ticker = {"idType": "TICKER", "idValue": ticker, "micCode": mic}
         job = _isin_job(value) if kind == "isin" else by_ticker
@@ -133,10 +132,7 @@ def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
         }
         answer = task.client.get(task.url("api/v1/lei-records", query), "json")
         pagination = fetchers.json_member(fetchers.response_json(answer), "meta", "pagination")
-        last, total = (
-            fetchers.json_member(pagination, "lastPage"),
-            fetchers.json_member(pagination, "total"),
-        )
+        last, total = (fetchers.json_member(pagination, name) for name in ("lastPage", "total"))
         if not isinstance(last, int) or not isinstance(total, int):
             raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
         # Better no records than some of a country: what is missing would look as if it did not

@@ -16,7 +16,7 @@ from typing import IO, Any, Literal
 
 import msgspec
 
-from assets.entities.identifiers import is_isin, is_lei, mint
+from assets.entities.identifiers import identifier_row, is_isin, is_lei, mint
 from assets.entities.lei_files import API_PATHS, CDF_PATHS, lei_file_records
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from quality.persons import Withheld, drop_personal_names, judge_name
@@ -269,16 +269,12 @@ def _json_list(names: list[str]) -> str | None:
 
 def _identifiers(lei: LeiRecord) -> Iterator[dict[str, Any]]:
     texts = lei.texts
-    yield _identifier("lei", lei.lei, None, texts["lei_status"])
+    yield identifier_row("lei", lei.lei, status=texts["lei_status"])
     register, number = texts["register"], texts["register_number"]
     if register and number and register not in _NO_REGISTER:
-        yield _identifier("registry", number, register, None)
+        yield identifier_row("registry", number, register)
     if texts["opencorporates"]:
-        yield _identifier("aggregator", texts["opencorporates"], "opencorporates", None)
-
-
-def _identifier(kind: str, value: str, issuer: str | None, status: str | None) -> dict[str, Any]:
-    return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
+        yield identifier_row("aggregator", texts["opencorporates"], "opencorporates")
 
 
 def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[str, Any]) -> None:
@@ -291,6 +287,6 @@ def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[st
         )
         return
     observed_on = document.observed_at.date()
-    row = provenance(document, location, "api") | _identifier("isin", isin, None, None)
+    row = provenance(document, location, "api") | identifier_row("isin", isin)
     mapped = {"service_id": mint("lei", lei), "available_at": observed_on}
     parsed.add(IDENTIFIERS, [row | mapped | {"publication": observed_on.isoformat()}])

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from datetime import date
+from typing import Any
 
 from stdnum import figi as figis
 from stdnum import isin as isins
@@ -50,6 +51,13 @@ def mint(scheme: str, value: str) -> str:
     number = int.from_bytes(digest[:8]) >> (64 - 5 * _LENGTH)
     shifts = range(5 * (_LENGTH - 1), -1, -5)
     return "DC" + "".join(_ALPHABET[(number >> shift) & 31] for shift in shifts)
+
+
+def identifier_row(
+    id_type: str, id_value: str, issuer: str | None = None, status: str | None = None
+) -> dict[str, Any]:
+    """Return the columns of an identifier that all sources of identifiers state."""
+    return {"id_type": id_type, "id_value": id_value, "issuer": issuer, "status": status}
 
 
 def is_lei(text: str) -> bool:

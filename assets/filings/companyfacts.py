@@ -18,22 +18,13 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.identifiers import cik_of
-from assets.filings.cross_checks import WITNESSES, Witness, mark_figures
-from assets.filings.figures import (
-    Reading,
-    of_line,
-    scaled_amounts,
-    settle,
-    showing,
-    unit_of,
-    without_narrower,
-    without_refuted,
-)
+from assets.entities.identifiers import cik_of, identifier_row
+from assets.filings.cross_checks import WITNESSES, Witness
+from assets.filings.figures import Reading, of_line, scaled_amounts, unit_of
 from assets.filings.issuers import ANNUAL_REPORTS, accession_number, folded_name, service_id_of
-from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
+from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element, Place, TaxonomyElement
 from assets.filings.periods import KnownPeriods, Span
-from assets.filings.restatements import StatedValues, without_echoes, without_roundings
+from assets.filings.restatements import StatedValues, settled_figures, without_echoes
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -85,18 +76,20 @@ def parse(document: Document, body: bytes) -> Parsed:
     """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer."""
     parsed = Parsed()
     try:
-        company, elements = _open(body)
+        company = _company(body)
         service_id = service_id_of(company.cik)
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
-    facts: list[Fact] = []
-    witnesses: list[Witness] = []
-    for taxonomy, element, raw in elements:
-        if (taxonomy, element) in BY_ELEMENT:
-            facts.extend(facts_of(parsed, document, taxonomy, element, raw))
-        if (taxonomy, element) in WITNESSES:
-            witnesses.extend(_witnesses_of(taxonomy, element, raw))
+    stated = [
+        each
+        for taxonomy, elements in company.facts.items()
+        for name, raw in elements.items()
+        if (taxonomy, name) in BY_ELEMENT or (taxonomy, name) in WITNESSES
+        for each in _stated(parsed, document, (taxonomy, name), bytes(raw))
+    ]
+    witnesses = [each for each in stated if isinstance(each, Witness)]
+    facts = [each for each in stated if isinstance(each, Fact)]
     facts = without_scaled(parsed, document, facts)
     if company.name is not None and any(
         fact.form in ANNUAL_REPORTS and fact.taxonomy in STANDARDS for fact in facts
@@ -109,33 +102,24 @@ def parse(document: Document, body: bytes) -> Parsed:
     return parsed
 
 
-def _open(body: bytes) -> tuple[_Company, list[tuple[str, str, bytes]]]:
-    """Return the company and the elements of line items; other elements stay undecoded."""
+def _company(body: bytes) -> _Company:
     try:
-        company = msgspec.json.decode(read_text(body), type=_Company)
+        return msgspec.json.decode(read_text(body), type=_Company)
     except msgspec.DecodeError as error:
         raise ValueError(f"the document is not companyfacts: {error}") from None
     except RecursionError:
         raise ValueError("the document is not companyfacts: it is nested too deeply") from None
-    line_elements = [
-        (taxonomy, element, bytes(raw))
-        for taxonomy, elements in company.facts.items()
-        for element, raw in elements.items()
-        if (taxonomy, element) in BY_ELEMENT or (taxonomy, element) in WITNESSES
-    ]
-    return company, line_elements
 
 
-def facts_of(
-    parsed: Parsed, document: Document, taxonomy: str, name: str, raw: bytes
-) -> Iterator[Fact]:
-    """Yield the facts of one element in all its units."""
-    path = ("facts", taxonomy, name)
-    element = BY_ELEMENT[taxonomy, name]
+def _stated(
+    parsed: Parsed, document: Document, name: Element, raw: bytes
+) -> Iterator[Fact | Witness]:
+    """Yield the facts of one element in all its units; and what it says as a witness."""
+    path, element = ("facts", *name), BY_ELEMENT.get(name)
 
     def reject(location: str, reason: str) -> None:
         # An element that is a part of a line gives no row, so nothing of it can be missing.
-        if element.places:
+        if element is not None and element.places:
             parsed.reject(FUNDAMENTALS, document, location, reason)
 
     try:
@@ -150,28 +134,22 @@ def facts_of(
             continue
         for position, record in enumerate(records):
             location = f"{unit_pointer}/{position}"
+            if name in WITNESSES:
+                with suppress(ValueError):
+                    yield _witness(name, unit, json_object(record))
             try:
-                yield _fact(element, unit, location, record)
+                if element is not None:
+                    yield _fact(element, unit, location, record)
             except ValueError as error:
                 reject(location, str(error))
 
 
-def _witnesses_of(taxonomy: str, name: str, raw: bytes) -> Iterator[Witness]:
-    """Yield the readable facts of an element that helps to check others."""
-    try:
-        units = json_object(json_object(read_json(raw)).get("units"))
-    except ValueError:
-        return
-    for unit, records in units.items():
-        for record in records if isinstance(records, list) else ():
-            with suppress(ValueError):
-                fact = json_object(record)
-                start = None if fact.get("start") is None else calendar_day(fact["start"])
-                end = _read_member("end", calendar_day, fact)
-                accession = accession_number(fact.get("accn"))
-                statement = (accession, STANDARDS[taxonomy], unit, start, end)
-                value = _read_member("val", json_number, fact)
-                yield Witness(statement, f"{taxonomy}:{name}", value)
+def _witness(name: Element, unit: str, fact: dict[str, Any]) -> Witness:
+    start = None if fact.get("start") is None else calendar_day(fact["start"])
+    end = _read_member("end", calendar_day, fact)
+    accession = accession_number(fact.get("accn"))
+    statement = (accession, STANDARDS[name[0]], unit, start, end)
+    return Witness(statement, ":".join(name), _read_member("val", json_number, fact))
 
 
 def _fact(element: TaxonomyElement, unit: str, location: str, record: object) -> Fact:
@@ -241,14 +219,9 @@ def add_figures(
                 _reading(document, service_id, fact, place, standard, periods)
                 for place in fact.element.places
             )
-    # In this order: parts first, which are no roundings of a total; then roundings, or the elements
-    # of a filing would seem to disagree; echoes last, since they compare the settled figures of
-    # several filings.
-    shown = showing((fact.accession, fact.element, fact.value) for fact in facts)
-    unrefuted = without_refuted(readings, shown)
-    precise = without_roundings(parsed, document, unrefuted, as_written=True)
-    settled = list(settle(parsed, document, without_narrower(precise)))
-    mark_figures(settled, witnesses)
+    stated = [(fact.accession, fact.element, fact.value) for fact in facts]
+    settled = settled_figures(parsed, document, readings, stated, witnesses, as_written=True)
+    # Echoes last, since they compare the settled figures of several filings.
     accepted = without_echoes(parsed, document, settled, StatedValues(readings))
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
 
@@ -281,8 +254,7 @@ def name_issuer(
         "service_id": service_id_of(cik),
     }
     parsed.add(ENTITIES, [shared | dict.fromkeys(ENTITIES.content) | {"legal_name": legal_name}])
-    identifier = {"id_type": "cik", "id_value": cik_of(cik), "issuer": None, "status": None}
-    parsed.add(IDENTIFIERS, [shared | identifier])
+    parsed.add(IDENTIFIERS, [shared | identifier_row("cik", cik_of(cik))])
 
 
 def without_scaled(parsed: Parsed, document: Document, facts: list[Fact]) -> list[Fact]:

@@ -34,7 +34,7 @@ from typing import IO, Any, NamedTuple
 
 from stdnum.br import cnpj as cnpjs
 
-from assets.entities.identifiers import CNPJ_REGISTER, mint
+from assets.entities.identifiers import CNPJ_REGISTER, identifier_row, mint
 from assets.filings.cross_checks import mark_figures
 from assets.filings.figures import Consolidation, Reading, of_line, settle, without_filling_zeros
 from assets.filings.periods import KnownPeriods, Span
@@ -340,13 +340,8 @@ def _name_company(
         "publication": day.isoformat(),
     }
     numbers = ((CNPJ_REGISTER, version.cnpj), (CVM_CODE, version.cvm_code))
-    parsed.add(
-        IDENTIFIERS,
-        [
-            shared | {"id_type": "registry", "id_value": number, "issuer": register, "status": None}
-            for register, number in numbers
-        ],
-    )
+    identifiers = [identifier_row("registry", number, register) for register, number in numbers]
+    parsed.add(IDENTIFIERS, [shared | row for row in identifiers])
     # CVM supervises companies only, whatever they are called; a remark may name a receiver.
     rule = personal_name_rule(name, "BR") if "(" in name else None
     if rule or has_contact(name):

@@ -1,5 +1,6 @@
 """Readings of one filing to figures: the element of the best rank states each of them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -189,10 +190,12 @@ def without_refuted(readings: Iterable[Reading], shown: Shown) -> list[Reading]:
     A reading that a sum proves to be the whole stays, and those of its figure that differ go.
     """
     all_readings = list(readings)
-    sums = _Sums(all_readings)
+    stated: dict[tuple[Any, ...], set[Decimal]] = defaultdict(set)
+    for reading in all_readings:
+        stated[*_column(reading), reading.row["line_item"]].add(reading.value)
     kept: list[Reading] = []
     for group in grouped(all_readings):
-        proved = [reading for reading in group if reading.value in sums.of(reading)]
+        proved = [reading for reading in group if reading.value in _sums_of(reading, stated)]
         kept += proved or [reading for reading in group if not _is_refuted(reading, shown)]
     return kept
 
@@ -258,24 +261,15 @@ def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:
     return narrower
 
 
-class _Sums:
-    """The sums that filings state beside a line: what its whole must be."""
-
-    def __init__(self, readings: list[Reading]) -> None:
-        self._values: dict[tuple[Any, ...], set[Decimal]] = {}
-        for reading in readings:
-            line = *_column(reading), reading.row["line_item"]
-            self._values.setdefault(line, set()).add(reading.value)
-
-    def of(self, reading: Reading) -> set[Decimal]:
-        """Return what the line of a reading amounts to by the others of its column."""
-        column = _column(reading)
-        return {
-            one + other
-            for first, second in _SUMS.get(reading.row["line_item"], ())
-            for one in self._values.get((*column, first), ())
-            for other in self._values.get((*column, second), ())
-        }
+def _sums_of(reading: Reading, stated: Mapping[tuple[Any, ...], set[Decimal]]) -> set[Decimal]:
+    """Return what the line of a reading amounts to by the others of its column of a statement."""
+    column = _column(reading)
+    return {
+        one + other
+        for first, second in _SUMS.get(reading.row["line_item"], ())
+        for one in stated.get((*column, first), ())
+        for other in stated.get((*column, second), ())
+    }
 
 
 def _column(reading: Reading) -> tuple[Any, ...]:

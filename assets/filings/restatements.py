@@ -17,12 +17,21 @@ from typing import Any
 from assets.filings.cross_checks import (
     FilingScales,
     Profits,
+    Witness,
     conflicts_of,
     contradicts_its_balance,
+    mark_figures,
     scale_of,
 )
-from assets.filings.figures import Reading, grouped
-from assets.filings.line_items import BY_ELEMENT
+from assets.filings.figures import (
+    Reading,
+    grouped,
+    settle,
+    showing,
+    without_narrower,
+    without_refuted,
+)
+from assets.filings.line_items import BY_ELEMENT, TaxonomyElement
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -250,6 +259,29 @@ def _in_another_scale(standing: Reading, reading: Reading, filings: FilingScales
     ):
         return False
     return abs(reading.value - standing.value) < unit
+
+
+def settled_figures(
+    parsed: Parsed,
+    document: Document,
+    readings: Iterable[Reading],
+    stated: Iterable[tuple[str, TaxonomyElement, Decimal]],
+    witnesses: Iterable[Witness],
+    *,
+    as_written: bool = False,
+) -> list[Reading]:
+    """Return each figure of each filing once, checked against its filing; reject the others.
+
+    ``stated`` is what filings state by whatever element, and ``as_written`` as in
+    ``without_roundings``.
+    """
+    # In this order: parts first, which are no roundings of a total; then roundings, or the elements
+    # of a filing would seem to disagree.
+    unrefuted = without_refuted(readings, showing(stated))
+    precise = without_roundings(parsed, document, unrefuted, as_written=as_written)
+    settled = list(settle(parsed, document, without_narrower(precise)))
+    mark_figures(settled, witnesses)
+    return settled
 
 
 def without_roundings(

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from stdnum import lei as lei_number
 
-from assets.entities.identifiers import cik_of
+from assets.entities.identifiers import cik_of, identifier_row
 from assets.entities.list_files import EDGAR_MARKETS
 from assets.filings.issuers import (
     ANNUAL_REPORTS,
@@ -163,7 +163,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     entity |= {"other_names": former, "former_names": former}
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
-    parsed.add(IDENTIFIERS, [shared | _identifier("cik", cik_of(filer["cik"]), None)])
+    parsed.add(IDENTIFIERS, [shared | identifier_row("cik", cik_of(filer["cik"]))])
     _tickers(parsed, document, filer, shared)
     add_filings(parsed, document, filer["cik"], listed, "filings", "recent")
     return parsed
@@ -233,10 +233,6 @@ def _former_names(filer: dict[str, Any]) -> list[str]:
     return [name for name in dict.fromkeys(folded) if name and name.isprintable()]
 
 
-def _identifier(id_type: str, id_value: str, issuer: str | None) -> dict[str, Any]:
-    return {"id_type": id_type, "id_value": id_value, "issuer": issuer, "status": None}
-
-
 def _lei(
     parsed: Parsed, document: Document, filer: dict[str, Any], shared: dict[str, Any]
 ) -> str | None:
@@ -248,7 +244,7 @@ def _lei(
         parsed.reject(IDENTIFIERS, document, "/lei", reason)
         return None
     lei: str = lei_number.compact(value)
-    parsed.add(IDENTIFIERS, [shared | _identifier("lei", lei, None)])
+    parsed.add(IDENTIFIERS, [shared | identifier_row("lei", lei)])
     return lei
 
 
@@ -271,4 +267,4 @@ def _tickers(
             continue
         mic = MICS.get(name)
         # An exchange without a MIC keeps EDGAR's name: the ticker still needs a market.
-        parsed.add(IDENTIFIERS, [shared | _identifier("ticker", f"{mic or name}:{symbol}", mic)])
+        parsed.add(IDENTIFIERS, [shared | identifier_row("ticker", f"{mic or name}:{symbol}", mic)])
