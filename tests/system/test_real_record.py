@@ -253,7 +253,7 @@ NOT_READ = {
     "macro/ng_cbn/Real_GDP*": "a workbook without a cell",
     "sec/20f/*": "inline XBRL whose contexts are elsewhere: test_xbrl_reports",
     "sec/fsds/*": "a Parquet copy of one table: test_fsds",
-    "sec/index/*": "tells what is new, and gives no row: test_daily_index",
+    "sec/index/*": "tells what is new, and gives no row: test_filings_bulk",
     "xbrl/filings_xbrl_org/*": "a page of the index, read when a report is fetched",
 }
 # Files that are a header alone, and reports on sustainability, which state none of our lines.
