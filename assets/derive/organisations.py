@@ -22,7 +22,7 @@ from assets.entities.identifiers import (
     normalise_number,
     register_of,
 )
-from warehouse.names.legal_names import SHORT_FORMS, normalise_name
+from warehouse.names.search_words import SHORT_FORMS, normalise_name
 from warehouse.publish.partitions import REGISTERS, TENDERS
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.shared.code_version import code_version

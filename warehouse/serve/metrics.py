@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
+from warehouse.methodology.metrics import AbsentReason
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build, Mart
@@ -126,9 +126,7 @@ def _universe(
 ) -> dict[str, Any]:
     absent = [*universe, *_absent_on(as_of)]
     by_reason = _count_issuers(build, "reason", "metrics_absent", absent)
-    # An answer pinned to an older build has the bytes that it always had.
-    unknown = LATER_REASONS if build.metadata.get("layout") == "7" else ()
-    left_out = {reason: by_reason.get(reason, 0) for reason in REASONS if reason not in unknown}
+    left_out = {reason: by_reason.get(reason, 0) for reason in REASONS}
     return {
         "covered": ranked + sum(left_out.values()),
         "ranked": ranked,

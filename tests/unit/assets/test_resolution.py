@@ -29,7 +29,7 @@ from tests.helpers.registers import (
     register_table,
 )
 from tests.sample_world.countries import COUNTRIES
-from warehouse.names.legal_names import normalise_name
+from warehouse.names.search_words import normalise_name
 from warehouse.shared.data_files import csv_rows
 
 
