@@ -27,7 +27,7 @@ from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.sources import declared, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
-from quality.left_out import MAX_ROWS
+from quality.report import MAX_ROWS
 from warehouse.contract.agent_discovery import NOT_HELD
 from warehouse.contract.problems import PROBLEMS
 from warehouse.contract.schemas import ROW_SCHEMAS, Schema

@@ -47,9 +47,8 @@ from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
-from quality.left_out import accepted_shares
 from quality.personal_data_audit import audit_finished
-from quality.report import Counts, Report, append_history
+from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
 from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
 from warehouse.publish.candidate import FAILED, Candidate, read_manifest
