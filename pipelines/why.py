@@ -34,6 +34,7 @@ from pipelines.why_subject import (
 )
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
+from warehouse.contract.organisations import FREE_ID_TYPES
 from warehouse.publish.left_out import STORED_ROW, listed_rows
 from warehouse.publish.rebasing import is_rebasing
 from warehouse.publish.row_json import NEVER
@@ -57,7 +58,7 @@ from warehouse.record.tables import (
 from warehouse.record.versions import load_seqs_of
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import Build, Mart
-from warehouse.serve.entities import FREE_ID_TYPES, ID_TYPES, organisation_id, organisation_ids
+from warehouse.serve.entities import ID_TYPES, organisation_id, organisation_ids
 from warehouse.serve.rows import equal, fetch_rows
 from warehouse.serve.search import found_rows
 from warehouse.shared.errors import SankofaError

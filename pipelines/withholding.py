@@ -18,7 +18,7 @@ import msgspec
 
 from quality.personal_data_audit import names_everywhere
 from quality.withheld_search import BuildSearch, Finding, WithheldNames
-from warehouse.control.actions import current_user, recorded
+from warehouse.control.models import current_user, recorded
 from warehouse.names.reading import plain_name
 from warehouse.names.redaction import open_names, redaction_of
 from warehouse.names.spellings import Words, names_in

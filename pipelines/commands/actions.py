@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from pipelines.output import Column, Styled, json_option, print_json, print_table
-from warehouse.control.actions import ACTION_KINDS, list_actions
-from warehouse.control.models import Action
+from warehouse.control.models import ACTION_KINDS, Action, list_actions
 from warehouse.shared.settings import read_settings
 
 

@@ -18,6 +18,7 @@ from pipelines.derivations import derived_counts
 from pipelines.publish import Publishing, published_assets
 from tests.helpers.gleif import LEI, cdf
 from tests.helpers.publishing import publish
+from tests.helpers.reads import entity, identifiers
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.unchecked import append_unchecked
 from tests.helpers.whole_tables import query
@@ -28,7 +29,6 @@ from warehouse.record.landing import Document
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, TENDER_PARTIES
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entity, identifiers
 from warehouse.shared.errors import SankofaError
 
 NUMBER = "2001/123456/07"

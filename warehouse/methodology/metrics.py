@@ -31,8 +31,6 @@ ABSENT_REASONS: Mapping[AbsentReason, str] = {
     "short_period": "the metric needs a full year, and the published period has another length",
     "denominator_not_positive": "what it is divided by is not above zero",
 }
-# Reasons that builds of the mart's layout 7 do not have.
-LATER_REASONS: tuple[AbsentReason, ...] = ("inputs_not_comparable",)
 
 METRIC_SET = "metrics-v1"
 # Days of a full year, first and last included: financial years of 52 and 53 weeks count.
