@@ -16,9 +16,9 @@ from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import READABLE, Mart
 from warehouse.serve.catalogue import ChangedDataset, change_totals, changes_between
 from warehouse.serve.exports import PublishedExports
-from warehouse.shared.dates import version_key
 from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.shared.settings import Settings
+from warehouse.shared.texts import version_key
 
 # What to do in a home in which nothing is loaded.
 BEGIN = (
@@ -197,11 +197,11 @@ def clear_unpublished(marts: str, exports: str) -> None:
     """Delete the exports of a publisher that died before its build was published."""
     published, build_names = PublishedExports(exports), builds_at(marts).names()
     try:
-        last = _order(published.latest())
+        last = version_key(published.latest())
     except NothingPublished:
         last = ()
     for name in published.versions():
-        if name not in build_names and _order(name) > last:
+        if name not in build_names and version_key(name) > last:
             published.remove(name)
 
 
@@ -221,10 +221,6 @@ def delete_old_versions(marts: str, exports: str, keep: int, shared_marts: str =
         if name in deleted or (name in versions[:-keep] and name not in build_names):
             published.remove(name)
     return deleted
-
-
-def _order(data_version: str) -> tuple[int, ...]:
-    return tuple(map(int, data_version.split(".")))
 
 
 # Keys of a build's metadata, beside its manifest.

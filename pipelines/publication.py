@@ -43,13 +43,12 @@ from pipelines.stages import (
     stages_after,
     suites_of,
 )
-from pipelines.verify import missing_files
+from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
-from quality.left_out import accepted_shares
 from quality.personal_data_audit import audit_finished
-from quality.report import Counts, Report, append_history
+from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
 from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
 from warehouse.publish.candidate import FAILED, Candidate, read_manifest
@@ -152,14 +151,10 @@ class Publication:
                 # For a publisher that was killed right after its switch.
                 self._settle()
             # What is missing of the current build is made again, as a new one.
-            plan = self.candidate.begin(again=self._is_incomplete())
+            plan = self.candidate.begin(again=is_incomplete(self.marts, self.exports))
         if plan is None:
             count_success(self.metrics, "unchanged")
         return plan
-
-    def _is_incomplete(self) -> bool:
-        """Return whether files of the current build are missing."""
-        return next(missing_files(self.marts, self.exports), None) is not None
 
     def make(self, node: Node) -> Mapping[str, Any]:
         """Run a node for the partitions that changed; return the metadata of its files."""

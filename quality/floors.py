@@ -26,7 +26,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
-from warehouse.shared.data_files import sql_file
+from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.tables.operations import QualityMetric, QualityStatus
 
 # The parameter of a statement for the time of the measurement.
@@ -70,27 +70,8 @@ class Floor:
 
 # What each metric measures, for readers.
 MEANINGS = {
-    "provenance_complete": "rows with source, document, location, method and day of reading",
-    "licence_complete": "rows under a licence that permits serving them",
-    "key_unique": "rows of which no other has the same figure and vintage",
-    "one_value_per_period": "periods of a series with one value, on one base",
-    DAYS_SINCE_NEW: "age of the newest publication of a source: by its own date, else since we "
-    "first saw its content, never since we last read it; the sample world keeps its day",
-    "accounting_identity": "balance sheets in the newest publication that states assets, "
-    "liabilities and equity, where assets equal the others (with temporary equity) to a "
-    "thousandth and none contradicts its filing",
-    "core_items_reported": "issuers, banks and insurers aside, whose newest full year has "
-    "revenue, profit and total assets",
-    "buyer_stated": "releases that name their buyer",
-    "value_stated": "releases that state the value of the tender",
-    "parties_resolved": "parties that are known to be an organisation of the registers",
-    "no_contact_in_text": "releases without a contact in their texts",
-    "parties_established": "named parties that are established as organisations",
-    "values_known": "observations with a value",
-    "numbers_possible": "releases without a number that cannot be",
-    "month_in_history": "by how many times a month of a panel exceeds the largest of the "
-    f"{MONTHS_BEFORE} before it, in any of its rows; of each country the most that passes, and "
-    "every month that does not",
+    row["metric"]: row["meaning"].format(MONTHS_BEFORE=MONTHS_BEFORE)
+    for row in csv_rows(__name__, "meanings")
 }
 
 _TABLES = {

@@ -147,30 +147,12 @@ def _json_example(example: Any) -> Any:
     return example.isoformat() if isinstance(example, date) else example
 
 
+# The terms of Croissant that are called as in its vocabulary.
 _TERMS = (
-    *(
-        "citeAs",
-        "column",
-        "equivalentProperty",
-        "extract",
-        "field",
-        "fileObject",
-        "fileProperty",
-        "fileSet",
-        "format",
-    ),
-    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
-    *(
-        "references",
-        "regex",
-        "repeated",
-        "replace",
-        "samplingRate",
-        "separator",
-        "source",
-        "subField",
-    ),
-    "transform",
+    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty"),
+    *("fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
+    *("path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+    *("separator", "source", "subField", "transform"),
 )
 
 CONTEXT: dict[str, Any] = {

@@ -5,11 +5,10 @@ a version without one, which the next export deletes.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -19,6 +18,7 @@ from assets.exports import describe
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
+from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.manifest import step_key
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import register_store
@@ -37,10 +37,10 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.code_version import code_version
-from warehouse.shared.dates import DATA_VERSION
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
+from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
@@ -71,45 +71,25 @@ def export(
     """
     store, version = FileStore.of(destination), snapshot.data_version
     _prepare(store, version)
-    artifacts_before = _artifacts(destination, previous)
-    tables = _table_names(snapshot)
+    add_stated_awards(snapshot)
+    files_before = _artifacts(destination, previous)
+    keys, tables = file_keys(snapshot, notice), _table_names(snapshot)
     missing = {
-        export_file.key: [name for name in export_file.needs if name not in tables]
-        for export_file in EXPORT_FILES
+        file.key: [name for name in file.needs if name not in tables] for file in EXPORT_FILES
     }
-    possible = [export_file for export_file in EXPORT_FILES if not missing[export_file.key]]
+    possible = [file for file in EXPORT_FILES if not missing[file.key]]
     register_store(snapshot.sql, store)
-    taken_over = _unchanged(
-        possible, file_keys(snapshot, notice), made_before or {}, set(artifacts_before)
-    )
-    write = partial(write_artifact, snapshot, store, notice)
 
-    def write_or_take_over(export_file: ExportFile, against: str | None) -> Artifact:
-        if export_file.key not in taken_over or against is None:
-            return write(export_file, against)
-        before = artifacts_before[export_file.key]
-        return take_over_artifact(store, version, export_file, before, against)
+    def write(file: ExportFile) -> Artifact:
+        before = files_before.get(file.key)
+        if before is None or previous is None:
+            return write_artifact(snapshot, store, notice, file, None)
+        if (made_before or {}).get(file.key) == keys[file.key]:
+            return take_over_artifact(store, version, file, before, previous)
+        return write_artifact(snapshot, store, notice, file, previous)
 
     with _memory_limit(snapshot.sql), ThreadPoolExecutor(_THREADS) as threads:
-        against = {
-            export_file.key: previous if export_file.key in artifacts_before else None
-            for export_file in possible
-        }
-        written: dict[str, Artifact] = {}
-        # Files made from what another file's reader collects are written in a second round.
-        for second_round in (False, True):
-            export_files = [
-                export_file
-                for export_file in possible
-                if (export_file.after is not None) is second_round
-            ]
-            artifacts_written = threads.map(
-                write_or_take_over,
-                export_files,
-                [against[export_file.key] for export_file in export_files],
-            )
-            written.update((artifact.key, artifact) for artifact in artifacts_written)
-    artifacts = [written[export_file.key] for export_file in possible]
+        artifacts = list(threads.map(write, possible))
     manifest = Manifest(
         data_version=version,
         generated_at=(now or datetime.now(UTC)).astimezone(UTC),
@@ -163,46 +143,34 @@ def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
         return {}
     published = PublishedExports(destination)
     try:
-        artifacts = published.manifest(previous).artifacts
+        artifacts, damaged = (
+            published.manifest(previous).artifacts,
+            dict(published.damaged(previous)),
+        )
     except (UnknownVersion, DamagedFile):
         return {}
     return {
-        artifact.key: artifact
-        for artifact in artifacts
-        if published.is_intact(previous, file_name(artifact.key))
+        artifact.key: artifact for artifact in artifacts if file_name(artifact.key) not in damaged
     }
 
 
 def file_keys(snapshot: Snapshot, notice: str) -> dict[str, str]:
     """Return for each file a key of what it is made from: tables by content, code and notice."""
-    version, contents = code_version("files", __name__), dict[str, str]()
-    keys = {}
-    for export_file in EXPORT_FILES:
-        for table in export_file.needs:
-            if table not in contents:
-                contents[table] = snapshot.content(table)
-        inputs = {table: contents[table] for table in export_file.needs}
-        keys[export_file.key] = step_key(
-            "export", version, export_file.key, inputs, {"notice": notice}
-        )
-    return keys
-
-
-def _unchanged(
-    export_files: Sequence[ExportFile],
-    keys: Mapping[str, str],
-    before: Mapping[str, str],
-    exported: Collection[str],
-) -> set[str]:
-    """Return which files are those of the version before."""
-    same = {
-        file.key
-        for file in export_files
-        if file.key in exported and before.get(file.key) == keys[file.key]
+    version = code_version("files", __name__)
+    contents = {
+        table: snapshot.content(table)
+        for table in dict.fromkeys(name for file in EXPORT_FILES for name in file.needs)
     }
-    # What another file is made from is collected while the first is written.
-    needed = {file.after for file in export_files if file.after and file.key not in same}
-    return same - needed
+    return {
+        file.key: step_key(
+            "export",
+            version,
+            file.key,
+            {table: contents[table] for table in file.needs},
+            {"notice": notice},
+        )
+        for file in EXPORT_FILES
+    }
 
 
 def _table_names(snapshot: Snapshot) -> set[str]:

@@ -14,8 +14,8 @@ from falcon.testing import TestClient
 from api.app import create_app
 from pipelines.builds import LEFT_OUT
 from pipelines.publication import CONFIRMED
-from quality.left_out import MAX_ROWS, accepted_shares, find_excess
 from quality.personal_data_audit import PERSONAL_DATA_RULES
+from quality.report import MAX_ROWS, accepted_shares, find_excess
 from tests.helpers.facts import fact
 from tests.helpers.failing_rows import GOOD, failing_rows
 from tests.helpers.found_bytes import files_with

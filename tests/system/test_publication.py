@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.exports.signing import verify_export
 from pipelines.publication import CONFIRMED
 from quality.audit import audit
 from quality.report import history
-from tests.helpers.exports import current_loads, load, party_row
+from tests.helpers.exports import current_loads, load, party_row, verify_export
 from tests.helpers.facts import fact
 from tests.helpers.installation import load_sample, run_command, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of

@@ -12,8 +12,8 @@ from warehouse.serve.asked import Asked, Empty, filters_of, rows_asked, why_empt
 from warehouse.serve.build import READABLE
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
 from warehouse.serve.rows import Key, equal, fetch_page, make_page
-from warehouse.shared.dates import version_key
 from warehouse.shared.json_encoding import encode
+from warehouse.shared.texts import version_key
 from warehouse.shared.tiers import Dataset
 
 # What is held, what changed on each day, which versions there are, and how good they are.

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.texts import DATA_VERSION
 
 Schema = Mapping[str, Any]
 ParameterLocation = Literal["query", "path"]

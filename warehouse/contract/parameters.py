@@ -24,7 +24,7 @@ from warehouse.methodology.signals import PANEL_BY_KEY, Dimension
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
 from warehouse.record.as_of import Vintages
 from warehouse.serve.entities import ID_TYPES
-from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.texts import DATA_VERSION
 from warehouse.shared.tiers import TIERS, Dataset
 from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency, SeriesType

@@ -30,10 +30,10 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.record.withheld import withheld_fingerprint
-from warehouse.shared.dates import version_key
 from warehouse.shared.errors import DamagedFile, SankofaError
 from warehouse.shared.files import move_into_place
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.shared.texts import version_key
 
 FAILED, PUBLISHED = "failed", "published"
 _PLAN = "plan.json"

@@ -29,6 +29,7 @@ from warehouse.publish.left_out import (
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
+from warehouse.record.incoming import visible_rows
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
@@ -41,15 +42,14 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
-from warehouse.record.visible_text import visible_rows
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
 GROUP = 100_000
-# The sort order of each table's bulk file. Tables are sorted once, here: the exports only copy,
-# and the mart, whose orders begin alike, sorts what is nearly sorted.
+# The sort order of each table, and of its bulk file: files and mart, whose orders begin alike, sort
+# what is nearly sorted.
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": ("service_id", "period_end", "line_item", "vintage", "row_id"),
     "filings": ("service_id", "received_on", "document_id", "vintage", "row_id"),
@@ -62,7 +62,6 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "identifiers": ("figure", "figure_check", "vintage"),
     "statements": ("service_id", "figure", "figure_check", "publication", "provenance_id"),
 }
-_ORDERED_BY = "ordered_by"
 # What a publication states of a figure: the same in every row are the columns of its vintages.
 STATEMENTS = "statements"
 SAME_AS = "same_as"
@@ -240,26 +239,14 @@ class Snapshot:
         return figures_left_out(self.sql, table)
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
-        """Write the result of a statement as a table; the file's metadata has its sort order."""
-        path = str(self.path(name)).replace("'", "''")
-        columns = ", ".join(order)
-        rows = f"SELECT * FROM ({statement}) ORDER BY {columns}" if order else statement
+        """Write the result of a statement as a table."""
+        path = sql_text(str(self.path(name)))
+        rows = f"SELECT * FROM ({statement}) ORDER BY {', '.join(order)}" if order else statement
         self.sql.execute(
-            f"COPY ({rows}) TO '{path}' (FORMAT parquet, COMPRESSION lz4_raw, "
-            f"ROW_GROUP_SIZE {GROUP}, "
-            f"KV_METADATA {{{_ORDERED_BY}: '{columns}'}})"
+            f"COPY ({rows}) TO {path} (FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE {GROUP})"
         )
         self._shown.pop(name, None)
         self.create_view(name)
-
-    def order(self, name: str) -> tuple[str, ...]:
-        """Return the columns by which a table is sorted; none if its file does not say."""
-        paths = self.paths(name)
-        if len(paths) != 1:
-            return ()
-        metadata = pq.read_metadata(paths[0]).metadata or {}
-        columns = metadata.get(_ORDERED_BY.encode(), b"").decode()
-        return tuple(columns.split(", ")) if columns else ()
 
     def add(self, tables: Mapping[str, pa.Table]) -> None:
         """Add derived tables; raise ``BadTable`` for one that does not fit its declared schema."""

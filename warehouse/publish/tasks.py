@@ -19,7 +19,7 @@ from typing import Any, Self
 import duckdb
 
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.machine import cores, usable_memory_mb
+from warehouse.shared.settings import cores, usable_memory_mb
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
 WORTH_A_POOL = 16 << 20

@@ -30,7 +30,7 @@ CHANGES = (
     ("assets/derive/silent_revisions.py", {"silent_revisions"}, {"silent_revisions"}),
     ("assets/derive/organisations.py", {"joins", "entities"}, {"joins", "entities"}),
     ("assets/page_data.py", {"files"}, {"files"}),
-    ("assets/exports/parquet.py", {"files"}, {"files"}),
+    ("assets/exports/write_artifact.py", {"files"}, {"files"}),
     ("warehouse/publish/withheld.py", {"files"}, {"files"}),
     ("warehouse/publish/redacted_rows.py", {"files"}, {"files"}),
     ("warehouse/names/redaction.py", {"files"}, {"files"}),

@@ -30,7 +30,10 @@ CHOICES = {
     ("assets/entities/gleif.py", "lei"): "what a register of LEIs states, before it is a row",
     ("assets/exports/artifacts.py", "sku"): "sort order of the quality file",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
-    ("assets/exports/parquet.py", "fact_id"): "columns that compress better without a dictionary",
+    (
+        "assets/exports/write_artifact.py",
+        "fact_id",
+    ): "columns that compress better without a dictionary",
     ("assets/ingest/metadata.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
