@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pipelines.derivations import checks
+from pipelines.stages import checks
 from pipelines.why_subject import (
     Mention,
     QuarantinedRows,

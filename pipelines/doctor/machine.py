@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 from pipelines.builds import list_builds
 from pipelines.doctor.findings import CheckContext, Finding, fault, ok
 from pipelines.ports import holder, is_free
-from warehouse.publish.tasks import ProcessPool
+from warehouse.publish.steps import ProcessPool
 from warehouse.shared.settings import Settings
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)

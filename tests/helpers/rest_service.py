@@ -30,6 +30,7 @@ from tests.helpers.random_world import derived_of, everything, joined
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
+from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
@@ -70,7 +71,7 @@ class World:
         version = publish(
             record,
             self.marts,
-            joins=Derivation("joined", joined),
+            joins=Derivation("joined", joined, ("same_as",), REGISTERS),
             derivations=[
                 Derivation(
                     "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)

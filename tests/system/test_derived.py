@@ -14,8 +14,8 @@ from assets.entities import gleif
 from assets.entities.identifiers import mint
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
-from pipelines.derivations import derived_counts
-from pipelines.publish import Publishing, published_assets
+from pipelines.definitions import Publishing, published_assets
+from pipelines.stages import derived_counts
 from tests.helpers.gleif import LEI, cdf
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, sighting

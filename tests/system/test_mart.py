@@ -15,7 +15,7 @@ from tests.helpers.arrivals import DAYS, MODES, arrivals
 from tests.helpers.arrivals import row as sighting_row
 from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
-from tests.helpers.publishing import publish
+from tests.helpers.publishing import publish, write_mart
 from tests.helpers.record_rows import (
     FIRST,
     SECOND,
@@ -32,7 +32,6 @@ from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.publish.builds import SAMPLE_NOTICE, builds_at, manifest_file
 from warehouse.publish.snapshot import Snapshot
-from warehouse.publish.write import write_mart
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages
 from warehouse.record.store import Record

@@ -14,6 +14,7 @@ from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
+from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -84,7 +85,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     publish(
         record,
         root / "mart",
-        joins=Derivation("joins", joined),
+        joins=Derivation("joins", joined, ("same_as",), REGISTERS),
         derivations=[Derivation("one", derived)],
     )
     mart = Mart(root / "mart")
