@@ -22,9 +22,8 @@ from warehouse.contract.pagination import mart_at_version
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 from warehouse.serve.usage import QuotaStatus, Usage
-from warehouse.shared.dates import DATA_VERSION
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.texts import redact_keys
+from warehouse.shared.texts import DATA_VERSION, redact_keys
 from warehouse.shared.urls import valid_host
 
 # Access from web pages of any origin: keys are sent in headers, never in cookies.

@@ -125,7 +125,7 @@ def _compacted_record(settings: Settings) -> dg.AssetsDefinition:
     )
     def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
         record = storage.record()
-        done = {table.table: table.words for table in keep_up(record, settings.vacuum_hours)}
+        done = dict(keep_up(record, settings.vacuum_hours))
         if settings.landing_days is not None:
             sources, days = sources_of(settings), settings.landing_days
             done["landing"] = remove_old_bodies(record, storage.landing(), sources, days).words

@@ -45,7 +45,7 @@ from pipelines.stages import (
     stages_after,
     suites_of,
 )
-from pipelines.verify import missing_files
+from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
@@ -150,8 +150,7 @@ class Publication:
                 # For a publisher that was killed right after its switch.
                 self._settle()
             # What is missing of the current build is made again, as a new one.
-            is_incomplete = next(missing_files(self.marts, self.exports), None) is not None
-            plan = self.candidate.begin(again=is_incomplete)
+            plan = self.candidate.begin(again=is_incomplete(self.marts, self.exports))
         if plan is None:
             count_publication(self.metrics, "unchanged")
         return plan

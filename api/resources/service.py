@@ -11,13 +11,13 @@ import falcon
 
 from api.endpoints import declarations
 from api.endpoints.endpoint import pinned_mart, read_parameters, tier_of
-from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import send_without_rows
 from api.resources.agents import mcp_url_for
 from warehouse.contract import API_VERSION
 from warehouse.contract.problems import RETRY_AFTER_SECONDS
 from warehouse.serve.build import Mart, check_readable
+from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
 
@@ -99,14 +99,15 @@ class OpenApiResource:
     on_head = on_get
 
     def _document(self, mcp_url: str) -> bytes:
-        data_version = None
+        build = None
         with suppress(SankofaError):
-            data_version = self._mart.build().data_version
+            build = self._mart.build()
         written_for, body = self._written
-        if written_for != (data_version, mcp_url):
-            examples = examples_in(self._mart) if data_version is not None else {}
-            body = encode(openapi_document(declarations.ENDPOINTS, examples, mcp_url))
-            self._written = (data_version, mcp_url), body
+        asked = (None if build is None else build.data_version, mcp_url)
+        if written_for != asked:
+            of_build = None if build is None else examples(build)
+            body = encode(openapi_document(declarations.ENDPOINTS, of_build, mcp_url))
+            self._written = asked, body
         return body
 
 

@@ -43,10 +43,10 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.code_version import code_version
-from warehouse.shared.dates import DATA_VERSION
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
+from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
@@ -149,13 +149,14 @@ def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
         return {}
     published = PublishedExports(destination)
     try:
-        artifacts = published.manifest(previous).artifacts
+        artifacts, damaged = (
+            published.manifest(previous).artifacts,
+            dict(published.damaged(previous)),
+        )
     except (UnknownVersion, DamagedFile):
         return {}
     return {
-        artifact.key: artifact
-        for artifact in artifacts
-        if published.is_intact(previous, file_name(artifact.key))
+        artifact.key: artifact for artifact in artifacts if file_name(artifact.key) not in damaged
     }
 
 

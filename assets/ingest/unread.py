@@ -23,9 +23,9 @@ from zipfile import BadZipFile
 from assets.parser_versions import effective_version
 from assets.parsing.unpacking import zip_entries
 from assets.source import Source
-from warehouse.record.failures import last_failures
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import Reading, readings
+from warehouse.record.quarantine import last_failures
 from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
 from warehouse.tables import FailureEntry

@@ -7,10 +7,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from assets.parsing.limits import count_rejected
-from warehouse.record.incoming import RejectedRow, to_arrow
+from warehouse.record.incoming import RejectedRow, to_arrow, with_visible_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
-from warehouse.record.visible_text import with_visible_text
 
 
 @dataclass

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.commands.doctor_machine import CheckContext
+from pipelines.commands.doctor_machine import ports as look_at_ports
 from pipelines.commands.up import _dagster, up
-from pipelines.doctor.findings import CheckContext
-from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import Address, holder, is_free, refuse_taken
 from tests.helpers.installation import run_process, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of

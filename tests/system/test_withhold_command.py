@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines.builds import drop_builds
+from pipelines.commands.doctor import held_back
+from pipelines.commands.doctor_machine import CheckContext
 from pipelines.commands.main import sankofa
-from pipelines.doctor.build import held_back
-from pipelines.doctor.findings import CheckContext
 from tests.helpers.damage import copy_home
 from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish

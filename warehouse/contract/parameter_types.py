@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
-from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.texts import DATA_VERSION
 
 Schema = Mapping[str, Any]
 ParameterLocation = Literal["query", "path"]

@@ -36,7 +36,7 @@ from warehouse.serve.entities import ID_TYPES
 from warehouse.serve.macro import annual, series_known, series_names
 from warehouse.serve.metrics import Order
 from warehouse.serve.rows import Key, RowPage
-from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.texts import DATA_VERSION
 from warehouse.shared.tiers import TIERS, Dataset
 from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency, SeriesType

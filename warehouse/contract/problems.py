@@ -10,7 +10,6 @@ from typing import Any
 
 from warehouse.contract.parameter_types import ListOf, ParameterType, allowed_words
 from warehouse.methodology.other_names import named_here
-from warehouse.shared.dates import DATA_VERSION, version_key
 from warehouse.shared.errors import (
     ControlUnavailable,
     DatastoreUnavailable,
@@ -18,7 +17,7 @@ from warehouse.shared.errors import (
     SankofaError,
     UnknownVersion,
 )
-from warehouse.shared.texts import nearest
+from warehouse.shared.texts import DATA_VERSION, nearest, version_key
 
 
 @dataclass(frozen=True)

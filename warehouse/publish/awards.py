@@ -29,7 +29,7 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
 from warehouse.shared.data_files import sql_file
-from warehouse.shared.dates import stated_and_utc_day
+from warehouse.shared.texts import stated_and_utc_day
 
 # Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
 _FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")

@@ -23,10 +23,10 @@ from warehouse.publish.manifest import (
     decode_manifest,
     encode_manifest,
 )
-from warehouse.shared.dates import DATA_VERSION, check_data_version, version_key
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, SankofaError, UnknownVersion
 from warehouse.shared.files import check_of_file, move_into_place, sync
 from warehouse.shared.locks import named_lock
+from warehouse.shared.texts import DATA_VERSION, check_data_version, version_key
 
 # The file of the publishing lock, and what it protects in words.
 PUBLISHING_LOCK, _BUILDS = "publish.lock", "the builds"

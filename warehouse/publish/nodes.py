@@ -61,9 +61,9 @@ from warehouse.record.tables import (
     record_schema,
 )
 from warehouse.shared.code_version import code_version
-from warehouse.shared.dates import version_key
 from warehouse.shared.errors import BadTable, SankofaError
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.shared.texts import version_key
 from warehouse.tables import DERIVED
 from warehouse.tables.column import identity_of
 

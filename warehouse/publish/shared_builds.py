@@ -34,7 +34,7 @@ from warehouse.publish.builds import (
 from warehouse.publish.manifest import StoredFile, decode_manifest
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, in_one_line
 from warehouse.shared.file_store import FileStore, require_known_store
-from warehouse.shared.files import break_seal, move_into_place, seal
+from warehouse.shared.files import decode_sealed, move_into_place, seal
 from warehouse.shared.locks import try_file_lock
 
 T = TypeVar("T")
@@ -65,13 +65,7 @@ def read_list(store: FileStore) -> SharedList:
         body = store.read(_LIST)
     except FileNotFoundError:
         return SharedList()
-    inner, sealed = break_seal(body, store.path(_LIST))
-    try:
-        if sealed:
-            return _decode(inner)
-    except msgspec.MsgspecError:
-        pass
-    raise DamagedFile(f"{store.path(_LIST)} is damaged: it is no list of builds")
+    return decode_sealed(_decode, body, store.path(_LIST))
 
 
 def push_builds(builds: Builds, url: str) -> None:

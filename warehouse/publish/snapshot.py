@@ -29,6 +29,7 @@ from warehouse.publish.left_out import (
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
+from warehouse.record.incoming import visible_rows
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
@@ -42,7 +43,6 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
-from warehouse.record.visible_text import visible_rows
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
 from warehouse.tables import DERIVED

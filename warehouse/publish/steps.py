@@ -7,7 +7,6 @@ is made from. What steps do belongs to ``nodes`` and ``assets``.
 """
 
 import hashlib
-import os
 import shutil
 import tempfile
 import traceback
@@ -29,8 +28,8 @@ import pyarrow.parquet as pq
 from warehouse.publish.manifest import BuildFile, step_key
 from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile, SankofaError
-from warehouse.shared.files import break_seal, check_of_file, damage_of
-from warehouse.shared.machine import cores, usable_memory_mb
+from warehouse.shared.files import FileCheck, check_of_file, damage_of, decode_sealed
+from warehouse.shared.settings import cores, usable_memory_mb
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
 _WORTH_A_POOL = 16 << 20
@@ -235,7 +234,7 @@ class StepStore:
             return f"{_LIST} cannot be read ({error})"
         for file in listed:
             name = f"{file.table}.parquet"
-            if reason := damage_of(folder / name, file.bytes, file.xxh3):
+            if reason := damage_of(folder / name, FileCheck(file.bytes, file.xxh3)):
                 return f"{name}: {reason}"
         return None
 
@@ -268,13 +267,7 @@ class StepStore:
 
 def _listed(folder: Path) -> list[_File]:
     path = folder / _LIST
-    inner, sealed = break_seal(path.read_bytes(), str(path))
-    try:
-        if sealed:
-            return _decode_files(inner)["files"]
-    except (msgspec.MsgspecError, KeyError):
-        pass
-    raise DamagedFile(f"{path} is damaged: it is no list of files")
+    return decode_sealed(_decode_files, path.read_bytes(), str(path)).get("files", [])
 
 
 def seal_files(unfinished: Path, folder: Path) -> None:
@@ -285,14 +278,14 @@ def seal_files(unfinished: Path, folder: Path) -> None:
             shutil.rmtree(other) if other.is_dir() else other.unlink()
     (unfinished / _LIST).write_bytes(files.seal(msgspec.json.encode({"files": listed})))
     for path in (*unfinished.iterdir(), unfinished):
-        _sync(path)
+        files.sync(path)
     try:
         unfinished.rename(folder)
     except OSError:
         # Two runs of a step make the same files; the first is as good as the second.
         if not (folder / _LIST).is_file():
             raise
-    _sync(folder.parent)
+    files.sync(folder.parent)
 
 
 def _describe(path: Path) -> _File:
@@ -300,14 +293,6 @@ def _describe(path: Path) -> _File:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     rows = pq.read_metadata(path).num_rows
     return _File(path.stem, digest, rows, path.stat().st_size, check_of_file(path).xxh3)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @dataclass(frozen=True)

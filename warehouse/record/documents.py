@@ -11,7 +11,7 @@ import msgspec
 import xxhash
 
 from warehouse.shared.errors import DamagedFile
-from warehouse.shared.files import break_seal, seal
+from warehouse.shared.files import decode_sealed, seal
 from warehouse.tables import LicenseClass
 
 
@@ -82,13 +82,7 @@ def encode_note(document: Document) -> bytes:
 
 def decode_note(body: bytes, name: str) -> Document:
     """Decode the note of a document; raise ``DamagedFile`` if it is not as it was written."""
-    inner, sealed = break_seal(body, name)
-    if not sealed:
-        raise DamagedFile(f"{name} is damaged: it has no seal")
-    try:
-        return _decode_note(inner)
-    except msgspec.MsgspecError as error:
-        raise DamagedFile(f"{name} is damaged: {error}") from error
+    return decode_sealed(_decode_note, body, name)
 
 
 class _Line(msgspec.Struct):

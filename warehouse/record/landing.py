@@ -38,7 +38,7 @@ from warehouse.shared.errors import (
     MixedWorlds,
 )
 from warehouse.shared.file_store import is_object_store
-from warehouse.shared.files import break_seal, private_folder, seal
+from warehouse.shared.files import decode_sealed, private_folder, seal
 from warehouse.shared.locks import file_lock, shared_file_lock
 from warehouse.shared.settings import SETTINGS, Settings
 from warehouse.shared.urls import is_fictional, why_not_public
@@ -95,11 +95,12 @@ class Landing:
         """Return of which world the landed documents are; None if there are none."""
         path = self._world_path
         if not self._exists(path):
-            # A landing that was written before there were marks.
-            return self._world_of_documents()
-        with self._files.open_input_file(path) as stream:
-            # A person may have written it, but nothing else than a line break may follow.
-            mark = stream.read().removesuffix(b"\n")
+            # The mark is lost: any document tells.
+            addresses = (self._document(note).url for note in self._all_notes())
+            worlds = ("fictional" if is_fictional(url) else "real" for url in addresses)
+            return cast(World | None, next(worlds, None))
+        # A person may have written it, but nothing else than a line break may follow.
+        mark = self._read_whole(path).removesuffix(b"\n")
         if mark not in _WORLDS:
             raise LandingError(f"{path} is damaged: write real or fictional into it")
         return _WORLDS[mark]
@@ -194,15 +195,10 @@ class Landing:
         path = self._fetched_path(source)
         if not self._exists(path):
             return None
-        with self._files.open_input_file(path) as stream:
-            body = stream.read()
         try:
-            inner, sealed = break_seal(body, path)
-            if sealed:
-                return _decode_fetched(inner)[_FETCHED_AT]
-        except (DamagedFile, msgspec.MsgspecError, KeyError):
-            pass
-        raise LandingError(f"{path} is damaged: delete it")
+            return decode_sealed(_decode_fetched, self._read_whole(path), path)[_FETCHED_AT]
+        except (DamagedFile, KeyError):
+            raise LandingError(f"{path} is damaged: delete it") from None
 
     def erase(self, sha256: str) -> None:
         """Delete a body and the notes of its readings, and never store these bytes again."""
@@ -307,49 +303,50 @@ class Landing:
 
     def read(self, document: Document) -> bytes:
         """Return the body; bytes that no longer match their SHA-256 are an error."""
-        path = self._path_of(document)
-        try:
-            with self._files.open_input_file(path) as compressed:
-                body = cast(
-                    bytes,
-                    pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True),
-                )
-        except FileNotFoundError:
-            raise _missing(path, document) from None
-        except (OSError, ValueError) as error:
-            raise _damaged(path, document, str(error)) from error
-        if hashlib.sha256(body).hexdigest() != document.sha256:
-            raise _damaged(path, document, "its SHA-256 differs")
+        with self._body(document) as path, self._files.open_input_file(path) as compressed:
+            body = cast(
+                bytes, pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True)
+            )
+            _require_digest(hashlib.sha256(body).hexdigest(), document)
         return body
 
     def beginning(self, document: Document, size: int) -> bytes:
         """Return the first bytes of a body, which nothing verifies."""
-        path = self._path_of(document)
-        try:
-            with self._files.open_input_stream(path, compression="zstd") as stream:
-                return cast(bytes, stream.read(size))
-        except FileNotFoundError:
-            raise _missing(path, document) from None
-        except OSError as error:
-            raise _damaged(path, document, str(error)) from error
+        with self._body(document) as path, self._unpacked(path) as stream:
+            return stream.read(size)
 
     @contextmanager
     def open(self, document: Document) -> Iterator[IO[bytes]]:
         """Open a body of any size; all of it is verified before the first byte is returned."""
-        path = self._path_of(document)
         digest = hashlib.sha256()
+        with self._body(document) as path, self._unpacked(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+            _require_digest(digest.hexdigest(), document)
+        with self._unpacked(path) as stream:
+            yield stream
+
+    def _unpacked(self, path: str) -> IO[bytes]:
+        return cast(IO[bytes], self._files.open_input_stream(path, compression="zstd"))
+
+    @contextmanager
+    def _body(self, document: Document) -> Iterator[str]:
+        """Yield where a body is; say what to do if it was removed, is missing or damaged."""
+        if document.removal is not None:
+            raise BodyRemoved(
+                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
+                "it stays"
+            )
+        path = self._body_path(document.sha256)
         try:
-            with self._files.open_input_stream(path, compression="zstd") as stream:
-                while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
+            yield path
         except FileNotFoundError:
-            raise _missing(path, document) from None
-        except OSError as error:
-            raise _damaged(path, document, str(error)) from error
-        if digest.hexdigest() != document.sha256:
-            raise _damaged(path, document, "its SHA-256 differs")
-        with self._files.open_input_stream(path, compression="zstd") as stream:
-            yield cast(IO[bytes], stream)
+            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+        except (OSError, ValueError) as error:
+            raise LandingError(
+                f"{path} is not what was fetched from {document.url} ({error}): delete it and "
+                "fetch again"
+            ) from error
 
     def damage(self) -> Iterator[LandingError]:
         """Yield an error for each mark and note that is damaged, and each body that is another."""
@@ -394,35 +391,6 @@ class Landing:
     def _world_path(self) -> str:
         return f"{self._root}/world"
 
-    def _world_of_documents(self) -> World | None:
-        """Judge by the address of one document of each source; one fictional one decides."""
-        worlds: set[World] = {
-            "fictional" if is_fictional(self._document(path).url) else "real"
-            for folder in self._children(f"{self._root}/documents")
-            if (path := self._any_metadata(folder)) is not None
-        }
-        return min(worlds, default=None)
-
-    def _any_metadata(self, source_folder: str) -> str | None:
-        for folder in self._children(source_folder):
-            for path in self._children(folder):
-                if path.endswith(_NOTE):
-                    return path
-        return None
-
-    def _children(self, folder: str) -> list[str]:
-        below = fs.FileSelector(folder, allow_not_found=True)
-        return sorted(info.path for info in self._files.get_file_info(below))
-
-    def _path_of(self, document: Document) -> str:
-        """Return where the body of a document is; raise BodyRemoved if it was removed."""
-        if document.removal is not None:
-            raise BodyRemoved(
-                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
-                "it stays"
-            )
-        return self._body_path(document.sha256)
-
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
@@ -436,12 +404,14 @@ class Landing:
         return f"{self._root}/documents/{document.source}/{url_hash(document.url)}"
 
     def _document(self, path: str) -> Document:
-        with self._files.open_input_file(path) as stream:
-            body = stream.read()
         try:
-            return decode_note(body, path)
+            return decode_note(self._read_whole(path), path)
         except DamagedFile as error:
             raise LandingError(f"{error}; delete it and fetch the document again") from error
+
+    def _read_whole(self, path: str) -> bytes:
+        with self._files.open_input_file(path) as stream:
+            return cast(bytes, stream.read())
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
@@ -568,11 +538,6 @@ def _mixed(landed: World | None) -> MixedWorlds:
     )
 
 
-def _missing(path: str, document: Document) -> LandingError:
-    return LandingError(f"{path} is missing: fetch {document.url} again")
-
-
-def _damaged(path: str, document: Document, why: str) -> LandingError:
-    return LandingError(
-        f"{path} is not what was fetched from {document.url} ({why}): delete it and fetch again"
-    )
+def _require_digest(digest: str, document: Document) -> None:
+    if digest != document.sha256:
+        raise ValueError("its SHA-256 differs")

@@ -10,8 +10,8 @@ from warehouse.publish.builds import builds_at
 from warehouse.serve.build import READABLE, Build, Mart
 from warehouse.serve.exports import absolute_urls
 from warehouse.serve.rows import Key, RowPage, between, equal, fetch_page, in_country, make_page
-from warehouse.shared.dates import version_key
 from warehouse.shared.json_encoding import encode
+from warehouse.shared.texts import version_key
 
 # What a build says about itself: its export manifest, its quality, what pages show of it.
 

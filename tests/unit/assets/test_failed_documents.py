@@ -21,8 +21,8 @@ from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.erase import enter_erasure, erase_rows
-from warehouse.record.failures import add_failures, last_failures
 from warehouse.record.landing import Document
+from warehouse.record.quarantine import add_failures, last_failures
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.settings import read_settings

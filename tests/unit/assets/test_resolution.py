@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.derive.joined_ids import CRUDE_KEY, NORMALISED_NUMBER, same_as_table
-from assets.derive.organisations import PARTY_COLUMNS, resolve_parties
+from assets.derive.organisations import (
+    KEYS,
+    NORMALISED_NUMBER,
+    PARTY_COLUMNS,
+    resolve_parties,
+    same_as_table,
+)
 from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_number, register_of
 from tests.helpers.nightly import times
 from tests.helpers.registers import (
@@ -21,7 +26,7 @@ from tests.helpers.registers import (
     register_table,
 )
 from tests.sample_world.countries import COUNTRIES
-from warehouse.names.legal_names import normalise_name
+from warehouse.names.search_words import normalise_name
 
 
 def party(name: str, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:
@@ -96,7 +101,8 @@ def test_names_that_are_only_similar_are_not_the_same(name: str, other_name: str
 @pytest.mark.parametrize(("name", "other_name"), SAME[:-1])
 def test_equal_names_have_equal_crude_keys(name: str, other_name: str) -> None:
     # letters of another width, as in the last of them, are beyond SQL
-    query = f"SELECT DISTINCT {CRUDE_KEY} FROM (SELECT unnest($1) AS name)"
+    KEYS.run(DATABASE, "crude_key")
+    query = "SELECT DISTINCT crude_key(name) FROM (SELECT unnest($1) AS name)"
     assert len(DATABASE.execute(query, [[name, other_name]]).fetchall()) == 1
 
 

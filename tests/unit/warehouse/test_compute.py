@@ -14,7 +14,7 @@ import pytest
 
 from warehouse.publish.steps import ProcessPool, Task, TaskFailed, TaskFunction
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.machine import cores
+from warehouse.shared.settings import cores
 
 
 def task(function: TaskFunction, name: str = "", **settings: Any) -> Task:

@@ -1,8 +1,8 @@
 """The diffs in the pages of ``docs/``, kept so that ``git apply`` takes them unchanged.
 
 A hunk of git has line numbers, counts and three lines around each change. These are not written by
-hand: ``python -m pipelines.doc_diffs`` works them out again from the lines of the hunk, which may
-also begin with a bare ``@@``.
+hand: ``python -m tests.helpers.doc_diffs`` works them out again from the lines of the hunk, which
+may also begin with a bare ``@@``.
 """
 
 import re
@@ -58,6 +58,6 @@ def _changed(diff: str, texts: dict[str, str], root: Path) -> dict[str, str] | N
 
 
 if __name__ == "__main__":
-    repository = Path(__file__).parents[1]
+    repository = Path(__file__).parents[2]
     for path in (repository / "docs").glob("add-*.md"):
         path.write_text(renewed(path.read_text("utf-8"), repository), "utf-8")
