@@ -123,10 +123,8 @@ class _Running:
     """A started child and the last lines of its output, which is passed on to its log."""
 
     def __init__(self, child: Child, lifeline: _Lifeline, stderr: LineWriter, logs: Logs) -> None:
-        self._file, self._is_shown = (
-            LogFile(logs.folder / child.log, logs.most_bytes),
-            logs.on_stderr,
-        )
+        self._file = LogFile(logs.folder / child.log, logs.most_bytes)
+        self._is_shown = logs.on_stderr
         self._writers = [LineWriter(self._file.write), *([stderr] if self._is_shown else [])]
         self.child, self.listening = child, False
         self.last_lines: deque[str] = deque(maxlen=_LINES_KEPT)

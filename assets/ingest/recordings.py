@@ -21,7 +21,8 @@ from assets.fetching.addresses import without_secrets
 from assets.fetching.containers import gunzipped, member_url, zip_documents
 from assets.ingest.web_archives import REDIRECT, ChosenExchanges, warc_exchanges
 from assets.source import Source
-from warehouse.record.landing import FetchedResponse, require_past
+from warehouse.record.documents import require_past
+from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.urls import why_not_public
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assets.ingest.assets import counted_fetch, counted_load
-from pipelines.publication import count_refusal, count_success, counted_stage
+from pipelines.publication import count_publication, counted_stage
 from tests.helpers.metrics import exposed, value
 from warehouse.shared.errors import AlreadyPublished
 
@@ -42,9 +42,9 @@ def test_a_publication_is_published_unchanged_refused_or_failed(tmp_path: Path) 
         raise OSError("full")
     with pytest.raises(AlreadyPublished), counted_stage(folder, "mart"):
         raise AlreadyPublished("by another run")
-    count_refusal(folder)
-    count_success(folder, "unchanged")
-    count_success(folder, "published", begun_at=0)
+    count_publication(folder, "refused")
+    count_publication(folder, "unchanged")
+    count_publication(folder, "published", begun_at=0)
     samples = exposed(tmp_path)
     for outcome in ("failed", "refused", "unchanged", "published"):
         assert value(samples, "sankofa_publications_total", outcome=outcome) == 1
