@@ -14,20 +14,21 @@ from api.middleware import (
     CorsMiddleware,
     KeyMiddleware,
     RateLimitMiddleware,
+    RepresentationMiddleware,
     RequestMiddleware,
     TierCapMiddleware,
     VersionHeadersMiddleware,
 )
-from api.representation import RepresentationMiddleware
 from api.resources.agents import agent_routes
-from api.resources.exports import ExportManifestResource, file_routes
-from api.resources.lists import EntityResource, ListResource
-from api.resources.service import (
+from api.resources.declared import (
+    EntityResource,
     HealthResource,
+    ListResource,
     OpenApiResource,
     StatusResource,
     UsageResource,
 )
+from api.resources.exports import ExportManifestResource, file_routes
 from api.site.render import Site
 from api.site.routes import site_routes
 from api.site.sample import Sample, SandboxKey

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from assets.exports.export import switch_latest
-from warehouse.control.actions import recorded
+from warehouse.control.models import recorded
 from warehouse.publish.builds import Builds, builds_at, delete_old_builds
 from warehouse.publish.shared_builds import push_builds
 from warehouse.record.store import Record, open_record

@@ -19,7 +19,7 @@ from pipelines.dagster_home import INGEST
 from pipelines.finder import Finder
 from pipelines.ingest_definitions import fetch_job
 from pipelines.jobs import instance
-from warehouse.control.actions import current_user
+from warehouse.control.models import current_user
 from warehouse.publish.builds import builds_at
 from warehouse.record.erase import (
     enter_erasure,

@@ -11,11 +11,19 @@ from typing import Any
 import dagster as dg
 
 from assets.fetching.fetchers import Window
-from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
+from assets.ingest.assets import (
+    COUNT_NAMES,
+    FAILED_DOCUMENTS,
+    counts_in_words,
+    landed_key,
+    listening,
+    load_step,
+    partitions_of,
+    reporter,
+    table_key,
+)
 from assets.ingest.land import land_all
-from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.recordings import ManifestEntry, Origin, Recordings, observed_at, read_manifest
-from assets.ingest.resources import listening, reporter
 from assets.ingest.sources import source_of, sources_of
 from assets.ingest.workers import start_ahead
 from assets.source import Source, refuse_restricted

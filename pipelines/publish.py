@@ -15,9 +15,7 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from assets.declared_files import own_entries
-from assets.ingest.assets import FRESHNESS_POLICY, table_key
-from assets.ingest.metadata import column_metadata
-from assets.ingest.resources import IngestResource
+from assets.ingest.assets import FRESHNESS_POLICY, IngestResource, column_metadata, table_key
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from assets.tenders.portal_files import PortalEntry, portals_of

@@ -21,6 +21,7 @@ from pipelines.derivations import checks
 from pipelines.finder import Finder, Found, Mention, QuarantinedRows
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
+from warehouse.contract.organisations import FREE_ID_TYPES
 from warehouse.publish.left_out import STORED_ROW, listed_rows
 from warehouse.publish.rebasing import is_rebasing
 from warehouse.publish.row_json import NEVER
@@ -42,7 +43,7 @@ from warehouse.record.tables import (
 from warehouse.record.versions import load_seqs_of
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import Build, Mart
-from warehouse.serve.entities import FREE_ID_TYPES, ID_TYPES, organisation_id
+from warehouse.serve.entities import ID_TYPES, organisation_id
 from warehouse.serve.rows import equal, fetch_rows
 from warehouse.serve.search import found_rows
 from warehouse.shared.errors import SankofaError

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipelines.finder import Finder, Found, only_one
 from quality.personal_data_audit import names_everywhere
 from quality.withheld_search import BuildSearch, Finding, WithheldNames
-from warehouse.control.actions import current_user, recorded
+from warehouse.control.models import current_user, recorded
 from warehouse.names.reading import plain_name
 from warehouse.names.spellings import Words, names_in
 from warehouse.publish.builds import builds_at

@@ -157,7 +157,7 @@ def _operation(endpoint: Endpoint, examples: Mapping[str, Example] | None) -> di
 
 
 def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
-    schema = dict(parameter.kind.schema())
+    schema = dict(parameter.kind.schema)
     if parameter.default is not None:
         schema["default"] = parameter.default
     described = {

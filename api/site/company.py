@@ -168,7 +168,7 @@ def line_page(site: Site, req: falcon.Request, service_id: str, line_item: str) 
 
 def _record(sample: Sample, service_id: str) -> Row:
     """Return the record of an organisation; one without a record that reported has its id only."""
-    rows = decoded(entity(sample.mart, service_id))
+    rows = decoded(entity(sample.mart.build(), service_id))
     if rows:
         return rows[0]
     owner = organisation_id(sample.mart.build(), service_id)

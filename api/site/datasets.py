@@ -7,10 +7,18 @@ import falcon
 import msgspec
 
 from api.resources.agents import mcp_url_for
-from api.site.cards import CARDS, DATASETS, PANELS, Card, FileContent, PageFile, files_of
+from api.site.cards import (
+    CARDS,
+    DATASETS,
+    PANELS,
+    Card,
+    FileContent,
+    PageFile,
+    files_of,
+    write_snippets,
+)
 from api.site.formats import country_name
 from api.site.render import Page, Reply, Site, check_names
-from api.site.snippets import write_snippets
 from warehouse.contract.problems import Problem
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY, page_data

@@ -128,7 +128,7 @@ def _answer(
     if any(name not in sent for name in endpoint.required):
         return None
     if endpoint is declarations.ENTITY:
-        rows = entity(sample.mart, path["service_id"])
+        rows = entity(build, path["service_id"])
         return None if rows is None else row_body(rows, sample.tier)
     if endpoint.listing is None:
         return None

@@ -11,23 +11,22 @@ from warehouse.contract import lists
 from warehouse.contract import parameters as p
 from warehouse.contract.agent_discovery import NOT_HELD
 from warehouse.contract.claims import PERIOD, check_claim
-from warehouse.contract.identifier_forms import type_of_identifier
 from warehouse.contract.limits import check_datasets
 from warehouse.contract.listing import Listing, ListRows, Question, answer
+from warehouse.contract.macro import is_series_mode
+from warehouse.contract.organisations import type_of_identifier
 from warehouse.contract.parameter_types import (
-    Choice,
-    FreeText,
-    Number,
+    NUMBER,
     Parameter,
-    PatternText,
-    allowed_words,
+    choice,
+    free_text,
+    pattern_text,
 )
-from warehouse.contract.parameters import is_series_mode
 from warehouse.contract.problems import unknown_id
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.serve.build import Build, Mart
-from warehouse.serve.catalogue import catalogue
 from warehouse.serve.entities import entity
+from warehouse.serve.rows import fetch_page
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import Tier
 
@@ -42,11 +41,11 @@ _FEWEST_NAMES = 5
 def description(mart: Mart) -> dict[str, object]:
     """Return datasets by country, names that can be asked for, and what is not held."""
     build = mart.build()
-    return build.made_once("description", lambda: _made(mart.at(build.data_version), build))
+    return build.made_once("description", lambda: _made(build))
 
 
-def _made(mart: Mart, build: Build) -> dict[str, object]:
-    entries = [msgspec.json.decode(row) for row in catalogue(mart).rows]
+def _made(build: Build) -> dict[str, object]:
+    entries = [msgspec.json.decode(row) for row in fetch_page(build, "catalogue", (), None).rows]
     most = _MOST_NAMES
     described = _described(entries, most, build.notice, build.data_version)
     # A real world has thousands of series: then fewer of them are named.
@@ -177,7 +176,7 @@ def _get_entity(context: ToolContext, arguments: Arguments) -> ToolRows:
 
 
 def _read_entity(question: Question) -> ListRows:
-    rows = entity(question.mart, question.parameters["service_id"])
+    rows = entity(question.build, question.parameters["service_id"])
     if rows is None:
         raise unknown_id(question.parameters["service_id"])
     return ListRows(rows)
@@ -242,7 +241,7 @@ _LIMIT, _CURSOR, _VERSION, _VERBOSE = (
 _PAGE, _COMMON = (_LIMIT, _CURSOR), (_VERSION, _VERBOSE)
 _AS_OF = replace(p.AS_OF, description="Only what was knowable at the end of this day.")
 _ALL = (replace(p.LIMIT_UNCAPPED, description="Rows at most; without it, all."), _CURSOR)
-_SKU = replace(p.SKU, location="query", kind=Choice(("AF-FUND", "AF-TENDER", "AF-MACRO")))
+_SKU = replace(p.SKU, location="query", kind=choice(("AF-FUND", "AF-TENDER", "AF-MACRO")))
 _SERVICE_ID = replace(p.SERVICE_ID, location="query")
 _IN_TENDER = replace(
     p.IN_TENDER,
@@ -250,17 +249,17 @@ _IN_TENDER = replace(
     "prefix), or an ocid: then all its releases.",
 )
 _SIGNAL_KEY = replace(
-    p.SIGNAL_KEY, location="query", kind=Choice(tuple(PANEL_BY_KEY)), description="The panel."
+    p.SIGNAL_KEY, location="query", kind=choice(tuple(PANEL_BY_KEY)), description="The panel."
 )
 _CURRENCY = Parameter(
-    "currency", PatternText("[A-Z]{3}", "an ISO 4217 code"), "Currency of the figure.", "ZAR"
+    "currency", pattern_text("[A-Z]{3}", "an ISO 4217 code"), "Currency of the figure.", "ZAR"
 )
 _LINE_ITEM = Parameter(
-    "line_item", Choice(allowed_words(p.LINE_ITEMS.kind)), "Line of the statements.", "revenue"
+    "line_item", choice(p.LINE_ITEMS.kind.words), "Line of the statements.", "revenue"
 )
 _CLAIM = (
-    Parameter("value", Number(), "The claimed figure, in full: 1250000000.", required=True),
-    Parameter("period", FreeText(10), f"Its period: {PERIOD}.", "FY2020", required=True),
+    Parameter("value", NUMBER, "The claimed figure, in full: 1250000000.", required=True),
+    Parameter("period", free_text(10), f"Its period: {PERIOD}.", "FY2020", required=True),
     replace(p.AS_OF, description="The day on which it is claimed to have been known."),
     replace(_SERVICE_ID, required=False, description="The issuer, together with line_item."),
     _LINE_ITEM,

@@ -11,9 +11,8 @@ import click
 from pipelines.commands.exit_status import ListingGroup
 from pipelines.output import Column, Styled, json_option, moment, number, print_json, print_table
 from warehouse.control import keys as key_store
-from warehouse.control.actions import ACTION_KINDS, list_actions
 from warehouse.control.keys import KeyStore
-from warehouse.control.models import Action, ApiKey
+from warehouse.control.models import ACTION_KINDS, Action, ApiKey, list_actions
 from warehouse.serve.counters import month_at, month_before
 from warehouse.serve.usage import Usage
 from warehouse.shared.errors import SankofaError

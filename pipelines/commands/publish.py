@@ -13,7 +13,7 @@ from pipelines.dagster_home import PUBLISH
 from pipelines.jobs import run_job
 from pipelines.output import Column, json_option, number, print_json, print_table, progress_console
 from pipelines.stages import STAGES
-from warehouse.control.actions import recorded
+from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
 from warehouse.serve.catalogue import ChangedDataset

@@ -24,7 +24,7 @@ from pipelines.withholding import (
     served_names,
     withhold_found,
 )
-from warehouse.control.actions import recorded
+from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import read_settings

@@ -19,6 +19,7 @@ from pipelines.output import Steps
 from pipelines.up import prepare
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted
+from tests.helpers.reads import facts_known, lookup, metrics, panel
 from tests.helpers.whole_tables import query
 from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
@@ -34,9 +35,6 @@ from warehouse.methodology.signals import PANELS
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import lookup
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.metrics import metrics, panel
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables.derived import JoinMethod

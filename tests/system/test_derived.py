@@ -20,6 +20,7 @@ from pipelines.derivations import derived_counts
 from tests.helpers.gleif import LEI, cdf, checked
 from tests.helpers.organisations import derive_organisations
 from tests.helpers.publishing import publish
+from tests.helpers.reads import entity, identifiers
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.stories import Stories
 from tests.helpers.unchecked import append_unchecked
@@ -39,7 +40,6 @@ from warehouse.record.tables import (
     RecordTable,
 )
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entity, identifiers
 from warehouse.shared.errors import SankofaError
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.ingest.resources import IngestResource
+from assets.ingest.assets import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines import publication
 from pipelines.derivations import derivations

@@ -261,6 +261,7 @@ def test_incremental_equals_full_table_by_table(batches: list[list[Change]]) -> 
     _compare(batches)
 
 
+@pytest.mark.nightly
 def test_a_key_that_leaves_out_an_input_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(step: Any, partitions: Any, *others: Any) -> Any:
         # The stored rows no longer count in the key of what is made from them.

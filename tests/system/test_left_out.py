@@ -21,6 +21,7 @@ from tests.helpers.failing_rows import GOOD, failing_rows
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import run_command, settings_of
 from tests.helpers.publishing import publish
+from tests.helpers.reads import facts_known
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
 from warehouse.control.keys import KeyStore
@@ -37,7 +38,6 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known
 from warehouse.tables import LeftOut
 
 PERSON = "Thandiwe Nomsa Mokoena"

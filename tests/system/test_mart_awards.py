@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.publishing import publish
+from tests.helpers.reads import shared_facts
 from tests.helpers.record_rows import load, party_row, release_row
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, arrow_schema
 from warehouse.serve.build import Mart
-from warehouse.serve.shared_facts import shared_facts
 from warehouse.tables import PartyMatch
 
 NAME = "Alpha Fictional Works Ltd"

@@ -34,7 +34,7 @@ CHOICES = {
         "assets/exports/write_artifact.py",
         "fact_id",
     ): "columns that compress better without a dictionary",
-    ("assets/ingest/metadata.py", "read"): "the counts among the columns of a ledger entry",
+    ("assets/ingest/assets.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
     ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",

@@ -1,8 +1,8 @@
-"""Why a question has no rows: not held, not held together, not known then, not of those days.
+"""A question to one table: the rows that answer it, and why there are none.
 
-The filters of the question are added one after the other, until no row is left. With ``as_of`` only
-what was public by then is looked at: of what became public later a reason says no more than that
-there is something.
+Not held, not held together, not known then, not of those days: the filters of the question are
+added one after the other, until no row is left. With ``as_of`` only what was public by then is
+looked at: of what became public later a reason says no more than that there is something.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,22 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
+import msgspec
+
 from warehouse.serve.build import Build
+from warehouse.serve.packs import PACKED_BY
 from warehouse.serve.rows import (
     Condition,
+    Key,
+    RowPage,
     between,
     distinct_values,
     equal,
+    fetch_page,
     fetch_rows,
     files_for,
+    known_on,
+    latest_on,
     published_by,
 )
 from warehouse.shared.texts import nearest
@@ -62,8 +70,7 @@ class Empty:
         }
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(msgspec.Struct, frozen=True):
     """A value that was asked for: its parameter, its column, and the conditions of rows with it.
 
     Other values of the column could be asked for if their rows match ``among``.
@@ -76,8 +83,7 @@ class Filter:
     among: Sequence[Condition] = ()
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """The filters of a question to a table.
 
     The parameters ``bounds`` ask for ``days`` of the column ``dated``.
@@ -107,6 +113,18 @@ class Asked:
     def named(self) -> Sequence[Condition]:
         """Match rows that every filter lets through."""
         return [condition for each in self.filters for condition in each.where]
+
+
+def rows_asked(build: Build, asked: Asked, limit: int | None, after: Key | None) -> RowPage:
+    """Return the rows that match, in the order of the table."""
+    named, is_dated = asked.named, asked.days != (None, None)
+    key, is_latest = PACKED_BY.get(asked.table), asked.known == known_on(asked.as_of)
+    if key and is_latest and not is_dated and [each.column for each in named] == [key]:
+        # The common case: whole runs from the packs, without looking at single rows.
+        value = str(named[0].values[0])
+        return latest_on(build, asked.table, key, value, asked.as_of, limit, after)
+    where = [*named, *(between(asked.dated, *asked.days) if is_dated else ()), *asked.known]
+    return fetch_page(build, asked.table, where, limit, after=after)
 
 
 def filters_of(**values: str | None) -> list[Filter]:
