@@ -70,7 +70,7 @@ def facts_known(
     after: Key | None = None,
 ) -> RowPage | None:
     """Return the figures of an issuer."""
-    asked = {"as_of": as_of, "period_type": period_type, "vintages": vintages}
+    asked: dict[str, Any] = {"as_of": as_of, "period_type": period_type, "vintages": vintages}
     asked |= {"line_items": list(line_items) or None, "limit": limit, "after": after}
     return found(lists.FUNDAMENTALS, mart, service_id=service_id, **asked)
 
@@ -90,7 +90,7 @@ def releases(
     **asked: Any,
 ) -> RowPage:
     """Return the releases of a country."""
-    page = {"limit": limit, "after": after}
+    page: dict[str, Any] = {"limit": limit, "after": after}
     return read(lists.TENDERS, mart, country=country, from_=from_, **page, **asked).rows
 
 
@@ -118,7 +118,7 @@ def parties(
     **asked: Any,
 ) -> RowPage:
     """Return the parties of releases."""
-    named = {"country": country, "role": role, "service_id": service_id}
+    named: dict[str, Any] = {"country": country, "role": role, "service_id": service_id}
     return read(lists.TENDER_PARTIES, mart, **named, **asked).rows
 
 
@@ -126,7 +126,7 @@ def metrics(
     mart: Mart, service_id: str, metric: str | None = None, as_of: Any = None, **asked: Any
 ) -> RowPage:
     """Return the metrics of an issuer."""
-    named = {"service_id": service_id, "metric": metric, "as_of": as_of}
+    named: dict[str, Any] = {"service_id": service_id, "metric": metric, "as_of": as_of}
     return read(lists.METRICS, mart, **named, **asked).rows
 
 
@@ -140,7 +140,7 @@ def screen(
     after: Key | None = None,
 ) -> Listed:
     """Return a ranking, and how many it covers."""
-    named = {"metric": metric, "order": order, "as_of": as_of, "country": country}
+    named: dict[str, Any] = {"metric": metric, "order": order, "as_of": as_of, "country": country}
     listed = read(lists.SCREEN, mart, limit, after, **named)
     return Listed(listed.rows, dict(listed.extra))
 
@@ -156,7 +156,11 @@ def panel(
     **asked: Any,
 ) -> RowPage | None:
     """Return a panel."""
-    named = {"country": country, "dimension": dimension, "dimension_value": dimension_value}
+    named: dict[str, Any] = {
+        "country": country,
+        "dimension": dimension,
+        "dimension_value": dimension_value,
+    }
     named |= {"signal_key": signal_key, "measure": measure}
     return found(lists.SIGNAL, mart, as_of=as_of, **named, **asked)
 
@@ -171,7 +175,12 @@ def shared_facts(
     **asked: Any,
 ) -> RowPage:
     """Return facts of an issuer or a country."""
-    named = {"entity_id": entity_id, "country": country, "dataset": dataset, "as_of": as_of}
+    named: dict[str, Any] = {
+        "entity_id": entity_id,
+        "country": country,
+        "dataset": dataset,
+        "as_of": as_of,
+    }
     return read(lists.SHARED_FACTS, mart, measure=measure, **named, **asked).rows
 
 
@@ -199,7 +208,7 @@ def entities_found(
     mart: Mart, query: str, country: str | None = None, limit: int | None = None, **asked: Any
 ) -> RowPage:
     """Return the organisations that a query finds."""
-    named = {"query": query, "country": country, "limit": limit}
+    named: dict[str, Any] = {"query": query, "country": country, "limit": limit}
     return read(lists.ENTITY_SEARCH, mart, **named, **asked).rows
 
 
@@ -213,7 +222,7 @@ def search(
 ) -> RowPage:
     """Return what a query finds, of one kind or of all."""
     kind = None if kinds is None else kinds[0]
-    named = {"query": query, "kind": kind, "country": country, "limit": limit}
+    named: dict[str, Any] = {"query": query, "kind": kind, "country": country, "limit": limit}
     return read(lists.SEARCH, mart, **named, **asked).rows
 
 

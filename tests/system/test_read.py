@@ -94,7 +94,7 @@ TIMELESS: dict[str, Question] = {
 def _identified(mart: Mart) -> RowPage:
     answer = identifiers(mart, "DCA1", paid=True)
     assert answer is not None
-    return answer.identifiers
+    return answer.rows
 
 
 @dataclass(frozen=True)
