@@ -58,12 +58,7 @@ def changes_since(
 
 def builds_before_withheld(settings: Settings) -> list[str]:
     """Return the builds made before the last change of what is withheld or erased."""
-    return made_before_withheld(builds_at(settings.marts), open_record(settings))
-
-
-def made_before_withheld(builds: Builds, record: Record) -> list[str]:
-    """Return those of some builds made before the last change of what is withheld or erased."""
-    fingerprint = withheld_fingerprint(record)
+    builds, fingerprint = builds_at(settings.marts), withheld_fingerprint(open_record(settings))
     return [
         name
         for name in (builds.names() if fingerprint else ())

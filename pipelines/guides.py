@@ -19,7 +19,7 @@ import msgspec
 from assets.declared_files import LicenseEvidence
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
-from assets.filings.cvm_lines import ACCOUNTS, TAXONOMY
+from assets.filings.cvm import ACCOUNTS, TAXONOMY
 from assets.filings.fetch import FACTS, FEW, INDEXES, LISTS
 from assets.filings.issuers import MARKET_MEANINGS, MARKETS
 from assets.filings.line_items import BY_ELEMENT

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from pipelines.derivations import checks
 from pipelines.finder import Finder, Found, Mention, QuarantinedRows
+from pipelines.stages import checks
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
 from warehouse.contract.organisations import FREE_ID_TYPES

@@ -10,6 +10,7 @@ one the duplicate of the other. Weaker evidence joins nothing that stronger evid
 ``organisations`` finds the evidence, with SQL.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import combinations
@@ -60,10 +61,10 @@ _SECURITIES = frozenset({"isin", "figi", "ticker"})
 # Numbers of which an organisation has one in each register: two different ones are two.
 _UNIQUE = frozenset({"lei", "registry", "cik"})
 METHODS: tuple[str, ...] = get_args(JoinMethod)
+# Evidence that joins whatever else is stated.
+_CERTAIN = frozenset({"declared", "lei"})
 # Evidence that only counts if one organisation on each side has it, and nothing speaks against it.
 _NEEDS_ONE_ON_EACH_SIDE = frozenset({"listing", "exact_name"})
-
-_WEAKEST = len(STRENGTH)
 
 
 def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
@@ -87,13 +88,28 @@ def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
         partitions.append((method, DisjointSets(links)))
         if method == "lei":
             ids.same_lei = partitions[-1][1]
-    rows = [
-        {"service_id": alias, "same_as": canonical, "match_method": _method(partitions, alias, to)}
-        for group in partitions[-1][1].groups()
-        for canonical in [_canonical(group, evidence.declared, ids)]
-        for alias, to in ((member, canonical) for member in group - {canonical})
-    ]
+    rows = []
+    for group in partitions[-1][1].groups():
+        to = _canonical(group, evidence.declared, ids)
+        for alias in group - {to}:
+            # With which method the alias first is in one group with the canonical id.
+            method = next(name for name, sets in partitions if sets.root(alias) == sets.root(to))
+            rows.append({"service_id": alias, "same_as": to, "match_method": method})
     return sorted(rows, key=lambda row: row["service_id"])
+
+
+class _Key(NamedTuple):
+    """An identifier in comparable form; ``is_origin`` if its id was minted from it."""
+
+    id_type: str
+    register: str | None
+    number: str
+    is_origin: bool
+
+    @property
+    def strength(self) -> int:
+        """The rank of its type, from 0 for the strongest."""
+        return STRENGTH.index(self.id_type)
 
 
 class _Ids:
@@ -101,43 +117,39 @@ class _Ids:
 
     def __init__(self, numbers: Iterable[Number], claims: Iterable[Claim]) -> None:
         # More than one if an organisation moved, from Delaware to Nevada.
-        self.subdivisions: dict[str, set[str]] = {}
+        self.subdivisions: dict[str, set[str]] = defaultdict(set)
         for claim in claims:
             if claim.subdivision:
-                self.subdivisions.setdefault(claim.service_id, set()).add(claim.subdivision)
-        self.numbers: dict[str, list[Number]] = {}
+                self.subdivisions[claim.service_id].add(claim.subdivision)
+        self._keys: dict[str, list[_Key]] = defaultdict(list)
         for number in numbers:
-            if number.id_type in STRENGTH and _key_of(number) is not None:
-                self.numbers.setdefault(number.service_id, []).append(number)
+            if number.id_type in STRENGTH and (key := _key_of(number)) is not None:
+                self._keys[number.service_id].append(key)
         # Groups of ids with one LEI; the declared duplicates of an LEI count as the same.
         self.same_lei = DisjointSets([])
-        self.leis = {service_id: self._own_leis(service_id) for service_id in self.numbers}
+        self.leis = {service_id: self._own_leis(service_id) for service_id in self._keys}
 
     def _own_leis(self, service_id: str) -> frozenset[str]:
         """Return the LEI of an id; of several, only the one the id was minted from."""
-        leis = {normalise_number(n.value) or "" for n in self.of(service_id) if n.id_type == "lei"}
+        leis = {key.number for key in self._keys[service_id] if key.id_type == "lei"}
         # An id with two LEIs would join two organisations: only its own may join.
         if len(leis) > 1:
             leis = {lei for lei in leis if mint("lei", lei) == service_id}
         return frozenset(leis)
 
-    def of(self, service_id: str) -> list[Number]:
+    def of(self, service_id: str) -> list[_Key]:
         """Return the identifiers of an id that say something about it."""
-        return self.numbers.get(service_id, [])
+        return self._keys.get(service_id, [])
 
     def is_security(self, service_id: str) -> bool:
         """Return whether an id was minted from the identifier of a security."""
-        return any(
-            number.id_type in _SECURITIES and _minted_id(number) == service_id
-            for number in self.of(service_id)
-        )
+        return any(key.is_origin and key.id_type in _SECURITIES for key in self.of(service_id))
 
-    def is_minted_from(self, service_id: str, key: str) -> bool:
+    def is_minted_from(self, service_id: str, claimed: str) -> bool:
         """Return whether an id was minted from the identifier with the key of a claim."""
         return any(
-            _minted_id(number) == service_id
-            and "/".join(filter(None, _key_of(number) or ())) == key
-            for number in self.of(service_id)
+            key.is_origin and "/".join(filter(None, key[:3])) == claimed
+            for key in self.of(service_id)
         )
 
     def organisations_with_lei(self, ids: Iterable[str]) -> set[str]:
@@ -146,11 +158,10 @@ class _Ids:
 
     def unique_numbers(self, ids: Iterable[str]) -> dict[tuple[str, str | None], set[str]]:
         """Return the numbers of ids by register."""
-        numbers: dict[tuple[str, str | None], set[str]] = {}
-        for number in (number for service_id in ids for number in self.of(service_id)):
-            key = _key_of(number)
-            if number.id_type in _UNIQUE and key is not None:
-                numbers.setdefault(key[:2], set()).add(key[2])
+        numbers: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+        for key in (key for service_id in ids for key in self.of(service_id)):
+            if key.id_type in _UNIQUE:
+                numbers[key.id_type, key.register].add(key.number)
         return numbers
 
 
@@ -180,7 +191,7 @@ def _was_moved(claim: Claim, claims: Iterable[Claim], ids: _Ids) -> bool:
 
 def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids: _Ids) -> bool:
     """Return whether one key may join all ids that claim it."""
-    if method in ("lei", "declared"):
+    if method in _CERTAIN:
         return True
     if len(ids.organisations_with_lei(claim.service_id for claim in claims)) > 1:
         return False
@@ -210,7 +221,7 @@ def _without_contradictions(
     Links are judged together, since their order must not matter: if a group of links would join
     what is not one, none of them counts.
     """
-    if method in ("lei", "declared"):
+    if method in _CERTAIN:
         yield from links
         return
     together = DisjointSets([*before.groups(), *links])
@@ -289,56 +300,40 @@ class DisjointSets:
 
 
 def _canonical(group: set[str], declared: dict[str, str], ids: _Ids) -> str:
-    """Choose the id by which an organisation is named."""
+    """Choose the id by which an organisation is named.
+
+    Ids rank by the identifier they were minted from, else by the strongest they have.
+    """
     declared_targets = {declared[service_id] for service_id in group if service_id in declared}
+
+    def rank(service_id: str) -> tuple[int, bool, int, str]:
+        keys = ids.of(service_id)
+        # An id known only as the target of a register's pointer was minted from an LEI.
+        if service_id in declared_targets and not keys:
+            return 0, False, 0, service_id
+        strongest = min((key.strength for key in keys), default=len(STRENGTH))
+        origin = min((key.strength for key in keys if key.is_origin), default=None)
+        return strongest if origin is None else origin, origin is None, strongest, service_id
+
     # An id that a register calls a duplicate is no target, unless all of the group are.
-    possible = {service_id for service_id in group if service_id not in declared} or group
     return min(
-        possible,
-        key=lambda service_id: _rank(
-            service_id, ids.of(service_id), service_id in declared_targets
-        ),
+        {service_id for service_id in group if service_id not in declared} or group, key=rank
     )
 
 
-def _method(partitions: Sequence[tuple[str, DisjointSets]], alias: str, canonical: str) -> str:
-    """Return the method with which an alias first is in one group with the canonical id."""
-    return next(method for method, sets in partitions if sets.root(alias) == sets.root(canonical))
-
-
-def _rank(
-    service_id: str, numbers: list[Number], is_declared_target: bool
-) -> tuple[int, bool, int, str]:
-    """Rank by the identifier an id was minted from, else by the strongest it has."""
-    # An id known only as the target of a register's pointer was minted from an LEI.
-    if is_declared_target and not numbers:
-        return 0, False, 0, service_id
-    strengths = [_strength(number) for number in numbers if service_id == _minted_id(number)]
-    minted_from = min(strengths, default=None)
-    strongest = min((_strength(number) for number in numbers), default=_WEAKEST)
-    first = strongest if minted_from is None else minted_from
-    return first, minted_from is None, strongest, service_id
-
-
-def _key_of(number: Number) -> tuple[str, str | None, str] | None:
+def _key_of(number: Number) -> _Key | None:
     """Return an identifier in comparable form; None if it identifies nothing by itself.
 
-    The same rules are applied in SQL by ``IDENTIFIER_KEYS``.
+    The same rules are applied in SQL by ``identifier_keys``.
     """
-    value = normalise_number(number.value)
+    value, register, of_register = normalise_number(number.value), None, ""
     if number.id_type == "cik" and value is not None:
         value = value.lstrip("0") or None
-    if number.id_type != "registry" or value is None:
-        return None if value is None else (number.id_type, None, value)
-    register = register_of_number(number.issuer, value)
-    return (number.id_type, register, value) if register and has_digits(value) else None
-
-
-def _minted_id(number: Number) -> str:
-    """Return the id that is minted from an identifier."""
-    of_register = f"{number.issuer}:" if number.id_type == "registry" else ""
-    return mint(number.id_type, f"{of_register}{number.value}")
-
-
-def _strength(number: Number) -> int:
-    return STRENGTH.index(number.id_type)
+    if value is None:
+        return None
+    if number.id_type == "registry":
+        register, of_register = register_of_number(number.issuer, value), f"{number.issuer}:"
+        if not register or not has_digits(value):
+            return None
+    minted = mint(number.id_type, f"{of_register}{number.value}")
+    return _Key(number.id_type, register, value, minted == number.service_id)

@@ -17,11 +17,11 @@ from assets.entities.identifiers import (
     CNPJ_FORM,
     CNPJ_REGISTER,
     LEI_SCHEMES,
+    comparable_listing,
     has_digits,
     normalise_number,
     register_of,
 )
-from assets.entities.markets import comparable_listing
 from warehouse.names.search_words import SHORT_FORMS, normalise_name
 from warehouse.publish.partitions import REGISTERS, TENDERS
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot

@@ -1,6 +1,11 @@
-"""The files of an export, declared as data; the SQL of their rows is in ``sql/exports.sql``."""
+"""The files of an export, as data: ``files.csv``, and one for each panel.
 
+The SQL of rows that are more than those of a table is in ``sql/exports.sql``.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from assets.exports import file_columns
 from assets.exports.file_columns import (
@@ -12,11 +17,10 @@ from assets.exports.file_columns import (
     vintages,
 )
 from warehouse.methodology.signals import PANEL_BY_KEY, PANELS, SIGNAL_SET
-from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.served_rows import NAMED_AWARDS, PARTY_ID, SAME_PARTY
 from warehouse.publish.snapshot import ORDERS
 from warehouse.serve.exports import ArtifactKind
-from warehouse.shared.data_files import sql_file
+from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.shared.tiers import TierName
 from warehouse.tables import OPEN_CLASSES
 
@@ -31,7 +35,11 @@ SQL = sql_file(
         "of_release": ", ".join(f"released.{column.sql}" for column in _OF_RELEASE),
     },
 )
-_PARTIES = SQL["parties"]
+_STATEMENTS = {
+    "parties": SQL["parties"],
+    "awards": SQL.statement("awards", parties=SQL["parties"]),
+    "tender_facts": SQL["tender_facts"],
+}
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _AS_OF = (
     # superseded_at is left out of the answer: it tells what happened after as_of.
@@ -102,131 +110,31 @@ class ExportFile:
 _UNDATED = ("af-macro-annual",)
 
 
-def _table_file(
-    key: str,
-    title: str,
-    sku: str,
-    columns: Columns,
-    period: str,
-    table: str,
-    *,
-    kind: ArtifactKind = "licensed",
-    where: str = "TRUE",
-) -> ExportFile:
-    """Return a file with rows of one table of the record, in the order of the snapshot."""
+def _export_file(row: Mapping[str, str]) -> ExportFile:
+    """Return the file of a line of ``files.csv``.
+
+    Its rows are those of a statement, or of the table it needs, in the order of the snapshot. An
+    open file has open rows only, whatever else the table has.
+    """
+    columns: Columns = getattr(file_columns, row["columns"])
+    needs = tuple(row["needs"].split())
+    relation = f"SELECT * FROM {needs[0]} WHERE {row['where'].format(OPEN=_OPEN) or 'TRUE'}"
     names = {column.sql: column.name for column in columns}
-    relation = f"SELECT * FROM {table} WHERE {where}"
-    sort = tuple(names[name] for name in ORDERS[table])
-    return ExportFile(key, title, kind, sku, columns, relation, sort, (period,), (table,))
+    return ExportFile(
+        row["key"],
+        row["title"],
+        cast(ArtifactKind, row["kind"]),
+        row["sku"] or None,
+        columns,
+        _STATEMENTS[row["statement"]] if row["statement"] else relation,
+        tuple(row["sort"].split()) or tuple(names[name] for name in ORDERS[needs[0]]),
+        (row["period"],),
+        needs,
+    )
 
 
 EXPORT_FILES: tuple[ExportFile, ...] = (
-    _table_file(
-        "af-tender-releases",
-        "Tender releases, every vintage",
-        "AF-TENDER",
-        file_columns.RELEASE,
-        "date",
-        "tender_releases",
-    ),
-    _table_file(
-        "af-fund-facts",
-        "Reported company figures, every vintage",
-        "AF-FUND",
-        file_columns.FACT,
-        "period_end",
-        "fundamentals",
-    ),
-    _table_file(
-        "af-fund-filings",
-        "Filings of companies: each version of each document, every vintage",
-        "AF-FUND",
-        file_columns.FILING,
-        "received_on",
-        "filings",
-    ),
-    ExportFile(
-        "af-tender-awards",
-        "Award facts: each award as each release states it, every vintage",
-        "licensed",
-        "AF-TENDER",
-        file_columns.AWARD,
-        SQL.statement("awards", parties=_PARTIES),
-        ("country", "award_date", "ocid", "release_id", "vintage", "record_id"),
-        ("award_date",),
-        ("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
-    ),
-    ExportFile(
-        "af-tender-facts",
-        "Tender facts: the value of each process and each award won, every vintage",
-        "licensed",
-        "AF-TENDER",
-        file_columns.TENDER_FACT,
-        SQL["tender_facts"],
-        ("country", "measure", "period_end", "ocid", "vintage", "record_id"),
-        ("period_end",),
-        ("tender_vintages", "award_vintages", "entities"),
-    ),
-    ExportFile(
-        "af-tender-parties",
-        "Parties of tenders that are established to be organisations, every vintage",
-        "licensed",
-        "AF-TENDER",
-        file_columns.PARTY,
-        _PARTIES,
-        ("country", "role", "party_id", "ocid", "release_id", "vintage", "record_id"),
-        ("released_on",),
-        ("tender_parties", "party_matches"),
-    ),
-    _table_file(
-        "af-macro-series",
-        "Macroeconomic series, every vintage",
-        "AF-MACRO",
-        file_columns.SERIES,
-        "period_end",
-        "macro_series",
-    ),
-    _table_file(
-        "af-macro-annual",
-        "Annual indicators, every vintage; undated, so `latest` marks the current values",
-        "AF-MACRO",
-        file_columns.ANNUAL,
-        "period_end",
-        "macro_annual",
-    ),
-    _table_file(
-        "macro-series",
-        "Macroeconomic series, latest values",
-        "AF-MACRO",
-        file_columns.SERIES_NOW,
-        "period_end",
-        "macro_series",
-        kind="open-panel",
-        # An open file has open rows only, whatever else the table has.
-        where=f"latest AND {_OPEN}",
-    ),
-    ExportFile(
-        "silent-revisions",
-        "Silent revisions: what publishers changed without saying so",
-        "open-panel",
-        None,
-        file_columns.SILENT_REVISION,
-        f"SELECT * FROM silent_revisions WHERE {_OPEN}",
-        ("after_first_seen_at", "source", "record_id"),
-        ("after_first_seen_at",),
-        ("silent_revisions",),
-    ),
-    ExportFile(
-        "quality-history",
-        "Quality measurements of every dataset",
-        "open-panel",
-        None,
-        file_columns.QUALITY,
-        "SELECT * FROM quality",
-        ("sku", "dimension", "metric", "scope", "measured_at", "record_id"),
-        ("measured_at",),
-        ("quality",),
-    ),
+    *map(_export_file, csv_rows(__name__, "files")),
     *(
         ExportFile(
             panel.key,

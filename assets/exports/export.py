@@ -1,21 +1,25 @@
 """Export a build: every file of a version, then its manifest; ``latest`` is switched afterwards.
 
 A version with a manifest is complete, because the manifest is written last. A killed export leaves
-a version without one, which the next export deletes.
+a version without one, which the next export deletes. Files are described for other tools as well:
+Frictionless Data Package and ML Croissant.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
+import pyarrow as pa
 
-from assets.exports import describe
-from assets.exports.artifacts import EXPORT_FILES, ExportFile
+from assets.exports.artifacts import EXPORT_FILES, LICENCES, ExportFile
+from assets.exports.file_columns import FileColumn
 from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
 from warehouse.publish.awards import add_stated_awards
@@ -27,9 +31,11 @@ from warehouse.serve.exports import (
     DATAPACKAGE,
     LATEST,
     MANIFEST_FILE,
+    PARQUET,
     PUBLIC_KEY,
     SIGNATURE,
     Artifact,
+    ArtifactKind,
     Manifest,
     PublishedExports,
     encode_manifest,
@@ -189,13 +195,172 @@ def _memory_limit(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
         sql.execute(f"SET GLOBAL memory_limit = '{before}'")
 
 
-def _describe(
-    store: FileStore, manifest: Manifest, described: list[tuple[ExportFile, Artifact]], notice: str
-) -> None:
+# Descriptions of an export for other tools.
+
+_NAME = "sankofa-exports"
+_TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"
+_LICENCE_PAGES: dict[ArtifactKind, str | None] = {
+    "open-panel": "https://creativecommons.org/licenses/by/4.0/",
+    "licensed": None,
+}
+Described = Sequence[tuple[ExportFile, Artifact]]
+
+
+def _describe(store: FileStore, manifest: Manifest, described: Described, notice: str) -> None:
     version, created = manifest.data_version, manifest.generated_at
     for export_file, _ in described:
-        schema = msgspec.json.encode(describe.table_schema(export_file))
+        schema = msgspec.json.encode(table_schema(export_file))
         store.put(schema, version, schema_name(export_file.key))
-    for name, make in ((DATAPACKAGE, describe.datapackage), (CROISSANT, describe.croissant)):
+    for name, make in ((DATAPACKAGE, datapackage), (CROISSANT, croissant)):
         body = msgspec.json.encode(make(described, version, notice, created))
         store.put(msgspec.json.format(body, indent=1), version, name)
+
+
+def table_schema(export_file: ExportFile) -> dict[str, Any]:
+    """Describe the columns of a file as a Frictionless Table Schema."""
+    fields = [
+        {
+            "name": column.name,
+            "type": _type_names(column.field.type)[0],
+            "description": column.meaning,
+            "example": _json_example(column.example),
+            "constraints": {"required": not column.field.nullable},
+        }
+        for column in export_file.columns
+    ]
+    return {"fields": fields, "primaryKey": [export_file.id]}
+
+
+def datapackage(described: Described, data_version: str, notice: str, created: datetime) -> Any:
+    """Describe all files as a Data Package, version 2."""
+    kinds = dict.fromkeys(export_file.kind for export_file, _ in described)
+    return {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": _NAME,
+        "title": _TITLE,
+        "description": notice,
+        "version": data_version,
+        "created": created.isoformat().replace("+00:00", "Z"),
+        "licenses": [_licence(kind) for kind in kinds],
+        "resources": [_resource(export_file, artifact) for export_file, artifact in described],
+    }
+
+
+def croissant(described: Described, data_version: str, notice: str, created: datetime) -> Any:
+    """Describe all files and their fields as ML Croissant 1.0."""
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": _NAME,
+        "description": f"{_TITLE}. {notice}",
+        "citeAs": f"Sankofa, data_version {data_version}",
+        "version": data_version,
+        "datePublished": created.isoformat(),
+        "license": list(
+            dict.fromkeys(_licence_url(export_file.kind) for export_file, _ in described)
+        ),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": export_file.key,
+                "name": file_name(export_file.key),
+                "description": export_file.title,
+                "contentUrl": artifact.url,
+                "contentSize": f"{artifact.size_bytes} B",
+                "encodingFormat": "application/x-parquet",
+                "sha256": artifact.sha256,
+            }
+            for export_file, artifact in described
+        ],
+        "recordSet": [_record_set(export_file) for export_file, _ in described],
+    }
+
+
+def _resource(export_file: ExportFile, artifact: Artifact) -> dict[str, Any]:
+    return {
+        "name": export_file.key,
+        "title": export_file.title,
+        "path": file_name(export_file.key),
+        "format": "parquet",
+        "mediatype": PARQUET,
+        "bytes": artifact.size_bytes,
+        "hash": f"sha256:{artifact.sha256}",
+        "licenses": [_licence(export_file.kind)],
+        "schema": table_schema(export_file),
+    }
+
+
+def _record_set(export_file: ExportFile) -> dict[str, Any]:
+    name = f"{export_file.key}-rows"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": export_file.title,
+        "key": {"@id": f"{name}/{export_file.id}"},
+        "field": [_field(export_file, name, column) for column in export_file.columns],
+    }
+
+
+def _field(export_file: ExportFile, record_set: str, column: FileColumn) -> dict[str, Any]:
+    described = {
+        "@type": "cr:Field",
+        "@id": f"{record_set}/{column.name}",
+        "name": f"{record_set}/{column.name}",
+        "description": column.meaning,
+        "dataType": _type_names(column.field.type)[1],
+        "source": {"fileObject": {"@id": export_file.key}, "extract": {"column": column.name}},
+    }
+    return described | ({"repeated": True} if pa.types.is_list(column.field.type) else {})
+
+
+def _licence(kind: ArtifactKind) -> dict[str, str]:
+    page = _LICENCE_PAGES[kind]
+    return {"name": LICENCES[kind]} | ({"path": page} if page else {})
+
+
+def _licence_url(kind: ArtifactKind) -> str:
+    return _LICENCE_PAGES[kind] or LICENCES[kind]
+
+
+def _type_names(data_type: pa.DataType) -> tuple[str, str]:
+    """Return the names of an Arrow type in Table Schema and in Croissant."""
+    if pa.types.is_list(data_type):
+        return "array", _type_names(data_type.value_type)[1]
+    return {
+        pa.string(): ("string", "sc:Text"),
+        pa.int64(): ("integer", "sc:Integer"),
+        pa.bool_(): ("boolean", "sc:Boolean"),
+        pa.date32(): ("date", "sc:Date"),
+        pa.timestamp("us", tz="UTC"): ("datetime", "sc:DateTime"),
+    }.get(data_type, ("number", "sc:Float"))
+
+
+def _json_example(example: Any) -> Any:
+    if isinstance(example, Decimal):
+        return str(example)
+    return example.isoformat() if isinstance(example, date) else example
+
+
+# The terms of Croissant that are called as in its vocabulary.
+_TERMS = (
+    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty"),
+    *("fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
+    *("path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+    *("separator", "source", "subField", "transform"),
+)
+
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _TERMS},
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+}

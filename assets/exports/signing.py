@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from warehouse.shared.errors import SankofaError
+from warehouse.shared.files import create_file
 
 
 class BadSigningKey(SankofaError):
@@ -76,15 +77,6 @@ def _create_key(path: Path) -> None:
     )
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(pem)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        # Unlike a rename, a link fails if the file exists.
-        os.link(partial, path)
-    except FileExistsError:
-        pass
-    finally:
-        partial.unlink()
+    # Before anything is in it: nobody else can read it at any moment.
+    partial.touch(0o600)
+    create_file(path, pem, partial)

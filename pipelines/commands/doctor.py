@@ -17,9 +17,9 @@ import click
 from rich.padding import Padding
 from rich.text import Text
 
+from assets.fetching.addresses import LOOPBACK
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
-from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.failures import in_words
 from assets.ingest.land import Prober, probe
 from assets.ingest.load import failed_documents, lost_documents

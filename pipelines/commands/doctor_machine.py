@@ -21,7 +21,7 @@ from pipelines.ports import holder, is_free
 from warehouse.control.keys import KeyStore, list_keys
 from warehouse.publish.builds import builds_at
 from warehouse.publish.shared_builds import SETTING, read_list
-from warehouse.publish.tasks import ProcessPool
+from warehouse.publish.steps import ProcessPool
 from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record
 from warehouse.record.versions import MAKE_WITHHELD_KEY, why_weak

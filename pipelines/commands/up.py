@@ -14,8 +14,8 @@ from assets.tenders.portal_files import portals_of
 from pipelines import ports
 from pipelines.commands.serving import DAGSTER, HOST, LOOPBACK, MCP, METRICS, PORT, REST
 from pipelines.dagster_home import create_dagster_home, killed_runs
-from pipelines.derivations import checks, derivations
 from pipelines.output import Steps
+from pipelines.stages import checks, derivations
 from pipelines.supervisor import Child, Logs, supervise
 from pipelines.verify import is_incomplete
 from warehouse.control.keys import KeyStore, sandbox

@@ -400,7 +400,7 @@ def test_it_answers_over_a_real_socket_while_builds_are_published(
     try:
         connection = http.client.HTTPConnection("127.0.0.1", int(server.effective_port), timeout=10)
         versions = []
-        for number in range(3):
+        for number in range(2):
             load(service.record, TENDER_RELEASES, release_row(100 + number))
             published = publish(service.record, service.mart, notice=SAMPLE_NOTICE)
             connection.request(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.filings import companyfacts
-from assets.filings.filers import service_id_of
+from assets.filings.issuers import service_id_of
 from tests.helpers.independent_facts import LINES, Stated, is_financial, load, stated_figures
 from tests.helpers.paths import REAL
 from tests.helpers.reads import facts_known

@@ -43,7 +43,7 @@ def read(
     **parameters: Any,
 ) -> ListRows:
     """Return the rows of a list; a parameter that is not given was not sent."""
-    sent = {name.rstrip("_"): value for name, value in parameters.items()}
+    sent: dict[str, Any] = {name.rstrip("_"): value for name, value in parameters.items()}
     tier = TIERS["professional" if paid else "sample"]
     sent = {**dict.fromkeys(_NAMES), "vintages": "latest", "order": "desc", **sent}
     return listing.read(Question(mart, mart.build(), sent, tier, limit, after))

@@ -21,8 +21,7 @@ from typing import Any
 
 import duckdb
 
-from assets.entities.identifiers import is_isin, mint
-from assets.entities.markets import market_country
+from assets.entities.identifiers import is_isin, market_country, mint
 from tests.helpers.paths import REAL
 from tests.helpers.reads import lookup
 from tests.helpers.registers import entity, identifier, joins

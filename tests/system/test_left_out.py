@@ -290,8 +290,7 @@ def test_a_stricter_rule_holds_from_the_next_publication_and_nothing_is_read_aga
 
     words = "the accounting standard is known"
     stricter = RowRule("accounting_standard", "accounting_standard <> 'guessed'", words, "is not")
-    of_table = rules._RULES_OF_TABLE["fundamentals"]
-    monkeypatch.setitem(rules._RULES_OF_TABLE, "fundamentals", (*of_table, stricter))
+    monkeypatch.setattr(rules, "_LISTED", [*rules._LISTED, (["fundamentals"], stricter)])
     rules_of.cache_clear()
     try:
         strict = publish(record, folder)

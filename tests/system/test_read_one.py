@@ -26,6 +26,7 @@ from tests.helpers.reads import (
 )
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
 from warehouse.contract.problems import Problem
+from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -90,7 +91,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     publish(
         record,
         root / "mart",
-        joins=Derivation("joins", joined),
+        joins=Derivation("joins", joined, ("same_as",), REGISTERS),
         derivations=[Derivation("one", derived)],
     )
     mart = Mart(root / "mart")

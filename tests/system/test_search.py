@@ -18,7 +18,7 @@ from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.names.search_words import name_key, terms
 from warehouse.publish.mart_files import SqliteLoader
-from warehouse.publish.search_index import WORDS_SCHEMA
+from warehouse.publish.search_index import _WORDS
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
@@ -254,10 +254,10 @@ def test_a_text_is_found_by_each_of_its_words_and_by_no_other(marts: str, tmp_pa
     vocabulary = {word for text in ODD_TEXTS for word in terms(text)}
     rows = [(number, " ".join(terms(text)), "more") for number, text in enumerate(ODD_TEXTS, 1)]
     batch = pa.RecordBatch.from_arrays(
-        [pa.array(column) for column in zip(*rows, strict=True)], schema=WORDS_SCHEMA
+        [pa.array(column) for column in zip(*rows, strict=True)], schema=_WORDS
     )
     with SqliteLoader(Path(marts), "0" * 32) as file:
-        file.load_words(pa.RecordBatchReader.from_batches(WORDS_SCHEMA, [batch]))
+        file.load_words(pa.RecordBatchReader.from_batches(_WORDS, [batch]))
     path, files = str(Path(marts, file.written()[0].path)), OpenFiles()
     reader = FileReader("", lambda statement, values: files.query(path, statement, values))
     for word in sorted(vocabulary):

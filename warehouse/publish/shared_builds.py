@@ -22,7 +22,15 @@ from typing import TypeVar
 
 import msgspec
 
-from warehouse.publish.builds import FILES, PACKS, PULLED_FROM, Builds, manifest_file, pointer_file
+from warehouse.publish.builds import (
+    FILES,
+    PACKS,
+    PULLED_FROM,
+    Builds,
+    manifest_file,
+    pointer_file,
+    replace_file,
+)
 from warehouse.publish.manifest import StoredFile, decode_manifest
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, in_one_line
 from warehouse.shared.file_store import FileStore, require_known_store
@@ -160,9 +168,7 @@ def _pull_build(store: FileStore, builds: Builds, name: str, digest: str) -> Non
         [stored for stored in files.values() if _size(builds.path / stored.path) != stored.bytes],
     )
     if not is_here:
-        partial = target.with_suffix(".partial")
-        partial.write_bytes(body)
-        move_into_place(partial, target)
+        replace_file(target, body)
 
 
 def _download(store: FileStore, folder: Path, stored: StoredFile) -> None:

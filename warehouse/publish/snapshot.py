@@ -34,6 +34,7 @@ from warehouse.record.rules import rules_of
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
@@ -269,7 +270,7 @@ class Snapshot:
 
     def create_view(self, name: str) -> None:
         """Make the files of a table readable by its name."""
-        # Registers gain these once ids are canonical; see ``canonical_ids``.
+        # Registers gain these once ids are canonical.
         joined = name in (ENTITIES.name, IDENTIFIERS.name)
         more = ", NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method" if joined else ""
         self.sql.execute(
@@ -324,6 +325,59 @@ def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
         return rows.select(schema.names).cast(schema)
     except (KeyError, ValueError, pa.ArrowException) as error:
         raise BadTable(f"{name}: does not fit its declared schema: {error}") from None
+
+
+# One organisation, one id: every ``service_id`` of a snapshot is rewritten to the canonical one.
+#
+# ``same_as`` says which ids are joined, and with which of them an organisation is named. From here
+# on every row has the canonical id, as if it had been loaded under it; the other ids are aliases,
+# which readers look up in ``same_as``. The record keeps the ids as they were minted.
+#
+# If an organisation has the same figure under two of its ids, their publications become vintages of
+# one figure, in the order in which they were known.
+
+# The tables whose rows are rewritten, and merged where two ids have the same figure or filing.
+REWRITTEN = (FUNDAMENTALS, FILINGS)
+_CANONICAL = sql_file(
+    __name__,
+    "canonical_ids",
+    fragments={
+        "row_id": ROW_ID.replace("figure", "stored.figure").replace("sighting", "stored.sighting"),
+    },
+)
+
+
+def use_canonical_ids(snapshot: Snapshot) -> None:
+    """Rewrite the ids of a snapshot by its ``same_as``.
+
+    Call it when no more rows will be left out. Rows that were copied before are copied again.
+    """
+    if not show_canonical_registers(snapshot):
+        return
+    for table in REWRITTEN:
+        merged = f"merged_{table.name}"
+        identity = ", ".join(name for name in table.identity if name != "service_id")
+        fill = {"rows": snapshot.remaining(table), "merged": merged, "identity": identity}
+        _CANONICAL.run(snapshot.sql, "merged_figures", fill=fill)
+        rewritten = _CANONICAL.statement("rewritten", rows="{rows}", merged=merged)
+        snapshot.rewrite_rows(table, f"({rewritten})")
+
+
+def show_canonical_registers(snapshot: Snapshot) -> bool:
+    """Show registers under canonical ids, if the snapshot has them; return whether ids differ."""
+    if not snapshot.sql.execute("FROM same_as LIMIT 1").fetchall():
+        return False
+    for table in (ENTITIES, IDENTIFIERS):
+        if snapshot.paths(table.name):
+            # ``alias`` is the id under which a row was stored.
+            rows = canonical_register(snapshot.relation(table.name))
+            snapshot.sql.execute(f"CREATE OR REPLACE VIEW {table.name} AS {rows}")
+    return True
+
+
+def canonical_register(relation: str) -> str:
+    """Return the query of a register's rows under canonical ids."""
+    return _CANONICAL.statement("canonical_register", register=relation)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import io
 from collections.abc import Iterable, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, cast
 from uuid import uuid4
 
 import msgspec
@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from warehouse.record.documents import Document as Document
+from warehouse.record.documents import FetchedResponse as FetchedResponse
 from warehouse.record.documents import (
     MetadataCache,
     Removal,
@@ -27,28 +28,23 @@ from warehouse.record.documents import (
     decode_note,
     document_key,
     encode_note,
+    mixed_worlds,
+    require_landable,
     url_hash,
 )
+from warehouse.record.documents import World as World
 from warehouse.shared.errors import (
     BadStore,
     BodyRemoved,
     DamagedFile,
     LandingError,
-    LicenceError,
-    MixedWorlds,
 )
 from warehouse.shared.file_store import is_object_store
 from warehouse.shared.files import decode_sealed, private_folder, seal
 from warehouse.shared.locks import file_lock, shared_file_lock
 from warehouse.shared.settings import SETTINGS, Settings
-from warehouse.shared.urls import is_fictional, why_not_public
-from warehouse.tables import LICENSE_CLASSES, LicenseClass
+from warehouse.shared.urls import is_fictional
 
-# Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
-World = Literal["real", "fictional"]
-
-# The clock of whoever read a document may be ahead of ours.
-_CLOCK_TOLERANCE = timedelta(days=1)
 _CHUNK = 1 << 20
 # The note of a document, and of one whose body was removed.
 _NOTE, _REMOVED_NOTE = ".json", ".removed.json"
@@ -59,23 +55,6 @@ _decode_fetched = msgspec.json.Decoder(dict[str, datetime]).decode
 # Metadata files read at the same time from an object store.
 _REQUESTS = 16
 _WORLDS: dict[bytes, World] = {b"real": "real", b"fictional": "fictional"}
-
-
-@dataclass(frozen=True)
-class FetchedResponse:
-    """One response of a source, unchanged; ``url`` is the publisher's, however it came here.
-
-    A large body is an open, seekable file; it must stay open until it is landed.
-    """
-
-    source: str
-    url: str
-    body: bytes | IO[bytes]
-    license_class: LicenseClass
-    observed_at: datetime
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    world: World = "real"
 
 
 class Landing:
@@ -113,13 +92,13 @@ class Landing:
                 self._write(self._world_path, [f"{world}\n".encode()])
             self._entered = world
         elif self._entered != world:
-            raise _mixed(self._entered)
+            raise mixed_worlds(self._entered)
 
     def refuse_other_world(self, world: World) -> None:
         """Raise MixedWorlds if documents of the other world are landed here."""
         landed = self.world()
         if landed not in (None, world):
-            raise _mixed(landed)
+            raise mixed_worlds(landed)
 
     def land(self, response: FetchedResponse) -> tuple[Document, bool]:
         """Store a response; return its document and whether that is new.
@@ -128,9 +107,7 @@ class Landing:
         returned earlier, that is a new document. Bytes that were erased are not stored again, and
         those that were removed only for a new document.
         """
-        _require_redistributable(response)
-        _require_publishers_address(response)
-        require_past(response.url, response.observed_at)
+        require_landable(response)
         self.enter(response.world)
         body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
         digest, size = _hash_and_size(body)
@@ -456,15 +433,6 @@ def _open(url: str) -> tuple[fs.FileSystem, str]:
     return files, root
 
 
-def require_past(url: str, observed_at: datetime) -> None:
-    """Raise LandingError if a document is said to have been read at a moment yet to come."""
-    if observed_at > datetime.now(UTC) + _CLOCK_TOLERANCE:
-        raise LandingError(
-            f"{url!r:.200} is said to have been read at {observed_at.isoformat()}, which has not "
-            "come yet: correct the moment"
-        )
-
-
 def _hash_and_size(body: IO[bytes]) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     for chunk in _chunks(body):
@@ -497,45 +465,6 @@ def observed_at_of(key: str) -> datetime:
     """Return when a document was observed, which its key says to the second."""
     moment = key.rpartition("-")[2]
     return datetime.strptime(moment[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-
-
-def _require_redistributable(response: FetchedResponse) -> None:
-    if response.license_class not in LICENSE_CLASSES:
-        raise LicenceError(
-            f"{response.source}: {response.license_class!r} is not a licence class; "
-            f"use one of {', '.join(LICENSE_CLASSES)}"
-        )
-    if response.license_class == "restricted":
-        raise LicenceError(
-            f"{response.source}: the licence of {response.url} forbids redistribution; "
-            "nothing of it is kept"
-        )
-
-
-def _require_publishers_address(response: FetchedResponse) -> None:
-    fictional = is_fictional(response.url)
-    why = why_not_public(response.url)
-    if fictional and response.world == "real":
-        why = "it is an address of the sample world"
-    elif not fictional and response.world == "fictional":
-        why = "a fictional source has none but addresses of the sample world"
-    if why is not None:
-        raise LandingError(
-            f"{response.source}: {response.url!r:.200} cannot be the address of a document: "
-            f"{why}. Give the address at which its publisher publishes it"
-        )
-
-
-def _mixed(landed: World | None) -> MixedWorlds:
-    if landed == "fictional":
-        return MixedWorlds(
-            "this home holds the sample world, which is fictional, and real documents must not be "
-            "mixed with it: set SANKOFA_HOME to another folder for them"
-        )
-    return MixedWorlds(
-        "this home holds real documents, and the fictional ones of the sample world must not be "
-        "mixed with them: set SANKOFA_HOME to another folder for the sample world"
-    )
 
 
 def _require_digest(digest: str, document: Document) -> None:

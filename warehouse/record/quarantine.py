@@ -90,10 +90,9 @@ def add_retries(record: Record, retries: Sequence[RetryEntry]) -> None:
 
 
 def quarantine_groups(
-    record: Record, source: str | None = None, reason: str | None = None, most: int | None = None
+    record: Record, source: str | None = None, reason: str | None = None
 ) -> list[QuarantineGroup]:
     """Count quarantined rows by source, table and reason, the largest group first."""
-    limit = "" if most is None else f"LIMIT {most:d}"
     groups = record.query(f"""
         -- Open: never read again (null), or refused again.
         SELECT source, table_name, reason, count(*) AS records,
@@ -102,7 +101,7 @@ def quarantine_groups(
             max(quarantined_at) AS last_quarantined_at, min(quarantine_id) AS example
         FROM {_quarantine_relation(record)} WHERE {_condition(source, reason)}
         GROUP BY source, table_name, reason
-        ORDER BY records DESC, source, table_name, reason {limit}
+        ORDER BY records DESC, source, table_name, reason
     """)
     return [QuarantineGroup(**group) for group in groups.to_pylist()]
 

@@ -161,11 +161,11 @@ def json_line(record: logging.LogRecord) -> str:
 _writer: LineWriter | None = None
 
 
-def log_to_stderr(level: int = logging.INFO) -> None:
+def log_to_stderr() -> None:
     """Send what this process logs to stderr, as JSON lines."""
     global _writer
     _writer = LineWriter(stderr_descriptor())
-    logging.basicConfig(level=level, handlers=[JsonHandler(_writer)], force=True)
+    logging.basicConfig(level=logging.INFO, handlers=[JsonHandler(_writer)], force=True)
 
 
 def stderr_descriptor() -> int | None:

@@ -1,6 +1,6 @@
 -- Identifiers and names of organisations in comparable form.
 --
--- The rules are Python functions of ``identifiers`` and ``legal_names``. Each is applied once to
+-- The rules are Python functions of ``identifiers`` and ``search_words``. Each is applied once to
 -- every distinct value that needs it, and the result is a small table that SQL joins: odd_numbers
 -- (value, normalised, has_digits), registers (value, register, id_type), comparable_listings
 -- (value, listing), normalised_names (value, normalised).

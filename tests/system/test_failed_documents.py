@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.ingest import load
-from assets.ingest.assets import FAILED_DOCUMENTS, loaded_assets
+from assets.ingest.assets import FAILED_DOCUMENTS, IngestResource, loaded_assets
 from assets.ingest.failures import ParserFailed, Raised, failure_of
 from assets.ingest.load import failed_documents, has_unread, load_source
-from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
 from tests.helpers.monthly_portal import MonthlyPortal

@@ -1,13 +1,13 @@
 """Read lists of ISO 10383, in the columns before and since 2022, and write ``mics.csv`` from them.
 
-``python -m assets.entities.mic_lists 2025-01-29=ISO10383_MIC.csv …`` adds lists to it, each with
+``python -m tests.helpers.mic_lists 2025-01-29=ISO10383_MIC.csv …`` adds lists to it, each with
 the day on which it was published or seen at the latest. A market has a row for each list that says
 something new of it: that is its vintage of that day.
 
 The list is free to use, as others say of the registration authority that publishes it; no licence
 stands in its files (https://www.iso20022.org/market-identifier-codes). No table of the record has
 markets: no answer is about one, and the MIC of a listing is data of the list that states it. So the
-lists are declared here, as currencies and countries are.
+lists are data of the code, as currencies and countries are.
 """
 
 import csv
@@ -15,14 +15,15 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
 from assets.entities.identifiers import is_lei
-from assets.entities.markets import MICS, Market, vintages
 from assets.parsing.tables import Names, Wanted, table_rows
+from tests.helpers.paths import ROOT
 
+MICS = ROOT / "assets/entities/mics.csv"
 _MIC = re.compile("[A-Z0-9]{4}")
 _DAY = re.compile("([0-9]{4})([0-9]{2})([0-9]{2})")
 _MONTHS = (
@@ -30,6 +31,37 @@ _MONTHS = (
     *("august", "september", "october", "november", "december"),
 )
 _KINDS = {"o": "operating", "oprt": "operating", "s": "segment", "sgmt": "segment"}
+
+
+@dataclass(frozen=True)
+class Market:
+    """A market as one list has it; what the list does not state is empty.
+
+    Lists before 2022 state months only, and neither LEIs nor markets that have expired.
+    """
+
+    mic: str
+    operating_mic: str
+    kind: str
+    country: str
+    status: str
+    acronym: str
+    lei: str
+    created: str
+    updated: str
+    expired: str
+    listed_on: str
+
+    @property
+    def content(self) -> "Market":
+        """What makes a vintage: all but the day of the list."""
+        return replace(self, listed_on="")
+
+
+def vintages() -> tuple[Market, ...]:
+    """Return every vintage of every market, by MIC, in order of the lists."""
+    with MICS.open(encoding="utf-8", newline="") as lines:
+        return tuple(Market(**row) for row in csv.DictReader(lines))
 
 
 def _names(*names: str) -> Names:
