@@ -153,11 +153,11 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(sample: Settings)
     assert withheld["name"].null_count == withheld["identifier_id"].null_count == len(withheld)
 
 
-def test_the_greeting_has_a_key_and_three_commands(settings: Settings) -> None:
-    text = greeting(settings, ServerUrls("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
+def test_the_greeting_has_a_key_and_three_commands(sample: Settings) -> None:
+    text = greeting(sample, ServerUrls("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
     assert text.count("curl -s -H 'X-API-Key: sk_") == 3
     assert "http://127.0.0.1:8322/mcp" in text and "Runs" not in text and "Metrics" not in text
-    dagster = greeting(settings, ServerUrls("http://127.0.0.1:8321", None, "http://127.0.0.1:8323"))
+    dagster = greeting(sample, ServerUrls("http://127.0.0.1:8321", None, "http://127.0.0.1:8323"))
     assert "Pipeline      http://127.0.0.1:8323/asset-groups" in dagster
 
 
