@@ -11,7 +11,7 @@ from falcon.testing import Result, TestClient
 
 from api.app import create_app
 from api.site.page_cache import KeptPage, PageCache, RenderLimit
-from api.site.render import Pages
+from api.site.render import Page, Site
 from api.site.sample import Sample
 from tests.helpers.rest_service import World, make_world
 from warehouse.contract.problems import Problem
@@ -43,15 +43,13 @@ def visitor(world: World) -> TestClient:
 def rendered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The templates that were rendered."""
     names: list[str] = []
-    send = Pages.send
+    render = Site.render
 
-    def counted(
-        self: Pages, req: falcon.Request, resp: falcon.Response, template: str, **variables: object
-    ) -> None:
-        names.append(template)
-        send(self, req, resp, template, **variables)
+    def counted(self: Site, req: falcon.Request, page: Page) -> str:
+        names.append(page.template)
+        return render(self, req, page)
 
-    monkeypatch.setattr(Pages, "send", counted)
+    monkeypatch.setattr(Site, "render", counted)
     yield names
 
 

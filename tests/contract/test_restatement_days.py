@@ -25,6 +25,7 @@ from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
 from tests.helpers.nightly import is_nightly
 from tests.helpers.random_world import derived_of
+from tests.helpers.reads import facts_known, metrics, panel, series_known, shared_facts
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.whole_tables import query
 from tests.models import signals_model
@@ -42,11 +43,7 @@ from warehouse.record.tables import (
 )
 from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.macro import series_known
-from warehouse.serve.metrics import metrics, panel
 from warehouse.serve.rows import RowPage
-from warehouse.serve.shared_facts import shared_facts
 from warehouse.tables import OPEN_CLASSES
 
 Row = dict[str, Any]

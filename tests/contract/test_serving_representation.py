@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import etag_matches
-from api.representation import accepted_coding
+from api.middleware import accepted_coding
 from tests.helpers.rest_service import Served, World, make_world, served
 
 FACTS = "/v1/fundamentals/DCA1"

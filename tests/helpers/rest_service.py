@@ -32,6 +32,7 @@ from tests.helpers.record_rows import load, release_row
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
 from warehouse.publish.builds import Builds, builds_at
+from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
@@ -76,7 +77,7 @@ class World:
         version = publish(
             record,
             self.marts,
-            joins=Derivation("joined", joined),
+            joins=Derivation("joined", joined, ("same_as",), REGISTERS),
             derivations=[
                 Derivation(
                     "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)

@@ -337,13 +337,24 @@ def grown(last_year: Row, this_year: Row, *more: Row) -> list[Row]:
 
 @stories.test
 def test_growth_takes_two_publications_if_element_and_measuring_unit_are_equal() -> Story:
-    revenue, sales = {"element": "ifrs-full:Revenue"}, {"element": "us-gaap:SalesRevenueNet"}
-    of_2018, of_2019 = {"measuring_unit_date": Y2018}, {"measuring_unit_date": Y2019}
+    revenue: Row = {"element": "ifrs-full:Revenue"}
+    sales: Row = {"element": "us-gaap:SalesRevenueNet"}
+    of_2018: Row = {"measuring_unit_date": Y2018}
+    of_2019: Row = {"measuring_unit_date": Y2019}
     # the comparative column has both years in one measure, whatever was said before
     compared = figure(NEXT_MARCH, "revenue", "10", 2018, **of_2019)
-    comparable = [({}, {}), (revenue, revenue), (of_2018, of_2018), (of_2018, of_2019, compared)]
-    not_comparable = [(revenue, sales), ({}, revenue), (of_2018, of_2019), ({}, of_2019)]
-
+    comparable: list[list[Row]] = [
+        [{}, {}],
+        [revenue, revenue],
+        [of_2018, of_2018],
+        [of_2018, of_2019, compared],
+    ]
+    not_comparable: list[list[Row]] = [
+        [revenue, sales],
+        [{}, revenue],
+        [of_2018, of_2019],
+        [{}, of_2019],
+    ]
     issuers = yield [grown(*years) for years in (*comparable, *not_comparable)]
     for issuer in issuers[:4]:
         assert issuer.on("revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal("0.5"))]

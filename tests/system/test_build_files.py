@@ -12,6 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.made_once import copy_of
+from tests.helpers.reads import (
+    annual,
+    entities_found,
+    entity,
+    facts_known,
+    identifiers,
+    issuers,
+    lookup,
+    metrics,
+    panel,
+    parties,
+    releases,
+    screen,
+    series_known,
+    shared_facts,
+)
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.split_world import publish_split, split_home
 from warehouse.publish.builds import builds_at, delete_old_builds
@@ -27,14 +43,7 @@ from warehouse.publish.file_labels import (
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entities_found, entity, identifiers, lookup
-from warehouse.serve.fundamentals import facts_known, issuers
-from warehouse.serve.macro import annual, series_known, series_names
-from warehouse.serve.metrics import metrics, panel, screen
-from warehouse.serve.parties import parties
-from warehouse.serve.rows import RowPage
-from warehouse.serve.shared_facts import shared_facts
-from warehouse.serve.tenders import releases
+from warehouse.serve.rows import RowPage, distinct_values, known_on
 from warehouse.shared.errors import UnknownVersion
 
 DAYS = (None, date(2019, 3, 1), date(2021, 6, 1))
@@ -47,7 +56,9 @@ ASKED: dict[str, Callable[[Mart, date | None], Any]] = {
     "one long series": lambda mart, day: series_known(mart, series="LONG", as_of=day, limit=9),
     "a rebased series": lambda mart, day: series_known(mart, series="REBASED", as_of=day, limit=9),
     "series since": lambda mart, day: series_known(mart, as_of=day, from_=date(2018, 9, 1)),
-    "names of series": lambda mart, _: series_names(mart, None, date(2021, 1, 1), 3),
+    "names of series": lambda mart, _: distinct_values(
+        mart.build(), "series", "macro_series", known_on(date(2021, 1, 1)), 3
+    ),
     "annual": lambda mart, _: annual(mart),
     "parties": lambda mart, _: parties(mart),
     "parties of a role": lambda mart, _: parties(mart, role="supplier", limit=3),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assets.ingest.assets import counted_fetch, counted_load
-from pipelines.publication import count_refusal, count_success, counted_stage
+from pipelines.publication import count_publication, counted_stage
 from tests.helpers.metrics import exposed, value
 from warehouse.shared.errors import AlreadyPublished
 
@@ -13,13 +13,13 @@ from warehouse.shared.errors import AlreadyPublished
 def test_a_load_with_failed_documents_is_a_failed_one_and_says_how_many(tmp_path: Path) -> None:
     folder = str(tmp_path)
     with counted_load(folder, "ecb") as rows:
-        rows.note([], 2)
+        rows.documents_failed = 2
     samples = exposed(tmp_path)
     assert value(samples, "sankofa_documents_failed", source="ecb") == 2
     assert value(samples, "sankofa_ingests_total", source="ecb", outcome="failed") == 1
     assert not any("last_success" in name for name, _ in samples)
     with counted_load(folder, "ecb") as rows:
-        rows.note([], 0)
+        rows.documents_failed = 0
     samples = exposed(tmp_path)
     assert value(samples, "sankofa_documents_failed", source="ecb") == 0
     assert value(samples, "sankofa_ingest_last_success_timestamp_seconds", source="ecb") > 1.7e9
@@ -42,9 +42,9 @@ def test_a_publication_is_published_unchanged_refused_or_failed(tmp_path: Path) 
         raise OSError("full")
     with pytest.raises(AlreadyPublished), counted_stage(folder, "mart"):
         raise AlreadyPublished("by another run")
-    count_refusal(folder)
-    count_success(folder, "unchanged")
-    count_success(folder, "published", begun_at=0)
+    count_publication(folder, "refused")
+    count_publication(folder, "unchanged")
+    count_publication(folder, "published", begun_at=0)
     samples = exposed(tmp_path)
     for outcome in ("failed", "refused", "unchanged", "published"):
         assert value(samples, "sankofa_publications_total", outcome=outcome) == 1

@@ -16,17 +16,19 @@ import pytest
 from assets.derive.organisations import derivation, joins
 from assets.entities import gleif
 from assets.entities.identifiers import mint
-from pipelines.derivations import derived_counts
+from pipelines.stages import derived_counts
 from tests.helpers.gleif import LEI, cdf, checked
 from tests.helpers.organisations import derive_organisations
 from tests.helpers.publishing import publish
+from tests.helpers.reads import entity, identifiers
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.stories import Stories
 from tests.helpers.unchecked import append_unchecked
 from tests.helpers.whole_tables import query
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.publish.builds import NOTICE, builds_at
-from warehouse.publish.candidate import Candidate, Plan
+from warehouse.publish.builds import builds_at
+from warehouse.publish.candidate import Candidate
+from warehouse.publish.nodes import Plan
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.landing import Document
 from warehouse.record.store import Record
@@ -38,7 +40,6 @@ from warehouse.record.tables import (
     RecordTable,
 )
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entity, identifiers
 from warehouse.shared.errors import SankofaError
 
 Row = dict[str, Any]
@@ -311,8 +312,15 @@ def test_a_new_derivation_version_publishes_an_unchanged_record_again() -> Story
 
     def begun(organisations: Derivation) -> Plan | None:
         record, mart = Record(str(builds.root / "record")), builds.root / "mart"
-        rules = ((), joins(), [organisations])
-        return Candidate(record, mart, mart / "stage", NOTICE, *rules, WITHHELD_KEY).begin()
+        candidate = Candidate(
+            record=record,
+            work=mart / "stage",
+            joins=joins(),
+            derivations=[organisations],
+            withheld_key=WITHHELD_KEY,
+            marts=mart,
+        )
+        return candidate.begin()
 
     assert begun(derivation()) is None
     assert begun(replace(derivation(), version="2")) is not None

@@ -1,5 +1,6 @@
 """An erased document is gone from every byte of an installation, and does not come back."""
 
+import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,11 +16,12 @@ from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.source import fictional
-from pipelines.erasing import erase_documents, find_documents, forget_runs
+from pipelines.erasing import erase_documents, find_documents
 from pipelines.ingest_definitions import ingest_definitions
 from pipelines.jobs import instance
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.record_rows import FIRST, SECOND, load, party_row, series_row
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.publish.builds import builds_at
@@ -57,10 +59,10 @@ def publish(home: Settings) -> str:
     return publication(home, BriefPublication).run()
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Settings:
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A document with a secret, and a later one that repeats one of its two releases."""
-    home = settings_of(tmp_path / "home")
+    home = settings_of(tmp_path_factory.mktemp("ingested") / "home")
     shared = award_release(2, "Open Fictional Roads (Pty) Ltd")
     broken = {**award_release(3, COMPANY), "ocid": None}
     write_package(home, "2026-05-03", "a.json", award_release(1, COMPANY), shared, broken)
@@ -68,11 +70,28 @@ def here(tmp_path: Path) -> Settings:
         home, "2026-05-04", "b.json", shared, award_release(4, "Other Fictional Roads (Pty) Ltd")
     )
     ingest(home)
+    return home.home
+
+
+@pytest.fixture(scope="module")
+def published(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = copy_of(ingested, "published", tmp_path_factory)
+    publish(settings_of(home))
     return home
 
 
-def test_not_one_byte_of_an_erased_document_is_left(here: Settings) -> None:
-    older = publish(here)
+@pytest.fixture
+def here(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return settings_of(copy_of(ingested, "here", tmp_path_factory))
+
+
+@pytest.fixture
+def served(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return settings_of(copy_of(published, "served", tmp_path_factory))
+
+
+def test_not_one_byte_of_an_erased_document_is_left(served: Settings) -> None:
+    here, older = served, str(builds_at(served.marts).current())
     (here.work / "failed" / "20260101.1").mkdir(parents=True)
     (here.work / "failed" / "20260101.1" / "why.txt").write_text(SECRET)
     places = {path.split("/")[0] for path in files_with(here.home, SECRET)}
@@ -126,7 +145,9 @@ def test_what_later_documents_repeat_is_read_from_them(here: Settings) -> None:
     assert ingest(here) == {"landed": 0}
 
 
-def test_a_document_of_two_sources_is_erased_from_both(here: Settings) -> None:
+def test_a_document_of_two_sources_is_erased_from_both_and_runs_that_read_one_are_forgotten(
+    here: Settings,
+) -> None:
     landing, record = Landing(here.landing), Record(here.record)
     folder = here.sample / ZA.key
     for path in sorted(folder.glob("*/*.json")):
@@ -135,9 +156,21 @@ def test_a_document_of_two_sources_is_erased_from_both(here: Settings) -> None:
         copy.write_bytes(path.read_bytes())
     land_sample(landing, here.sample, OTHER)
     load_source(record, landing, OTHER)
+    jobs = ingest_definitions(here)
+    of_another = frozenset({dg.AssetKey("ecb_macro_series")})
+    runs = {
+        ("ingest", None): False,
+        ("fetch_za_etenders_landed", None): False,
+        (f"fetch_{landed_key(OTHER).to_user_string()}", None): False,
+        ("fetch_ecb_landed", None): True,
+        ("ingest", of_another): True,
+    }
     with instance(here) as dagster_instance:
-        for name in ("fetch_za_etenders_landed", f"fetch_{landed_key(OTHER).to_user_string()}"):
-            dagster_instance.create_run_for_job(ingest_definitions(here).resolve_job_def(name))
+        for name, chosen in runs:
+            job = jobs.resolve_job_def(name)
+            dagster_instance.create_run_for_job(
+                job, status=dg.DagsterRunStatus.FAILURE, asset_selection=chosen
+            )
     (found,) = find_documents(here, URL)
     assert set(found.sources) == {ZA.key, OTHER.key}
 
@@ -147,7 +180,8 @@ def test_a_document_of_two_sources_is_erased_from_both(here: Settings) -> None:
     record = Record(here.record)
     assert {entry.source for entry in erasures(record)} == {ZA.key, OTHER.key}
     with instance(here) as dagster_instance:
-        assert dagster_instance.get_runs() == []
+        left = {(run.job_name, run.asset_selection) for run in dagster_instance.get_runs()}
+    assert left == {run for run, stays in runs.items() if stays}
     # The later document of each is read again: it may repeat what the erased one said.
     for source in (ZA, OTHER):
         read = {key for entry in load_source(record, landing, source) for key in entry.documents}
@@ -160,8 +194,8 @@ def test_a_document_that_is_not_there_is_named(here: Settings) -> None:
             find_documents(here, text)
 
 
-def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(here: Settings) -> None:
-    older = publish(here)
+def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(served: Settings) -> None:
+    here, older = served, str(builds_at(served.marts).current())
     found = find_documents(here, URL)
 
     def refuse() -> str:
@@ -176,33 +210,14 @@ def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(here: Set
     assert files_with(here.home, SECRET) == []
 
 
-def test_runs_of_whole_jobs_that_read_the_source_are_forgotten(here: Settings) -> None:
-    jobs = ingest_definitions(here)
-    of_another = frozenset({dg.AssetKey("ecb_macro_series")})
-    runs = {
-        ("ingest", None): False,
-        ("fetch_za_etenders_landed", None): False,
-        ("fetch_ecb_landed", None): True,
-        ("ingest", of_another): True,
-    }
-    with instance(here) as dagster_instance:
-        for name, chosen in runs:
-            job = jobs.resolve_job_def(name)
-            dagster_instance.create_run_for_job(
-                job, status=dg.DagsterRunStatus.FAILURE, asset_selection=chosen
-            )
-    forget_runs(here, ZA)
-    with instance(here) as dagster_instance:
-        left = {(run.job_name, run.asset_selection) for run in dagster_instance.get_runs()}
-    assert left == {run for run, stays in runs.items() if stays}
-
-
 # The record alone: what is deleted, what stays, and that a killed erasure can be finished.
 
 
-def fill(root: str) -> Record:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A document with secrets, one that withdraws a figure of it, and rows of others."""
-    record = Record(root)
+    folder = tmp_path_factory.mktemp("filled")
+    record = Record(str(folder / "record"))
     secret = {"document": "d1", "source_ref": f"d1#/{SECRET}"}
     load(record, MACRO_SERIES, series_row("1", FIRST, **secret), series_row("2", SECOND))
     load(record, TENDER_PARTIES, party_row(name=SECRET, party_key=f"name:{SECRET}", **secret))
@@ -211,7 +226,14 @@ def fill(root: str) -> Record:
     rejected = [RejectedRow("d1", "d1#/9", f"{SECRET} is not a number")]
     append(record, TENDER_PARTIES, table, Load("test", ("d2",)), complete=complete)
     append(record, MACRO_SERIES, series(), Load("test", ("d3",)), rejected=rejected)
-    return record
+    return folder
+
+
+@pytest.fixture
+def record(filled: Path, tmp_path: Path) -> Record:
+    """A copy of that record, in the folder of a test."""
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    return Record(str(tmp_path / "record"))
 
 
 def series() -> Any:
@@ -224,8 +246,9 @@ def erase(record: Record) -> None:
         erase_rows(record, "d1")
 
 
-def test_rows_of_other_documents_stay_and_tables_are_append_only_again(tmp_path: Path) -> None:
-    record = fill(str(tmp_path / "record"))
+def test_rows_of_other_documents_stay_and_tables_are_append_only_again(
+    record: Record, tmp_path: Path
+) -> None:
     assert stored_rows(record, "d1") == {"macro_series": 1, "tender_parties": 1, "quarantine": 1}
     loads = {table.name: record.load_seq(table) for table in (MACRO_SERIES, TENDER_PARTIES)}
     erase(record)
@@ -245,8 +268,7 @@ def test_rows_of_other_documents_stay_and_tables_are_append_only_again(tmp_path:
     assert record.table("loads").count() == 5
 
 
-def test_withdrawals_of_figures_that_the_document_never_showed_stay(tmp_path: Path) -> None:
-    record = fill(str(tmp_path / "record"))
+def test_withdrawals_of_figures_that_the_document_never_showed_stay(record: Record) -> None:
     # Of these, the erased document had shown the first, another document showed the second, and
     # the third is a deletion by the publisher of a figure that we had never read.
     days = [FIRST, SECOND, date(2023, 1, 1)]
@@ -262,8 +284,7 @@ def test_withdrawals_of_figures_that_the_document_never_showed_stay(tmp_path: Pa
     assert found["period_start"].to_pylist() == days[1:]
 
 
-def test_the_writer_accepts_no_row_of_an_erased_document(tmp_path: Path) -> None:
-    record = fill(str(tmp_path / "record"))
+def test_the_writer_accepts_no_row_of_an_erased_document(record: Record, tmp_path: Path) -> None:
     erase(record)
     rows, _ = to_arrow(MACRO_SERIES, [series_row("1", FIRST, document="d1")])
     rejected = [RejectedRow("d1", "d1#/9", f"{SECRET} is not a number")]
@@ -314,11 +335,16 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("step", STEPS)
+EVERY_NIGHT = ("before a deletion", "before the old files are deleted", "before a checkpoint")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param(step, marks=[pytest.mark.nightly] * (step in EVERY_NIGHT)) for step in STEPS],
+)
 def test_an_erasure_that_was_killed_is_finished_by_running_it_again(
-    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: str, record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = fill(str(tmp_path / "record"))
     owner, name, calls_before = STEPS[step]
     real: Callable[..., Any] = getattr(owner, name)
     calls = 0

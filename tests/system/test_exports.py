@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pandas as pd
@@ -14,15 +15,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.export import export
-from assets.exports.parquet import row_groups
 from assets.exports.signing import SigningKey
+from assets.exports.write_artifact import row_groups
 from tests.helpers.exports import NOW, current_loads, load, party_row, release_row, staged
 from tests.helpers.installation import loaded_record
+from tests.helpers.nightly import times
+from tests.helpers.seed import seed_of_this_run
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
@@ -182,10 +185,11 @@ def test_the_as_of_query_of_the_manifest_returns_the_rows_of_the_record(
     assert sql_as_of is not None
     columns = ", ".join((*names, *SHARED))
     loads, row_counts = current_loads(world.record), set()
+    days = Random(seed_of_this_run())
 
-    @given(st.dates(date(2017, 1, 1), date(2027, 1, 1)))
-    @settings(max_examples=25)
-    def agree(as_of: date) -> None:
+    # One day of every other year, and more of them at night.
+    for number in range(times(6)):
+        as_of = date(2016 + 2 * (number % 6), 1, 1) + timedelta(days.randrange(730))
         filtered = sql_as_of.replace("{url}", world.path(key)).replace("{as_of}", str(as_of))
         exported = f"SELECT {columns} FROM ({filtered}) WHERE {condition} ORDER BY ALL"
         exported_rows = world.snapshot.read(exported)
@@ -200,7 +204,6 @@ def test_the_as_of_query_of_the_manifest_returns_the_rows_of_the_record(
         assert exported_rows.to_pylist() == world.record.query(expected).to_pylist()
         row_counts.add(len(exported_rows))
 
-    agree()
     assert len(row_counts) > 2, "every day returned the same number of rows"
 
 
@@ -302,18 +305,6 @@ def test_suppliers_of_the_sample_world_are_resolved_like_their_parties(
     assert counts["wrong"] == 0 and counts["resolved"] > 20
 
 
-def test_files_of_a_missing_table_fail_and_name_the_table(record: Record, tmp_path: Path) -> None:
-    load(record, TENDER_RELEASES, release_row(1))
-    with staged(record, tmp_path, VERSION, "signals", "party_matches") as snapshot:
-        manifest = exported(snapshot, tmp_path)
-
-    failed = {artifact.key: artifact.reason for artifact in manifest.failed}
-    assert len(failed) == 13 + 3
-    assert "no signals" in failed["single-bid-rate"]
-    assert "no party_matches" in failed["af-tender-awards"]
-    assert not set(failed) & {artifact.key for artifact in manifest.artifacts}
-
-
 def test_the_same_snapshot_gives_the_same_bytes(world: ExportedWorld, tmp_path: Path) -> None:
     second_manifest = exported(world.snapshot, tmp_path)
     assert [artifact.sha256 for artifact in second_manifest.artifacts] == [
@@ -325,10 +316,8 @@ def test_an_unsorted_snapshot_gives_the_same_files(record: Record, tmp_path: Pat
     load(record, TENDER_RELEASES, *(release_row(n) for n in range(1, 30)))
     with staged(record, tmp_path, VERSION, "signals") as snapshot:
         ordered = exported(snapshot, tmp_path)
-        assert snapshot.order("tender_releases") == EXPORT_FILE["af-tender-releases"].snapshot_sort
         snapshot.write("shuffled", "FROM tender_releases ORDER BY md5(row_id)")
         snapshot.path("shuffled").replace(snapshot.path("tender_releases"))
-        assert snapshot.order("tender_releases") == ()
         sorted_again = exported(snapshot, tmp_path / "again")
     digests = [
         {artifact.key: artifact.sha256 for artifact in manifest.artifacts}

@@ -1,11 +1,14 @@
 """Publishing exports: signed, immutable, switched atomically, with deltas."""
 
 import json
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -19,8 +22,16 @@ import pytest
 
 from assets.exports.artifacts import EXPORT_FILES
 from assets.exports.export import AlreadyExported, export, switch_latest
-from assets.exports.signing import BadSigningKey, SigningKey, verify_export
-from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
+from assets.exports.signing import BadSigningKey, SigningKey
+from tests.helpers.exports import (
+    NOW,
+    fact_row,
+    load,
+    release_row,
+    signals,
+    staged,
+    verify_export,
+)
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 from warehouse.publish.snapshot import Snapshot
@@ -30,7 +41,8 @@ from warehouse.serve.exports import Manifest, PublishedExports
 from warehouse.shared.errors import NothingPublished, UnknownVersion
 from warehouse.shared.file_store import FileStore
 
-FIRST, SECOND, THIRD = "20261114.1", "20261114.2", "20261115.1"
+FIRST, SECOND = "20261114.1", "20261114.2"
+STORE = "memory://exports"
 TEXT, COUNT = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
 URL = {"type": "string", "pattern": "^[a-z0-9.-]+$"}
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
@@ -95,33 +107,66 @@ MANIFEST = exactly(
 )
 
 
-@pytest.fixture
-def key(tmp_path: Path) -> SigningKey:
-    return SigningKey.at(tmp_path / "keys" / "signing.pem")
+@dataclass(frozen=True)
+class Exported:
+    """A record at two moments, and what was exported of it to a folder and to a store."""
+
+    home: Path
+    key: SigningKey
+    first: Snapshot
+    second: Snapshot
+    manifests: dict[str, tuple[Manifest, Manifest]]
+
+    @property
+    def folder(self) -> str:
+        return str(self.home / "out")
+
+    def export(self, snapshot: Snapshot, destination: str, previous: str | None = None) -> Manifest:
+        return export(
+            snapshot,
+            destination,
+            signing_key=self.key,
+            previous=previous,
+            notice="FICTIONAL",
+            now=NOW,
+        )
+
+    def copy(self, destination: str, *versions: str) -> None:
+        """Copy versions to an empty destination, for a test to change."""
+        for version in versions:
+            for path in Path(self.folder, version).iterdir():
+                FileStore.of(destination).put(path.read_bytes(), version, path.name)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> str:
-    return str(tmp_path / "out")
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
+    home = tmp_path_factory.mktemp("exported")
+    record, key = Record(str(home / "record")), SigningKey.at(home / "keys" / "signing.pem")
+    load_first(record)
+    with ExitStack() as staging:
+        first = staging.enter_context(staged(record, home, FIRST))
+        load_later(record)
+        second = staging.enter_context(staged(record, home, SECOND))
+        # One month is revised, and one panel loses a row.
+        second.add({"signals": signals(lambda n: Decimal(n) / 4).slice(1)})
+        made = Exported(home, key, first, second, {})
+        for destination in (made.folder, STORE):
+            made.manifests[destination] = (
+                made.export(first, destination),
+                made.export(second, destination, FIRST),
+            )
+        yield made
+    fsspec.filesystem("memory").rm(STORE, recursive=True)
 
 
-@pytest.fixture
-def memory() -> Iterator[str]:
-    yield "memory://exports"
-    fsspec.filesystem("memory").rm("/exports", recursive=True)
-
-
-def exported(
-    snapshot: Snapshot, destination: str, key: SigningKey, previous: str | None = None
-) -> Manifest:
-    return export(
-        snapshot,
-        destination,
-        signing_key=key,
-        previous=previous,
-        notice="FICTIONAL",
-        now=NOW,
-    )
+@pytest.fixture(params=["folder", "memory"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty destination of each kind."""
+    if request.param == "folder":
+        yield str(tmp_path / "out")
+    else:
+        yield "memory://empty"
+        fsspec.filesystem("memory").rm("memory://empty", recursive=True)
 
 
 def load_first(record: Record) -> None:
@@ -148,21 +193,11 @@ def read(destination: str, version: str, name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("store", ["folder", "memory"])
 def test_the_previous_file_and_the_delta_make_the_new_file(
-    record: Record, tmp_path: Path, key: SigningKey, store: str, request: pytest.FixtureRequest
+    shared: Exported, tmp_path: Path, store: str
 ) -> None:
-    destination = request.getfixturevalue(store)
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        assert not [
-            artifact
-            for artifact in exported(snapshot, destination, key).artifacts
-            if artifact.delta
-        ]
-    load_later(record)
-    with staged(record, tmp_path, SECOND) as snapshot:
-        # One month is revised, and one panel loses a row.
-        snapshot.add({"signals": signals(lambda n: Decimal(n) / 4).slice(1)})
-        manifest = exported(snapshot, destination, key, FIRST)
+    destination = shared.folder if store == "folder" else STORE
+    first, manifest = shared.manifests[destination]
+    assert not [artifact for artifact in first.artifacts if artifact.delta]
 
     changes = {}
     engine = duckdb.connect()
@@ -196,44 +231,50 @@ def test_the_previous_file_and_the_delta_make_the_new_file(
 
 
 def test_without_a_previous_version_or_with_other_columns_there_is_no_delta(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey
+    shared: Exported, tmp_path: Path
 ) -> None:
-    load_first(record)
-    with staged(record, tmp_path, FIRST, "signals") as snapshot:
-        exported(snapshot, folder, key)
-    with staged(record, tmp_path, SECOND) as snapshot:
-        without_previous = exported(snapshot, folder, key, "20200101.1")
-    changed_path = Path(folder) / SECOND / "macro-series.parquet"
+    folder = str(tmp_path / "out")
+    without_previous = shared.export(shared.first, folder, "20200101.1")
+    changed_path = Path(folder) / FIRST / "macro-series.parquet"
     pq.write_table(pq.read_table(changed_path).drop_columns(["unit"]), changed_path)
-    with staged(record, tmp_path, THIRD) as snapshot:
-        third = exported(snapshot, folder, key, SECOND)
+    second = shared.export(shared.second, folder, FIRST)
 
     assert not [artifact for artifact in without_previous.artifacts if artifact.delta]
-    keys_without_delta = [artifact.key for artifact in third.artifacts if artifact.delta is None]
+    keys_without_delta = [artifact.key for artifact in second.artifacts if artifact.delta is None]
     assert keys_without_delta == ["macro-series"]
 
 
-def test_the_manifest_conforms_to_its_schema(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey
-) -> None:
-    load_first(record)
-    for version, previous, missing in ((FIRST, None, "signals"), (SECOND, FIRST, "quality")):
-        with staged(record, tmp_path, version, missing) as snapshot:
-            exported(snapshot, folder, key, previous)
-        manifest = json.loads(PublishedExports(folder).manifest_bytes(version))
+@pytest.fixture(scope="module")
+def incomplete(shared: Exported, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of an export of a snapshot that lacks some tables."""
+    folder = tmp_path_factory.mktemp("incomplete")
+    record, missing = Record(str(folder / "record")), ("signals", "quality", "party_matches")
+    load(record, TENDER_RELEASES, release_row(1))
+    with staged(record, folder, FIRST, *missing) as snapshot:
+        shared.export(snapshot, str(folder / "out"))
+    return str(folder / "out")
+
+
+def test_files_of_a_missing_table_fail_and_name_the_table(incomplete: str) -> None:
+    manifest = PublishedExports(incomplete).manifest(FIRST)
+    failed = {artifact.key: artifact.reason for artifact in manifest.failed}
+    assert len(failed) == 13 + 1 + 3
+    assert "no signals" in failed["single-bid-rate"]
+    assert "no quality" in failed["quality-history"]
+    assert "no party_matches" in failed["af-tender-awards"]
+    assert not set(failed) & {artifact.key for artifact in manifest.artifacts}
+
+
+def test_the_manifest_conforms_to_its_schema(shared: Exported, incomplete: str) -> None:
+    for destination, version in ((incomplete, FIRST), (shared.folder, SECOND)):
+        manifest = json.loads(PublishedExports(destination).manifest_bytes(version))
         jsonschema.validate(manifest, MANIFEST, jsonschema.Draft202012Validator)
-        assert manifest["failed"]
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**manifest, "more": 1}, MANIFEST)
 
 
-def test_descriptions_name_every_file_with_its_digest(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey
-) -> None:
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        manifest = exported(snapshot, folder, key)
-
+def test_descriptions_name_every_file_with_its_digest(shared: Exported) -> None:
+    folder, (manifest, _) = shared.folder, shared.manifests[shared.folder]
     digests = [artifact.sha256 for artifact in manifest.artifacts]
     package = json.loads((Path(folder) / FIRST / "datapackage.json").read_text())
     croissant = json.loads((Path(folder) / FIRST / "croissant.json").read_text())
@@ -252,18 +293,14 @@ def test_descriptions_name_every_file_with_its_digest(
         assert schema == resource["schema"]
 
 
-def test_any_change_of_a_signed_file_is_detected(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey
-) -> None:
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        exported(snapshot, folder, key)
-    with staged(record, tmp_path, SECOND) as snapshot:
-        exported(snapshot, folder, key, FIRST)
+def test_any_change_of_a_signed_file_is_detected(shared: Exported, tmp_path: Path) -> None:
+    folder = str(tmp_path / "out")
+    shared.copy(folder, SECOND)
     version_folder = Path(folder) / SECOND
     other_key = SigningKey.at(tmp_path / "other.pem")
+    own_key = shared.key.public_pem()
 
-    assert verify_export(folder, SECOND) == verify_export(folder, SECOND, key.public_pem()) == []
+    assert verify_export(folder, SECOND) == verify_export(folder, SECOND, own_key) == []
     assert "signature" in verify_export(folder, SECOND, other_key.public_pem())[0]
     for name in ("af-fund-facts.parquet", "af-fund-facts.delta.parquet"):
         body = (version_folder / name).read_bytes()
@@ -274,7 +311,9 @@ def test_any_change_of_a_signed_file_is_detected(
         assert verify_export(folder, SECOND) == [f"{name}: is missing"]
         (version_folder / name).write_bytes(body)
     signed = (version_folder / "manifest.json").read_bytes()
-    (version_folder / "manifest.json").write_bytes(signed.replace(b'"rows": 20', b'"rows": 21'))
+    changed = signed.replace(b'"rows": 22', b'"rows": 21')
+    assert changed != signed
+    (version_folder / "manifest.json").write_bytes(changed)
     assert "signature" in verify_export(folder, SECOND)[0]
 
 
@@ -295,54 +334,38 @@ def test_a_signing_key_is_created_once_and_only_its_owner_can_read_it(tmp_path: 
         SigningKey.at(path)
 
 
-def test_a_version_never_changes(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey
-) -> None:
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        exported(snapshot, folder, key)
-        before = {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
-        with pytest.raises(AlreadyExported, match=FIRST):
-            exported(snapshot, folder, key)
-    assert before == {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+def test_a_version_never_changes(shared: Exported) -> None:
+    files = [path for path in Path(shared.folder, FIRST).rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    with pytest.raises(AlreadyExported, match=FIRST):
+        shared.export(shared.first, shared.folder)
+    assert before == {path: path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("store", ["folder", "memory"])
-def test_latest_is_switched_only_to_a_complete_version(
-    record: Record, tmp_path: Path, key: SigningKey, store: str, request: pytest.FixtureRequest
-) -> None:
-    destination = request.getfixturevalue(store)
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        exported(snapshot, destination, key)
-    published = PublishedExports(destination)
+def test_latest_is_switched_only_to_a_complete_version(shared: Exported, empty: str) -> None:
+    shared.copy(empty, FIRST)
+    published = PublishedExports(empty)
 
     with pytest.raises(NothingPublished):
         published.latest()
     for version in (SECOND, "../x", "latest"):
         with pytest.raises(UnknownVersion):
-            switch_latest(destination, version)
-    switch_latest(destination, FIRST)
+            switch_latest(empty, version)
+    switch_latest(empty, FIRST)
     assert published.latest() == FIRST
-    with staged(record, tmp_path, SECOND) as snapshot:
-        exported(snapshot, destination, key, FIRST)
+    shared.export(shared.second, empty, FIRST)
     assert published.manifest().data_version == FIRST
-    switch_latest(destination, SECOND)
+    switch_latest(empty, SECOND)
     assert published.manifest().data_version == SECOND
     assert published.versions() == [FIRST, SECOND]
 
 
-@pytest.mark.parametrize("store", ["folder", "memory"])
-def test_only_files_named_in_the_manifest_are_published(
-    record: Record, tmp_path: Path, key: SigningKey, store: str, request: pytest.FixtureRequest
-) -> None:
-    destination = request.getfixturevalue(store)
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        manifest = exported(snapshot, destination, key)
-    switch_latest(destination, FIRST)
-    FileStore.of(destination).put(b"secret", FIRST, "beside.parquet")
-    published = PublishedExports(destination)
+def test_only_files_named_in_the_manifest_are_published(shared: Exported, empty: str) -> None:
+    manifest, _ = shared.manifests[shared.folder]
+    shared.copy(empty, FIRST)
+    switch_latest(empty, FIRST)
+    FileStore.of(empty).put(b"secret", FIRST, "beside.parquet")
+    published = PublishedExports(empty)
 
     for artifact in manifest.artifacts:
         published_file = published.file("latest", artifact.url)
@@ -359,22 +382,15 @@ def test_only_files_named_in_the_manifest_are_published(
         assert published.file(FIRST, name) is None
 
 
-@pytest.mark.parametrize("killed_at", ["first file", "signing"])
-def test_after_a_killed_export_latest_stays_and_the_next_run_succeeds(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey, killed_at: str
-) -> None:
-    load_first(record)
-    with staged(record, tmp_path, FIRST) as snapshot:
-        exported(snapshot, folder, key)
-    switch_latest(folder, FIRST)
-    load_later(record)
-    command = [sys.executable, "-m", "tests.helpers.exports", str(tmp_path), SECOND]
+def kill_an_export(home: Path, version: str, killed_at: str) -> None:
+    """Kill the process that exports a version at a step."""
+    command = [sys.executable, "-m", "tests.helpers.exports", str(home), version]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
     if killed_at == "first file":
 
         def has_a_file() -> bool:
             assert child.poll() is None
-            return any((Path(folder) / SECOND).glob("*.parquet"))
+            return any((home / "out" / version).glob("*.parquet"))
 
         wait_until(has_a_file, every=0.005)
     else:
@@ -382,11 +398,22 @@ def test_after_a_killed_export_latest_stays_and_the_next_run_succeeds(
     child.send_signal(signal.SIGKILL)
     child.communicate()
 
-    assert list((Path(folder) / SECOND).iterdir())
-    assert PublishedExports(folder).manifest().data_version == FIRST
-    assert PublishedExports(folder).versions() == [FIRST]
-    with staged(record, tmp_path, THIRD) as snapshot:
-        exported(snapshot, folder, key, FIRST)
-    switch_latest(folder, THIRD)
-    assert PublishedExports(folder).versions() == [FIRST, THIRD]
-    assert verify_export(folder, THIRD) == []
+
+def test_after_killed_exports_latest_stays_and_the_next_run_succeeds(
+    shared: Exported, tmp_path: Path
+) -> None:
+    for name in ("record", "keys"):
+        shutil.copytree(shared.home / name, tmp_path / name)
+    folder = str(tmp_path / "out")
+    shared.copy(folder, FIRST)
+    switch_latest(folder, FIRST)
+    for killed_at, version in (("first file", "20261114.3"), ("signing", "20261114.4")):
+        kill_an_export(tmp_path, version, killed_at)
+
+        assert list(Path(folder, version).iterdir())
+        assert PublishedExports(folder).manifest().data_version == FIRST
+        assert PublishedExports(folder).versions() == [FIRST]
+    shared.export(shared.second, folder, FIRST)
+    switch_latest(folder, SECOND)
+    assert PublishedExports(folder).versions() == [FIRST, SECOND]
+    assert verify_export(folder, SECOND) == []

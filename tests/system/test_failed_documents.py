@@ -11,18 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.ingest import load
-from assets.ingest.assets import FAILED_DOCUMENTS, loaded_assets
+from assets.ingest.assets import FAILED_DOCUMENTS, IngestResource, loaded_assets
 from assets.ingest.failures import ParserFailed, Raised, failure_of
 from assets.ingest.load import failed_documents, has_unread, load_source
-from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.erase import enter_erasure, erase_rows
-from warehouse.record.failures import add_failures, last_failures
 from warehouse.record.landing import Document
+from warehouse.record.quarantine import add_failures, last_failures
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.settings import read_settings

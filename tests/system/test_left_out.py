@@ -14,13 +14,14 @@ from falcon.testing import TestClient
 from api.app import create_app
 from pipelines.builds import LEFT_OUT
 from pipelines.publication import CONFIRMED
-from quality.left_out import MAX_ROWS, accepted_shares, find_excess
 from quality.personal_data_audit import PERSONAL_DATA_RULES
+from quality.report import MAX_ROWS, accepted_shares, find_excess
 from tests.helpers.facts import fact
 from tests.helpers.failing_rows import GOOD, failing_rows
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import run_command, settings_of
 from tests.helpers.publishing import publish
+from tests.helpers.reads import facts_known
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
 from warehouse.control.keys import KeyStore
@@ -37,7 +38,6 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known
 from warehouse.tables import LeftOut
 
 PERSON = "Thandiwe Nomsa Mokoena"
@@ -290,8 +290,7 @@ def test_a_stricter_rule_holds_from_the_next_publication_and_nothing_is_read_aga
 
     words = "the accounting standard is known"
     stricter = RowRule("accounting_standard", "accounting_standard <> 'guessed'", words, "is not")
-    of_table = rules._RULES_OF_TABLE["fundamentals"]
-    monkeypatch.setitem(rules._RULES_OF_TABLE, "fundamentals", (*of_table, stricter))
+    monkeypatch.setattr(rules, "_LISTED", [*rules._LISTED, (["fundamentals"], stricter)])
     rules_of.cache_clear()
     try:
         strict = publish(record, folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.metadata import load_metadata
+from assets.ingest.assets import load_metadata
 from tests.helpers.monthly_portal import SOURCE, MonthlyPortal
 from tests.helpers.record_rows import party_row, series_row
 from warehouse.record.append import Load, append

@@ -189,7 +189,11 @@ def test_neither_rest_nor_mcp_answers_with_a_withheld_name(home: Settings) -> No
 
 @pytest.mark.parametrize(
     "place",
-    ["identifier", "address", "text"],
+    [
+        pytest.param("identifier", marks=pytest.mark.nightly),
+        pytest.param("address", marks=pytest.mark.nightly),
+        "text",
+    ],
 )
 def test_each_place_of_redaction_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str

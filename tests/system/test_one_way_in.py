@@ -2,20 +2,23 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from subprocess import PIPE
+from typing import Any
 
 import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 
 from assets.filings.fetch import BATCHES
-from assets.ingest.assets import partitions_of
-from assets.ingest.resources import IngestResource
+from assets.ingest.assets import IngestResource, partitions_of
 from assets.ingest.sources import source_of, sources_of
 from assets.parsing.parsed import Parsed
 from assets.source import Parser
@@ -49,17 +52,22 @@ SETTINGS = {
 }
 
 
+def configured(home: Path, server: Replay, patch: pytest.MonkeyPatch) -> Settings:
+    """Let commands run in a home, and let every source be the server."""
+    for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
+        patch.delenv(name)
+    for name, value in SETTINGS.items():
+        patch.setenv(name, value)
+    patch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
+    patch.setenv("SANKOFA_HOME", str(home))
+    for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS"):
+        patch.setenv(f"SANKOFA_BASE_{key}", server.base)
+    return read_settings(os.environ)
+
+
 @pytest.fixture
 def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
-        monkeypatch.delenv(name)
-    for name, value in SETTINGS.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", WITHHELD_KEY)
-    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
-    for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS"):
-        monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)
-    return read_settings(os.environ)
+    return configured(tmp_path, server, monkeypatch)
 
 
 def run(*words: str) -> Result:
@@ -83,71 +91,124 @@ def a_day(request: ReceivedRequest) -> Reply:
     return Reply(json.dumps(package).encode())
 
 
-def test_a_window_of_days_fills_the_partitions_of_a_daily_source(
-    settings: Settings, server: Replay
-) -> None:
-    server.answer("/api/OCDSReleases", a_day)
+@dataclass
+class Ingests:
+    """Live ingests of several sources into one home: what was requested and what was printed."""
 
-    done = run("ingest", "za-etenders", "--live", "--from", "2024-02-28", "--to", "2024-03-01")
+    settings: Settings
+    server: Replay
+    outputs: dict[str, str] = field(default_factory=dict)
+    requests: dict[str, list[ReceivedRequest]] = field(default_factory=dict)
 
-    assert done.exit_code == 0, done.output
-    assert "3 documents, 3 new; 3 read, 3 appended" in done.stdout
+    def run(self, name: str, *words: str) -> None:
+        before = len(self.server.requests)
+        done = run(*words)
+        assert done.exit_code == 0, done.output
+        self.outputs[name] = done.stdout
+        self.requests[name] = self.server.requests[before:]
+
+    def listed(self, name: str) -> dict[str, dict[str, Any]]:
+        return {row["source"]: row for row in json.loads(self.outputs[name])}
+
+
+@pytest.fixture(scope="module")
+def ingests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingests]:
+    with Replay() as server, pytest.MonkeyPatch.context() as patch:
+        server.answer("/api/OCDSReleases", a_day)
+        server.on("/monthly.csv", Reply(MONTHLY))
+        for cik in ("16", "17"):
+            server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
+        tagged = Reply(RATES, headers={"ETag": '"1"'})
+        server.on(RATES_PATH, tagged, Reply(b"", 304), Reply(RATES))
+        done = Ingests(configured(tmp_path_factory.mktemp("home"), server, patch), server)
+        done.run("sources before", "sources", "--json")
+        month = ("--from", "2024-01-15", "--to", "2024-02-03")
+        done.run("month", "ingest", "ecb", "--live", *month)
+        done.run("sources after", "sources", "--json")
+        done.run("source", "sources", "ecb")
+        first = open_landing(done.settings).last_fetched("ecb")
+        done.run("month again", "ingest", "ecb", "--live", *month)
+        second = open_landing(done.settings).last_fetched("ecb")
+        assert first is not None and second is not None and second > first
+        done.run("since", "ingest", "ecb", "--live", "--from", "2010-03-05")
+        done.run("everything", "ingest", "ecb", "--live")
+        days = ("--from", "2024-02-28", "--to", "2024-03-01")
+        done.run("days", "ingest", "za-etenders", "--live", *days)
+        done.run("issuers", "ingest", "sec-submissions", "--live")
+        days = ("--from", "2024-01-01", "--to", "2024-01-31")
+        done.run("without partitions", "ingest", "h10", "--live", *days)
+        yield done
+
+
+def test_a_window_of_days_fills_the_partitions_of_a_daily_source(ingests: Ingests) -> None:
+    assert "3 documents, 3 new; 3 read, 3 appended" in ingests.outputs["days"]
     days = {"2024-02-28", "2024-02-29", "2024-03-01"}
-    assert {request.query["dateFrom"] for request in server.requests} == days
-    assert filled_partitions(settings, "za_etenders_landed") == days
-    fetched, loaded = stored_runs(settings)
-    assert (fetched.job_name, loaded.job_name) == ("fetch_za_etenders_landed", INGEST)
+    assert {request.query["dateFrom"] for request in ingests.requests["days"]} == days
+    assert filled_partitions(ingests.settings, "za_etenders_landed") == days
+    runs = stored_runs(ingests.settings)
+    place = [run.job_name for run in runs].index("fetch_za_etenders_landed")
+    fetched, loaded = runs[place : place + 2]
+    assert loaded.job_name == INGEST
     assert fetched.is_success and loaded.is_success
 
 
-def test_a_window_that_begins_within_a_month_fetches_the_whole_month(
-    settings: Settings, server: Replay
-) -> None:
-    server.on(RATES_PATH, Reply(RATES))
+def test_a_window_that_begins_within_a_month_fetches_the_whole_month(ingests: Ingests) -> None:
+    words = "1 documents, 1 new; 2 read, 1 appended, 1 quarantined"
+    assert words in ingests.outputs["month"]
+    assert ingests.requests["month"][0].query["updatedAfter"].startswith("2024-01-01")
 
-    done = run("ingest", "ecb", "--live", "--from", "2024-01-15", "--to", "2024-02-03")
 
-    assert "1 documents, 1 new; 2 read, 1 appended, 1 quarantined" in done.stdout
-    assert filled_partitions(settings, "ecb_landed") == {"2024-01-01", "2024-02-01"}
-    assert server.requests[0].query["updatedAfter"].startswith("2024-01-01")
+def test_a_fetch_without_changes_is_a_success_too(ingests: Ingests) -> None:
+    assert "0 documents, 0 new" in ingests.outputs["month again"]
 
 
 def test_a_window_before_the_first_partition_is_fetched_without_partitions(
-    settings: Settings, server: Replay
+    ingests: Ingests,
 ) -> None:
-    server.on(RATES_PATH, Reply(RATES))
-
-    assert run("ingest", "ecb", "--live", "--from", "2010-03-05").exit_code == 0
-    assert run("ingest", "ecb", "--live").exit_code == 0
-
-    since, everything = server.requests
+    (since,), (everything,) = ingests.requests["since"], ingests.requests["everything"]
     assert since.query["updatedAfter"].startswith("2010-03-05")
     assert "updatedAfter" not in everything.query
-    assert filled_partitions(settings, "ecb_landed") == set()
-    with instance(settings) as dagster_instance:
-        key = dg.AssetKey("ecb_landed")
-        assert dagster_instance.get_latest_materialization_event(key) is not None
+    # Those of the months that were fetched before, and no other.
+    months = {"2024-01-01", "2024-02-01"}
+    assert filled_partitions(ingests.settings, "ecb_landed") == months
+    with instance(ingests.settings) as dagster_instance:
+        event = dagster_instance.get_latest_materialization_event(dg.AssetKey("ecb_landed"))
+    assert event is not None and event.dagster_event is not None
+    assert event.dagster_event.partition is None
 
 
-def test_issuers_are_fetched_in_all_their_batches(settings: Settings, server: Replay) -> None:
-    for cik in ("16", "17"):
-        server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
-
-    run("ingest", "sec-submissions", "--live")
-
-    assert len(server.requests) == 2
-    assert filled_partitions(settings, "sec_submissions_landed") == set(BATCHES)
+def test_issuers_are_fetched_in_all_their_batches(ingests: Ingests) -> None:
+    assert len(ingests.requests["issuers"]) == 2
+    assert filled_partitions(ingests.settings, "sec_submissions_landed") == set(BATCHES)
 
 
 def test_the_days_of_a_source_without_partitions_are_in_the_configuration_of_its_run(
-    settings: Settings, server: Replay
+    ingests: Ingests,
 ) -> None:
-    server.on("/monthly.csv", Reply(MONTHLY))
-
-    run("ingest", "h10", "--live", "--from", "2024-01-01", "--to", "2024-01-31")
-
     days = {"first_day": "2024-01-01", "last_day": "2024-01-31"}
-    assert stored_runs(settings)[0].run_config["ops"] == {"h10_landed": {"config": days}}
+    configs = [run.run_config.get("ops") for run in stored_runs(ingests.settings)]
+    assert {"h10_landed": {"config": days}} in configs
+
+
+def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(
+    ingests: Ingests,
+) -> None:
+    before, after = (ingests.listed(f"sources {when}") for when in ("before", "after"))
+    server, settings = ingests.server, ingests.settings
+    assert before.keys() == {source.key for source in sources_of(settings)}
+    assert before["xbrl-filings"]["state"] == "refused"
+    assert (before["ecb"]["state"], before["ecb"]["last_success"]) == ("untried", None)
+    ecb = after["ecb"]
+    assert (ecb["state"], ecb["documents"], ecb["rows"]) == ("working", 1, 1)
+    assert datetime.fromisoformat(ecb["last_success"]).date() == datetime.now(UTC).date()
+    assert ecb["address"] == "https://data-api.ecb.europa.eu"
+    assert ecb["asked_at"] == server.base
+    assert ecb["requests"][0].startswith("https://data-api.ecb.europa.eu/service/data/EXR/")
+    assert ecb["licence"] and ecb["licence_stated_at"].startswith("https://")
+    one = ingests.outputs["source"]
+    assert "working" in one and ecb["requests"][0] in one and server.base in one
+    unknown = run("sources", "nonsense")
+    assert unknown.exit_code == Exit.FAILED and "unknown source: nonsense" in unknown.stderr
 
 
 @pytest.mark.parametrize(
@@ -230,56 +291,37 @@ def test_a_source_of_which_nothing_is_landed_needs_no_run(settings: Settings) ->
 def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
     settings: Settings, server: Replay
 ) -> None:
+    """The first one is interrupted while it is read from: that ends its run."""
     first_request, go_on = threading.Event(), threading.Event()
 
     def wait_for_release(request: ReceivedRequest) -> Reply:
         first_request.set()
         go_on.wait(240)
         return Reply(RATES)
+
+    def started() -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "--live"]
+        return subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
 
     server.answer(RATES_PATH, wait_for_release)
     server.on("/monthly.csv", Reply(MONTHLY))
-    command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "--live"]
-    slow = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert first_request.wait(120)
-        assert "1 appended" in run("ingest", "h10", "--live").stdout
-        waiting = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert waiting.stderr is not None
-        words = f"waiting for the source ecb, in use by process {slow.pid} on "
-        assert waiting.stderr.readline().startswith(words)
-    finally:
-        go_on.set()
-        first_output, _ = slow.communicate(timeout=240)
-    second_output, _ = waiting.communicate(timeout=240)
-    assert "1 documents, 1 new; 2 read, 1 appended" in first_output
-    assert "1 documents, 0 new; nothing new" in second_output
-    assert len(server.requests) == 3
-
-
-def test_an_interrupted_command_ends_its_run(settings: Settings, server: Replay) -> None:
-    first_request, go_on = threading.Event(), threading.Event()
-
-    def wait_for_release(request: ReceivedRequest) -> Reply:
-        first_request.set()
-        go_on.wait(240)
-        return Reply(RATES)
-
-    server.answer(RATES_PATH, wait_for_release)
-    command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "h10", "--live"]
-    interrupted = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    interrupted = started()
     assert first_request.wait(120)
-    interrupted.send_signal(2)
-    _, err = interrupted.communicate(timeout=120)
+    assert "1 appended" in run("ingest", "h10", "--live").stdout
+    waiting = started()
+    assert waiting.stderr is not None
+    words = f"waiting for the source ecb, in use by process {interrupted.pid} on "
+    assert waiting.stderr.readline().startswith(words)
+    interrupted.send_signal(signal.SIGINT)
+    _, err = interrupted.communicate(timeout=240)
     go_on.set()
-    assert interrupted.returncode == 1
-    assert err.strip() == "Aborted!"
-    [stored] = stored_runs(settings)
-    assert stored.status == dg.DagsterRunStatus.FAILURE
+    output, _ = waiting.communicate(timeout=240)
+
+    assert (interrupted.returncode, err.strip()) == (1, "Aborted!")
+    assert "1 documents, 1 new; 2 read, 1 appended" in output
+    assert len(server.requests) == 3
+    first, *others = stored_runs(settings)
+    assert first.status == FAILURE and all(other.is_success for other in others)
 
 
 def test_what_a_killed_command_left_is_ended_by_the_next(
@@ -313,41 +355,6 @@ def test_what_a_killed_command_left_is_ended_by_the_next(
     assert all(told.read_text().count(f'"{run.run_id}"') == 1 for run in (dead, marked))
     assert done.run_id not in told.read_text()
     assert list(folder.iterdir()) == []
-
-
-def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(
-    settings: Settings, server: Replay
-) -> None:
-    server.on(RATES_PATH, Reply(RATES))
-    before = {row["source"]: row for row in json.loads(run("sources", "--json").stdout)}
-    run("ingest", "ecb", "--live")
-    after = {row["source"]: row for row in json.loads(run("sources", "--json").stdout)}
-
-    assert before.keys() == {source.key for source in sources_of(settings)}
-    assert before["xbrl-filings"]["state"] == "refused"
-    assert (before["ecb"]["state"], before["ecb"]["last_success"]) == ("untried", None)
-    ecb = after["ecb"]
-    assert (ecb["state"], ecb["documents"], ecb["rows"]) == ("working", 1, 1)
-    assert datetime.fromisoformat(ecb["last_success"]).date() == datetime.now(UTC).date()
-    assert ecb["address"] == "https://data-api.ecb.europa.eu"
-    assert ecb["asked_at"] == server.base
-    assert ecb["requests"][0].startswith("https://data-api.ecb.europa.eu/service/data/EXR/")
-    assert ecb["licence"] and ecb["licence_stated_at"].startswith("https://")
-    one = run("sources", "ecb").stdout
-    assert "working" in one and ecb["requests"][0] in one and server.base in one
-    unknown = run("sources", "nonsense")
-    assert unknown.exit_code == Exit.FAILED and "unknown source: nonsense" in unknown.stderr
-
-
-def test_a_fetch_without_changes_is_a_success_too(settings: Settings, server: Replay) -> None:
-    server.on(RATES_PATH, Reply(RATES, headers={"ETag": '"1"'}), Reply(b"", 304))
-    run("ingest", "ecb", "--live")
-    first = open_landing(settings).last_fetched("ecb")
-
-    assert "0 documents, 0 new" in run("ingest", "ecb", "--live").stdout
-
-    second = open_landing(settings).last_fetched("ecb")
-    assert first is not None and second is not None and second > first
 
 
 def test_a_home_that_was_never_used_is_not_called_broken(settings: Settings) -> None:

@@ -1,7 +1,6 @@
 """Other names of organisations and names inside releases: no person stands in either."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from assets.filings import submissions
 from quality.persons import drop_personal_names, personal_name_rule
+from quality.report import Failure, Report
 from tests.helpers.audited import audited, load, party, release, sighting
 from tests.helpers.filings import document, filer
 from tests.helpers.gleif import cdf, read
@@ -79,71 +79,77 @@ def test_every_other_name_is_kept_or_dropped_with_a_reason(name: str, country: s
     assert bool(reasons) == bool(personal_name_rule(name, country or "ZA"))
 
 
-@pytest.mark.parametrize("name", PEOPLE)
-def test_an_other_name_of_a_person_stops_the_build(
-    name: str, record: Record, tmp_path: Path
-) -> None:
-    columns = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref="d#/entity")
-    entity = {"service_id": "DCA", "legal_name": FIRM, "entity_type": "company"}
-    load(record, ENTITIES, columns | entity | {"other_names": json.dumps(["UFM", name])})
-
-    report = audited(record, tmp_path / "stage")
-
-    (failure,) = report.failures
-    assert "no other name of an organisation is a person's" in str(failure)
-    assert "d#/entity" in report.problems and name not in report.problems
-
-
-@pytest.mark.parametrize("member", MEMBERS)
-def test_a_person_named_inside_a_release_stops_the_build(
-    member: str, record: Record, tmp_path: Path
-) -> None:
-    planted = naming(member, "Mrs Thandiwe Fictional")
-    load(record, TENDER_PARTIES, party(), party(release_id="r2"))
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The audit of one record in which each row that names a person is another story."""
+    folder = tmp_path_factory.mktemp("names")
+    record = Record(str(folder / "record"))
+    entity = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref="d#/entity")
+    entity |= {"legal_name": FIRM, "entity_type": "company"}
+    load(
+        record,
+        ENTITIES,
+        *(
+            entity | {"service_id": f"DC{n}", "other_names": json.dumps(["UFM", name])}
+            for n, name in enumerate(PEOPLE)
+        ),
+    )
+    numbered = party(name="Fictional", identifier_scheme="ZA-CIP", identifier_id="2001/123456/07")
+    load(
+        record,
+        TENDER_PARTIES,
+        *(
+            party(ocid=member, release_id=release_id)
+            for member in MEMBERS
+            for release_id in ("r1", "r2")
+        ),
+        numbered | {"ocid": "numbered"},
+    )
+    unit = json.dumps({"tender": {"items": [{"unit": {"name": "Linear metre"}}]}})
+    person, contact = "Mrs Thandiwe Fictional", f"jane@example.org {FIRM}"
+    honest = [
+        *((member, naming(member, FIRM)) for member in MEMBERS),
+        ("numbered", naming("buyer", "Fictional")),
+        ("unit", unit),
+    ]
+    naming_people = [
+        *((member, "r2", naming(member, person)) for member in MEMBERS),
+        # The number vouches for the party of the other release.
+        ("numbered", "r2", naming("buyer", "Fictional")),
+        ("contact", "r1", naming("buyer", contact)),
+    ]
     load(
         record,
         TENDER_RELEASES,
-        release("", release=naming(member, FIRM)),
-        release("", release=planted, release_id="r2", source_ref="d#/planted"),
+        *(release("", release=text, ocid=ocid) for ocid, text in honest),
+        *(
+            release("", release=text, ocid=ocid, release_id=id_, source_ref=f"d#/{ocid}")
+            for ocid, id_, text in naming_people
+        ),
     )
-
-    (failure,) = audited(record, tmp_path / "stage").failures
-
-    assert "every name in a release is established as an organisation's" in str(failure)
-    assert failure.rows == 1 and failure.examples[0].startswith("d#/planted")
+    return audited(record, folder / "stage")
 
 
-def test_a_number_vouches_only_for_the_party_of_that_release(
-    record: Record, tmp_path: Path
-) -> None:
-    named = party(name="Fictional", identifier_scheme="ZA-CIP", identifier_id="2001/123456/07")
-    load(record, TENDER_PARTIES, named)
-    load(
-        record,
-        TENDER_RELEASES,
-        release("", release=naming("buyer", "Fictional")),
-        release("", release=naming("buyer", "Fictional"), release_id="r2", source_ref="d#/other"),
-    )
-
-    (failure,) = audited(record, tmp_path / "stage").failures
-
-    assert failure.rows == 1 and failure.examples[0].startswith("d#/other")
+def failures(report: Report, words: str) -> Failure:
+    (failure,) = [each for each in report.failures if words in str(each)]
+    return failure
 
 
-def test_the_name_of_a_unit_is_no_persons_name(record: Record, tmp_path: Path) -> None:
-    items = {"tender": {"items": [{"unit": {"name": "Linear metre"}}]}}
-    load(record, TENDER_RELEASES, release("", release=json.dumps(items)))
+def test_an_other_name_of_a_person_stops_the_build(report: Report) -> None:
+    failure = failures(report, "no other name of an organisation is a person's")
+    assert failure.rows == len(PEOPLE)
+    assert "d#/entity" in report.problems
+    assert not [name for name in PEOPLE if name in report.problems]
 
-    assert audited(record, tmp_path / "stage").ok
+
+def test_a_person_named_in_any_member_of_a_release_stops_the_build(report: Report) -> None:
+    # A number vouches only for the party of its release, and a unit has no person's name.
+    failure = failures(report, "every name in a release is established as an organisation's")
+    assert failure.rows == len(MEMBERS) + 2
+    # Of honest releases the reference is an address.
+    assert all(example.startswith("d#/") for example in failure.examples)
 
 
-def test_a_contact_in_a_name_inside_a_release_stops_the_build(
-    record: Record, tmp_path: Path
-) -> None:
-    named = naming("buyer", f"jane@example.org {FIRM}")
-    load(record, TENDER_RELEASES, release("", release=named, source_ref="d#/left"))
-
-    words = audited(record, tmp_path / "stage").problems
-
-    assert "no served release contains a contact" in words
-    assert "every name in a release" in words and "d#/left" in words
+def test_a_contact_in_a_name_inside_a_release_stops_the_build(report: Report) -> None:
+    failure = failures(report, "no served release contains a contact")
+    assert failure.rows == 1 and failure.examples[0].startswith("d#/contact")

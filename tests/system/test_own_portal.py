@@ -10,8 +10,8 @@ import pytest
 from assets.ingest.sources import sources_of
 from assets.tenders.portal_files import PORTALS, portals_of
 from pipelines.definitions import definitions
-from pipelines.derivations import derivations
-from tests.helpers.installation import run_process
+from pipelines.stages import derivations
+from tests.helpers.installation import run_command
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
@@ -81,12 +81,12 @@ def test_a_portal_of_an_own_file_is_ingested_live_and_from_a_recording(
             server.on(f"/tenders/{number}.json", Reply(package(number)))
         settings = {"SANKOFA_PORTALS": str(entry), "SANKOFA_CONTACT": "test@example.org"}
         mirror = {"SANKOFA_BASE_NA_EPC": server.base}
-        status, out, err = run_process(home, "ingest", "na-epc", "--live", **settings, **mirror)
+        status, out, err = run_command(home, "ingest", "na-epc", "--live", **settings, **mirror)
     assert status == 0, err
     assert "2 documents, 2 new" in out
     recorded = tmp_path / "3.json"
     recorded.write_bytes(package(3))
-    status, out, err = run_process(
+    status, out, err = run_command(
         home,
         "ingest",
         "na-epc",
@@ -136,7 +136,7 @@ def test_a_mistake_in_an_own_file_is_one_sentence_in_the_terminal(
     tmp_path: Path, entry: Path
 ) -> None:
     entry.write_text(ENTRY.replace('shape = "index"', 'shape = "list"'))
-    status, _, err = run_process(tmp_path / "home", "ingest", SANKOFA_PORTALS=str(entry))
+    status, _, err = run_command(tmp_path / "home", "ingest", SANKOFA_PORTALS=str(entry))
     assert status == 1
     assert err.strip() == (
         f"sankofa: {entry}: na-epc: request.shape: invalid value 'list'; one of 'links', "
@@ -152,7 +152,7 @@ def test_doctor_names_a_mistake_in_an_own_file_and_examines_the_rest(
     tmp_path: Path, entry: Path
 ) -> None:
     entry.write_text(ENTRY.replace('country = "NA"', 'country = "Namibia"'))
-    status, out, _ = run_process(tmp_path / "home", "doctor", "--json", SANKOFA_PORTALS=str(entry))
+    status, out, _ = run_command(tmp_path / "home", "doctor", "--json", SANKOFA_PORTALS=str(entry))
     says = {finding["subject"]: finding["says"] for finding in json.loads(out)}
     assert status == 1
     assert says["SANKOFA_PORTALS"].startswith(f"{entry}: na-epc: country: ")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from assets.derive.metrics import metrics
 from assets.filings import companyfacts
+from pipelines.definitions import audit_results, audit_specs, suite_results, suite_specs
 from quality.audit import audit, is_loss
-from quality.checks import audit_results, audit_specs, suite_results, suite_specs
 from quality.floors import FLOORS, MEANINGS, measure, with_freshness
 from quality.report import Counts, Report, append_history, history
 from quality.suites import RECORD_SUITES, SUITES
@@ -56,31 +56,20 @@ def test_every_table_of_the_record_and_of_the_mart_has_a_suite() -> None:
     assert len(named) == len(SUITES)
 
 
-def test_a_party_that_is_a_person_is_found_by_its_row(record: Record, tmp_path: Path) -> None:
-    person = party(name="Mrs Thandiwe Fictional", party_key="k2", source_ref="d#/person")
-    load(record, TENDER_PARTIES, party(), person)
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The audit of a record with people, and with a contact, among organisations."""
+    folder = tmp_path_factory.mktemp("people")
+    record = Record(str(folder / "record"))
 
-    report = audited(record, tmp_path / "stage")
-
-    assert not report.ok
-    assert "tender_parties: a named party is established as an organisation" in (report.problems)
-    assert "d#/person" in report.problems and "Thandiwe" not in report.problems
-    assert "parties_established is 0.5 share; the floor is at least 1" in report.problems
-
-
-def test_a_party_without_evidence_is_found(record: Record, tmp_path: Path) -> None:
-    append_unchecked(record, TENDER_PARTIES, party(), party(party_key="k2", org_evidence=None))
-
-    assert "a named party has evidence" in audited(record, tmp_path / "stage").problems
-
-
-def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
-    record: Record, tmp_path: Path
-) -> None:
     def entity(service_id: str, name: str, kind: str | None) -> dict[str, Any]:
         columns = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref=f"d#/{service_id}")
         return columns | {"service_id": service_id, "legal_name": name, "entity_type": kind}
 
+    person = party(name="Mrs Thandiwe Fictional", party_key="k2", source_ref="d#/person")
+    load(record, TENDER_PARTIES, party(), person)
+    unsupported = party(party_key="k3", org_evidence=None, source_ref="d#/unsupported")
+    append_unchecked(record, TENDER_PARTIES, party(party_key="k4"), unsupported)
     load(
         record,
         ENTITIES,
@@ -88,66 +77,100 @@ def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
         entity("DCB", "Thandiwe Fictional", None),
         entity("DCC", "Ubuntu Fictional Mining Ltd", None),
     )
-
-    (failure,) = audited(record, tmp_path / "stage").failures
-
-    assert failure.rows == 1
-    assert failure.examples[0].startswith("d#/DCB")
-
-
-@pytest.mark.parametrize(
-    ("spoiled", "words"),
-    [
-        (
-            "fundamentals: NULL::VARCHAR AS license_class",
-            "fundamentals: every row has a licence that permits serving it; fails for 2 rows",
-        ),
-        (
-            "fundamentals: 'restricted' AS license_class",
-            "fundamentals: every row has a licence that permits serving it",
-        ),
-        (
-            "fundamentals: CASE WHEN period_end < DATE '2018-01-01' THEN '' "
-            "ELSE source_ref END AS source_ref",
-            "fundamentals: every row has a source_ref; fails for 1 row",
-        ),
-        (
-            "fundamentals: DATE '2018-01-01' AS period_start, DATE '2018-12-31' AS period_end",
-            "fundamentals: no two rows have the same service_id, line_item, unit, basis, "
-            "period_start, period_end and vintage",
-        ),
-        ("fundamentals: 2 AS vintage", "numbered from 1 without gaps"),
-        ("fundamentals: DATE '2027-01-01' AS available_at", "no row is available after the day"),
-        ("fundamentals: 'Rand' AS currency_reported", "currencies are three-letter codes"),
-        ("fundamentals: 'X1' AS service_id", "organisation ids start with DC"),
-        ("fundamentals: 'yearly' AS period_type", "period_type is one of its allowed values"),
-    ],
-)
-def test_a_failing_rule_is_described(
-    spoiled: str, words: str, record: Record, tmp_path: Path
-) -> None:
-    append(record, FUNDAMENTALS, facts(fact(year=2017), fact(year=2018)), Load("test", ()))
-
-    report = audited(record, tmp_path / "stage", spoiled)
-
-    assert not report.ok
-    assert words in report.problems
-    assert "#/revenue/20" in report.problems or "row " in report.problems
-
-
-def test_a_contact_left_in_a_text_is_found(record: Record, tmp_path: Path) -> None:
     load(
         record,
         TENDER_RELEASES,
         release("Road works, 14 km @ R 100 each"),
         release("Ask thandi@example.org", release_id="r2", source_ref="d#/left"),
     )
+    return audited(record, folder / "stage", previous={"entities": {"gleif": 5}})
 
-    report = audited(record, tmp_path / "stage")
 
-    assert "tender_releases: no served release contains a contact" in report.problems
-    assert "d#/left" in report.problems
-    assert "no_contact_in_text is 0.5 share" in report.problems
+def test_a_party_that_is_a_person_is_found_by_its_row(people: Report) -> None:
+    assert not people.ok
+    assert "tender_parties: a named party is established as an organisation" in people.problems
+    assert "d#/person" in people.problems and "Thandiwe" not in people.problems
+    assert "parties_established is 0.5 share; the floor is at least 1" in people.problems
+
+
+def test_a_party_without_evidence_is_found(people: Report) -> None:
+    assert "a named party has evidence" in people.problems
+    assert "d#/unsupported" in people.problems
+
+
+def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
+    people: Report,
+) -> None:
+    (failure,) = [failure for failure in people.failures if failure.table == "entities"]
+    assert failure.rows == 1
+    assert failure.examples[0].startswith("d#/DCB")
+
+
+def test_a_contact_left_in_a_text_is_found(people: Report) -> None:
+    assert "tender_releases: no served release contains a contact" in people.problems
+    assert "d#/left" in people.problems
+    assert "no_contact_in_text is 0.5 share" in people.problems
+
+
+def test_dagster_shows_each_check_with_its_first_rows(people: Report) -> None:
+    asset = dg.AssetKey("quality")
+
+    results = {
+        result.check_name: result
+        for result in (
+            *suite_results(people, asset, RECORD_SUITES),
+            *audit_results(people, asset),
+        )
+    }
+
+    specs = [*suite_specs(asset, RECORD_SUITES), *audit_specs(asset)]
+    assert list(results) == [spec.name for spec in specs]
+    assert all(spec.blocking for spec in specs)
+    failed = {name for name, result in results.items() if not result.passed}
+    tables = {f"record_{name}" for name in ("tender_parties", "entities", "tender_releases")}
+    assert failed == {*tables, "floors", "losses"}
+    metadata = results["record_entities"].metadata
+    assert metadata["failing rows"].value == 1
+    assert "d#/DCB" in str(metadata["first rows"].value)
+
+
+SPOILED = {
+    "licence_complete": {
+        "NULL::VARCHAR AS license_class": "fundamentals: every row has a licence that permits "
+        "serving it; fails for 2 rows",
+        "2 AS vintage": "numbered from 1 without gaps",
+        "DATE '2027-01-01' AS available_at": "no row is available after the day",
+        "'Rand' AS currency_reported": "currencies are three-letter codes",
+        "'X1' AS service_id": "organisation ids start with DC",
+        "'yearly' AS period_type": "period_type is one of its allowed values",
+    },
+    "key_unique": {
+        "'restricted' AS license_class": "fundamentals: every row has a licence that permits "
+        "serving it",
+        "CASE WHEN period_end < DATE '2018-01-01' THEN '' ELSE source_ref END AS source_ref": (
+            "fundamentals: every row has a source_ref; fails for 1 row"
+        ),
+        "DATE '2018-01-01' AS period_start, DATE '2018-12-31' AS period_end": (
+            "fundamentals: no two rows have the same service_id, line_item, unit, basis, "
+            "period_start, period_end and vintage"
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize("floor", SPOILED)
+def test_every_failing_rule_is_described_and_its_floor_is_missed(
+    floor: str, record: Record, tmp_path: Path
+) -> None:
+    spoiled = SPOILED[floor]
+    append(record, FUNDAMENTALS, facts(fact(year=2017), fact(year=2018)), Load("test", ()))
+
+    report = audited(record, tmp_path / "stage", f"fundamentals: {', '.join(spoiled)}")
+
+    assert not report.ok
+    for words in (*spoiled.values(), floor):
+        assert words in report.problems
+    assert "#/revenue/20" in report.problems or "row " in report.problems
 
 
 def balance(year: int, **lines: str) -> list[dict[str, Any]]:
@@ -180,7 +203,7 @@ def test_a_balance_sheet_that_does_not_add_up_turns_red_and_never_stops_the_buil
     in_conflict[0] |= {"conflicts_with": "liabilities_and_equity"}
     append(record, FUNDAMENTALS, facts(*rows, *in_conflict), Load("test", ()))
 
-    report = audited(record, tmp_path / "stage")
+    report = audited(record, tmp_path / "stage", suites=())
 
     assert measured(report, "accounting_identity") == (4, 2, "FAIL")
     assert report.ok
@@ -200,7 +223,7 @@ def test_core_items_are_those_of_the_newest_full_year_and_not_asked_of_banks(
     bank = issuer("DCBANK", "profit", "premiums")
     append(record, FUNDAMENTALS, facts(*whole, *stopped, *bank), Load("test", ()))
 
-    report = audited(record, tmp_path / "stage")
+    report = audited(record, tmp_path / "stage", suites=())
 
     assert measured(report, "core_items_reported") == (2, 1, "FAIL")
     assert report.ok
@@ -236,21 +259,7 @@ def ages(report: Report) -> dict[str, tuple[Decimal | None, Decimal | None, str]
     }
 
 
-def test_a_source_that_was_silent_turns_red_and_does_not_stop_the_build(
-    record: Record, tmp_path: Path
-) -> None:
-    # Published in March 2019 and read in January 2026: the age is that of the filing.
-    append(record, FUNDAMENTALS, facts(fact()), Load("test", ()))
-
-    report = audited(record, tmp_path / "stage")
-
-    published = next(iter(facts(fact()).to_pylist()))["available_at"]
-    days = Decimal((MOMENT.date() - published).days)
-    assert ages(report) == {"test": (days, Decimal(7), "FAIL")}
-    assert report.ok
-
-
-def test_the_age_of_a_source_is_that_of_its_newest_publication_in_all_its_tables(
+def test_the_age_of_a_source_is_that_of_its_newest_publication_and_never_stops_the_build(
     record: Record, tmp_path: Path
 ) -> None:
     read = datetime(2026, 11, 14, tzinfo=UTC)
@@ -264,18 +273,28 @@ def test_the_age_of_a_source_is_that_of_its_newest_publication_in_all_its_tables
         del row["series"], row["series_type"], row["frequency"]
         return row | {"indicator": "X"}
 
+    # Published in March 2019 and read in January 2026: the age is that of the filing.
+    append(record, FUNDAMENTALS, facts(fact()), Load("test", ()))
+    published = next(iter(facts(fact()).to_pylist()))["available_at"]
+    # In several tables, the newest counts.
     load(record, MACRO_SERIES, observed(date(2026, 1, 1), available_at=date(2026, 1, 2)))
     # Without a day, but named by one; and with neither: then the first sight of it counts.
     load(record, MACRO_ANNUAL, annual(2024, publication="2026-10-16"))
     load(record, MACRO_ANNUAL, annual(2023, publication="autumn", source="undated"))
+    # Reading the same again makes a source no fresher.
+    for day in ("2026-06-01", "2026-11-14"):
+        moment = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        found = {"available_at": moment.date(), "publication": day, "observed_at": moment}
+        load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), source="h10", **found))
 
-    report = audited(
-        record, tmp_path / "stage", floors=with_freshness({"both": 30, "undated": 120})
-    )
+    floors = with_freshness({"both": 30, "undated": 120})
+    report = audited(record, tmp_path / "stage", floors=floors, suites=())
 
     assert ages(report) == {
+        "test": (Decimal((MOMENT.date() - published).days), Decimal(7), "FAIL"),
         "both": (Decimal(30), Decimal(30), "PASS"),
         "undated": (Decimal(1), Decimal(120), "PASS"),
+        "h10": (Decimal(167), Decimal(7), "FAIL"),
     }
     assert report.ok
 
@@ -286,21 +305,13 @@ def test_sample_data_does_not_age(record: Record, tmp_path: Path) -> None:
         found = {"available_at": read.date(), "observed_at": read, "source": source}
         load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), **found))
 
-    report = audited(record, tmp_path / "stage", floors=with_freshness({}, is_sample=True))
+    floors = with_freshness({}, is_sample=True)
+    report = audited(record, tmp_path / "stage", floors=floors, suites=())
 
     assert ages(report) == {
         "h10": (Decimal(7), Decimal(7), "PASS"),
         "ecb": (Decimal(0), Decimal(7), "PASS"),
     }
-
-
-def test_reading_the_same_again_makes_a_source_no_fresher(record: Record, tmp_path: Path) -> None:
-    for day in ("2026-06-01", "2026-11-14"):
-        read = datetime.fromisoformat(day).replace(tzinfo=UTC)
-        found = {"available_at": read.date(), "publication": day, "observed_at": read}
-        load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), source="h10", **found))
-
-    assert ages(audited(record, tmp_path / "stage"))["h10"][0] == Decimal(167)
 
 
 def test_one_row_among_very_many_is_never_rounded_away(tmp_path: Path, record: Record) -> None:
@@ -365,29 +376,6 @@ def test_the_history_grows_by_each_publication_once(record: Record, tmp_path: Pa
         append_history(record, report.measurements)
         append_history(record, report.measurements)
         assert len(history(record)) == number * len(report.measurements)
-
-
-def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: Path) -> None:
-    load(record, TENDER_PARTIES, party(name="Mrs Thandiwe Fictional", source_ref="d#/person"))
-    report = audited(record, tmp_path / "stage", previous={"entities": {"gleif": 5}})
-    asset = dg.AssetKey("quality")
-
-    results = {
-        result.check_name: result
-        for result in (
-            *suite_results(report, asset, RECORD_SUITES),
-            *audit_results(report, asset),
-        )
-    }
-
-    specs = [*suite_specs(asset, RECORD_SUITES), *audit_specs(asset)]
-    assert list(results) == [spec.name for spec in specs]
-    assert all(spec.blocking for spec in specs)
-    failed = {name for name, result in results.items() if not result.passed}
-    assert failed == {"record_tender_parties", "floors", "losses"}
-    metadata = results["record_tender_parties"].metadata
-    assert metadata["failing rows"].value == 1
-    assert "d#/person" in str(metadata["first rows"].value)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_mcp_counts_by_tool_and_names_the_store_that_is_down(world: World, tmp_p
     assert value(samples, COUNT, surface="mcp", endpoint="tools/call", status="2xx") == 1
 
 
-@pytest.mark.parametrize("module", ["rest", "mcp"])
+@pytest.mark.parametrize("module", ["rest", pytest.param("mcp", marks=pytest.mark.nightly)])
 def test_a_server_answers_although_its_metrics_cannot_be_written(
     world: World, tmp_path: Path, module: str
 ) -> None:

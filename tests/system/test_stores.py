@@ -158,7 +158,7 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
     wait_until(lambda: status(server) == (200, []))
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_a_service_started_while_its_stores_are_down_answers_once_they_are_up(
     stores: Stores, world: World, workers: str
 ) -> None:

@@ -1,7 +1,6 @@
 """`sankofa why` names the reason for which a value is or is not served; one case for each."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -106,6 +105,51 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return home
 
 
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Another record: each series is of a source of its own, with a story of its own."""
+    home = settings_of(tmp_path_factory.mktemp("there") / "home")
+    record, landing = Record(home.record), Landing(home.landing)
+    load(record, ENTITIES, entity_row(service_id=ISSUER, legal_name="Ubuntu Ltd"))
+    # A document at which the parser raised.
+    document, _ = landing.land(FetchedResponse("failing", URL, b"ocds-0404", "cc-by", MOMENT))
+    load(record, MACRO_SERIES, series_row("1", FIRST, series="FAILING", source="failing"))
+    failure = FailureEntry(
+        document=document.key,
+        source="failing",
+        url=URL,
+        parser_version="1",
+        error="KeyError",
+        message=None,
+        location="assets/x.py:1 in parse",
+        code_version="1.0.0",
+        failed_at=MOMENT,
+        appended=0,
+    )
+    try_commit_entries(record.table("failures"), [failure], {})
+    # A document of which two lines were quarantined.
+    body = b"day,rate\n2019-03-30,1\n2019-03-31,n/a\n2019-04-01,n/a\n"
+    rates = f"{URL}/rates.csv"
+    landed, _ = landing.land(FetchedResponse("test", rates, body, "cc-by", MOMENT))
+    place = {"document": landed.sha256, "source_ref": f"{rates}#line 2"}
+    rows, _ = to_arrow(MACRO_SERIES, [series_row("1", FIRST, **place)])
+    rejected = [
+        RejectedRow(landed.sha256, f"{rates}#line {line}", "'n/a' is not a number")
+        for line in (3, 4)
+    ]
+    append(record, MACRO_SERIES, rows, Load("test", (landed.key,)), rejected=rejected)
+    # An erased document, and more rows than a tier gets.
+    load(record, MACRO_SERIES, series_row("1", FIRST, series="ERASED", source="erased"))
+    enter_erasure(record, "d7", "erased", MOMENT, "a request", "op")
+    long = {"series": "LONG", "source": "long"}
+    days = [date(2025, 1, day) for day in range(1, 31)]
+    load(record, MACRO_SERIES, *(series_row(str(day.day), day, **long) for day in days))
+    years = range(1900, 2001)
+    load(record, FUNDAMENTALS, *(fact(year=year, issuer="DCMANY") for year in years))
+    publish(record, home.marts, "notice")
+    return home
+
+
 def states(explanation: Explanation) -> list[str]:
     return [reading.state for reading in explanation.readings]
 
@@ -191,27 +235,9 @@ def test_the_documents_that_mention_it_are_listed_with_those_not_read(here: Sett
     assert [mention.state.split(";")[0] for mention in unread] == ["landed and not read yet"]
 
 
-def test_a_document_at_which_the_parser_raised_says_so(tmp_path: Path) -> None:
-    home = settings_of(tmp_path / "home")
-    record, landing = Record(home.record), Landing(home.landing)
-    document, _ = landing.land(FetchedResponse("test", URL, b"ocds-0404", "cc-by", MOMENT))
-    load(record, MACRO_SERIES, series_row("1", FIRST))
-    publish(record, home.marts, "notice")
-    failure = FailureEntry(
-        document=document.key,
-        source="test",
-        url=URL,
-        parser_version="1",
-        error="KeyError",
-        message=None,
-        location="assets/x.py:1 in parse",
-        code_version="1.0.0",
-        failed_at=MOMENT,
-        appended=0,
-    )
-    try_commit_entries(record.table("failures"), [failure], {})
-    for subject in ("FX.EUR.ZAR", "ocds-0404"):
-        states_of_documents = {mention.state for mention in explain(home, subject).documents}
+def test_a_document_at_which_the_parser_raised_says_so(there: Settings) -> None:
+    for subject in ("FAILING", "ocds-0404"):
+        states_of_documents = {mention.state for mention in explain(there, subject).documents}
         assert "the parser failed: KeyError (assets/x.py:1 in parse)" in states_of_documents
 
 
@@ -238,32 +264,18 @@ def test_a_text_that_is_nowhere_is_an_error_with_what_is_spelled_alike(here: Set
         explain(here, "NY.GDP", "20x6")
 
 
-def test_a_name_is_answered_with_the_ids_that_it_finds(tmp_path: Path) -> None:
-    home = settings_of(tmp_path / "home")
-    load(Record(home.record), ENTITIES, entity_row(service_id=ISSUER, legal_name="Ubuntu Ltd"))
-    publish(Record(home.record), home.marts, "notice")
+def test_a_name_is_answered_with_the_ids_that_it_finds(there: Settings) -> None:
     with pytest.raises(SankofaError, match=rf"'ubuntu' is no id; .*: {ISSUER} \(Ubuntu Ltd\)"):
-        explain(home, "ubuntu")
+        explain(there, "ubuntu")
 
 
-def test_a_period_whose_rows_were_quarantined_says_so(tmp_path: Path) -> None:
-    home = settings_of(tmp_path / "home")
-    record, landing = Record(home.record), Landing(home.landing)
-    body = b"day,rate\n2019-03-30,1\n2019-03-31,n/a\n2019-04-01,n/a\n"
-    landed, _ = landing.land(FetchedResponse("test", URL, body, "cc-by", MOMENT))
-    place = {"document": landed.sha256, "source_ref": f"{URL}#line 2"}
-    rows, _ = to_arrow(MACRO_SERIES, [series_row("1", FIRST, **place)])
-    rejected = [
-        RejectedRow(landed.sha256, f"{URL}#line {line}", "'n/a' is not a number") for line in (3, 4)
-    ]
-    append(record, MACRO_SERIES, rows, Load("test", (landed.key,)), rejected=rejected)
-    publish(record, home.marts, "notice")
-    found = explain(home, "FX.EUR.ZAR", "2019-03-31")
+def test_a_period_whose_rows_were_quarantined_says_so(there: Settings) -> None:
+    found = explain(there, "FX.EUR.ZAR", "2019-03-31")
     assert found.answer == (
         "not served: quarantined when it was read (1 rows): 'n/a' is not a number"
     )
     assert [(group.table, group.rows) for group in found.quarantined] == [("macro_series", 1)]
-    assert explain(home, "FX.EUR.ZAR", "2018").answer == "not served: no row states it"
+    assert explain(there, "FX.EUR.ZAR", "2018").answer == "not served: no row states it"
 
 
 def test_an_absent_metric_has_its_reason_and_its_inputs(here: Settings) -> None:
@@ -289,35 +301,23 @@ def test_a_member_that_the_register_leaves_empty_is_null(here: Settings) -> None
     assert states(explain(here, ISSUER, "lei")) == ["null: the source does not state it"]
 
 
-def test_a_list_longer_than_a_tier_allows_is_noted(here: Settings, tmp_path: Path) -> None:
-    home = settings_of(tmp_path / "home")
-    rows = [series_row(str(day), date(2025, 1, day)) for day in range(1, 31)]
-    load(Record(home.record), MACRO_SERIES, *rows)
-    publish(Record(home.record), home.marts, "notice")
-    (note,) = explain(home, "FX.EUR.ZAR").notes
+def test_a_list_longer_than_a_tier_allows_is_noted(there: Settings) -> None:
+    (note,) = explain(there, "LONG").notes
     assert "the sample tier gets 25 rows" in note
     assert "30 rows" in note
 
 
 def test_a_paid_key_gets_all_figures_of_an_issuer_and_nothing_else_is_noted(
-    tmp_path: Path,
+    there: Settings,
 ) -> None:
-    home = settings_of(tmp_path / "home")
-    load(Record(home.record), FUNDAMENTALS, *(fact(year=1900 + n) for n in range(101)))
-    publish(Record(home.record), home.marts, "notice")
-    (note,) = explain(home, fact()["service_id"]).notes
+    (note,) = explain(there, "DCMANY").notes
     assert "the sample tier gets" in note and "101 rows" in note
 
 
-def test_an_erased_document_of_the_source_is_mentioned(here: Settings, tmp_path: Path) -> None:
-    home = settings_of(tmp_path / "home")
-    record = Record(home.record)
-    load(record, MACRO_SERIES, series_row("1", FIRST))
-    publish(record, home.marts, "notice")
-    enter_erasure(record, "d7", "test", MOMENT, "a request", "op")
+def test_an_erased_document_of_the_source_is_mentioned(there: Settings) -> None:
     assert any(
         mention.state.endswith("a request") and mention.document == "d7"
-        for mention in explain(home, "FX.EUR.ZAR").documents
+        for mention in explain(there, "ERASED").documents
     )
 
 
@@ -330,20 +330,12 @@ def test_before_the_first_build_the_command_exits_with_3(
         explain(settings_of(tmp_path), ISSUER)
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        lambda out: "superseded on 2020-03-30" in out,
-        lambda out: "served: 1 of 2 rows" in out,
-        lambda out: "sankofa ingest" in out,
-    ],
-)
-def test_the_command_prints_what_it_found(
-    here: Settings, monkeypatch: pytest.MonkeyPatch, check: Callable[[str], bool]
-) -> None:
+def test_the_command_prints_what_it_found(here: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANKOFA_HOME", str(here.home))
     result = CliRunner().invoke(sankofa, ["why", ISSUER, "revenue"])
-    assert (result.exit_code, check(result.output)) == (0, True)
+    assert result.exit_code == 0
+    for words in ("superseded on 2020-03-30", "served: 1 of 2 rows", "sankofa ingest"):
+        assert words in result.output
 
 
 def test_json_has_every_part(here: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

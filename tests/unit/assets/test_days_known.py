@@ -48,6 +48,7 @@ def _figures(landing: Landing, source: Any) -> Iterator[dict[str, Any]]:
             yield from parsed.rows.get(name, ())
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_sample_world_says_how_its_day_is_known(
     read: dict[str, list[dict[str, Any]]],
 ) -> None:

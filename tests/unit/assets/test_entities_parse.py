@@ -39,11 +39,11 @@ UNITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZaz -é"
 
 
 def isin_mapping(document: Document, body: bytes) -> Parsed:
-    return untyped(mappings.isin_mapping(document, body))
+    return untyped(mappings.parse(document, body, mapping=mappings.ISINS))
 
 
 def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
-    return untyped(mappings.opencorporates_mapping(document, body))
+    return untyped(mappings.parse(document, body, mapping=mappings.OPENCORPORATES))
 
 
 def unwrapped(value: Any) -> Any:
@@ -334,6 +334,7 @@ def test_a_code_for_no_legal_form_is_none(code: str) -> None:
     assert parsed.rows["entities"][0]["legal_form"] is None
 
 
+@pytest.mark.slow
 def test_a_long_copy_is_parsed_in_parts_with_the_locations_of_a_short_one() -> None:
     records = [cdf()] * (gleif.RECORDS_PER_PART + 1)
 

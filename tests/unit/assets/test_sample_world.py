@@ -147,6 +147,7 @@ def is_a_day(text: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_any_process(world: Path, tmp_path: Path) -> None:
     code = "import pathlib, sys; from tests.sample_world.world import write_world; "
     code += "from tests.sample_world.world import SMALL_WORLD; "
@@ -156,6 +157,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(world: Path, tmp_path
     assert digest(tmp_path / "again") == digest(world)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_bytes(world: Path, tmp_path: Path) -> None:
     write_world(tmp_path, replace(SMALL_WORLD, seed=8))
     assert digest(tmp_path) != digest(world)
@@ -187,6 +189,7 @@ def test_the_world_ends_with_what_was_new_on_its_day(world: Path) -> None:
         assert timedelta(0) <= age <= timedelta(days=most), (source, age)
 
 
+@pytest.mark.slow
 def test_rows_grow_with_the_scale(tmp_path: Path) -> None:
     single, double = (
         write_world(tmp_path / str(scale), replace(SMALL_WORLD, scale=scale)) for scale in (1, 2)

@@ -28,10 +28,12 @@ CHOICES = {
     ("warehouse/publish/tables.py", "signal_key"): "columns that requests for signals filter by",
     ("assets/derive/organisations.py", "service_id"): "what the rules of organisations read",
     ("assets/entities/gleif.py", "lei"): "what a register of LEIs states, before it is a row",
-    ("assets/exports/artifacts.py", "sku"): "sort order of the quality file",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
-    ("assets/exports/parquet.py", "fact_id"): "columns that compress better without a dictionary",
-    ("assets/ingest/metadata.py", "read"): "the counts among the columns of a ledger entry",
+    (
+        "assets/exports/write_artifact.py",
+        "fact_id",
+    ): "columns that compress better without a dictionary",
+    ("assets/ingest/assets.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
     ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
@@ -108,6 +110,7 @@ def test_no_list_of_columns_is_repeated() -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_choice_that_is_allowed_still_exists() -> None:
     assert set(CHOICES) <= set(copies())
 
