@@ -111,6 +111,7 @@ def test_no_list_of_columns_is_repeated() -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_choice_that_is_allowed_still_exists() -> None:
     assert set(CHOICES) <= set(copies())
 
