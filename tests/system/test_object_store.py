@@ -160,7 +160,6 @@ def test_the_command_says_what_is_wrong_with_a_place(tmp_path: Path) -> None:
     assert status and "SANKOFA_RECORD_URL begins with ftp://, which is not known" in err
 
 
-@pytest.mark.nightly
 def test_delta_doubles_rows_where_we_do_not(tmp_path: Path) -> None:
     """If this fails, deltalake has mended it, and a compaction of our own is no longer needed."""
     place = str(tmp_path)
