@@ -14,22 +14,23 @@ from api.middleware import (
     CorsMiddleware,
     KeyMiddleware,
     RateLimitMiddleware,
+    RepresentationMiddleware,
     RequestMiddleware,
     TierCapMiddleware,
     VersionHeadersMiddleware,
 )
-from api.representation import RepresentationMiddleware
 from api.resources.agents import agent_routes
-from api.resources.exports import ExportManifestResource, file_routes
-from api.resources.lists import EntityResource, ListResource
-from api.resources.service import (
+from api.resources.declared import (
+    EntityResource,
     HealthResource,
+    ListResource,
     OpenApiResource,
     StatusResource,
     UsageResource,
 )
-from api.site.render import Pages
-from api.site.routes import kept_routes, site_pages, small_routes
+from api.resources.exports import ExportManifestResource, file_routes
+from api.site.render import Site
+from api.site.routes import site_routes
 from api.site.sample import Sample, SandboxKey
 from warehouse.control.keys import KeyStore, signing_secret, usable_sandbox_key
 from warehouse.serve.build import Mart
@@ -63,8 +64,6 @@ def create_app(
         app.add_middleware(RateLimitMiddleware(usage))
     app.add_middleware(RepresentationMiddleware())
     app.add_middleware(TierCapMiddleware())
-    has_files = exports is not None or exports_url is not None
-    pages = Pages(mart, has_files)
     stores: dict[str, Callable[[], object]] = {"key_store": keys.check}
     if usage is not None:
         stores["usage_store"] = usage.check
@@ -86,18 +85,21 @@ def create_app(
             if endpoint.listing is not None
         ),
     )
-    sandbox_key = SandboxKey(lambda: usable_sandbox_key(keys))
     routes: dict[str, object] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
         **agent_routes(mcp_url),
         **({} if exports is None else file_routes(exports)),
     }
-    sample = Sample(mart, cursor_secret, keys.tiers["sample"])
-    tiers = keys.tiers.values()
-    rendered = site_pages(sample, pages, sandbox_key, mcp_url, tiers, upgrade_url, has_files)
-    routes |= small_routes(sample)
-    routes |= kept_routes(rendered, sample, pages_per_minute)
+    site = Site(
+        Sample(mart, cursor_secret, keys.tiers["sample"]),
+        exports is not None or exports_url is not None,
+        SandboxKey(lambda: usable_sandbox_key(keys)),
+        mcp_url,
+        keys.tiers.values(),
+        upgrade_url,
+    )
+    routes |= site_routes(site, pages_per_minute)
     for path, resource in routes.items():
         app.add_route(path, resource)
-    add_error_handlers(app, upgrade_url, pages, routes)
+    add_error_handlers(app, upgrade_url, site, routes)
     return app

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Iterable
-from typing import Protocol
 
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
 from api.middleware import ALLOW
+from api.site.render import Site
 from warehouse.contract.problems import (
     CHALLENGE,
     PRICING,
@@ -29,18 +29,11 @@ for _endpoint in ENDPOINTS:
         _PATHS.setdefault(_endpoint.path.split("/")[2], []).append(_endpoint.path)
 
 
-class ErrorPages(Protocol):
-    """Writes a problem as a page."""
-
-    def send_error(self, req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
-        """Replace the body of a response by a page."""
-
-
 def add_error_handlers(
     app: falcon.App[falcon.Request, falcon.Response],
-    upgrade_url: str | None = None,
-    pages: ErrorPages | None = None,
-    routes: Iterable[str] = (),
+    upgrade_url: str | None,
+    site: Site,
+    routes: Iterable[str],
 ) -> None:
     """Answer every exception of the app with a problem; a browser gets it as a page.
 
@@ -56,10 +49,10 @@ def add_error_handlers(
         problem = problem_of(error, req, known)
         send_problem(req, resp, problem, upgrade_url or f"{req.context.base_url}{PRICING}")
         # Browsers name text/html; what is below /v1 is for programs.
-        if pages is not None and not req.path.startswith("/v1"):
+        if not req.path.startswith("/v1"):
             resp.append_header("Vary", "Accept")
             if "text/html" in req.accept:
-                pages.send_error(req, resp, problem)
+                site.send_error(req, resp, problem)
 
     # Falcon has its own handler for HTTPError, which would take precedence over Exception.
     app.add_error_handler((Exception, falcon.HTTPError), handle)

@@ -23,7 +23,7 @@ from warehouse.shared.code_version import code_hash
 from warehouse.shared.errors import SankofaError
 
 LOCK = Path(__file__).with_name("parsers.lock")
-_WITHIN = ("assets", "quality", "warehouse.shared.dates", "warehouse.names")
+_WITHIN = ("assets", "quality", "warehouse.shared.texts", "warehouse.names")
 _WITHOUT = ("assets.fetching", "assets.source")
 _HEADER = "# Written by `python -m pipelines.parser_versions`: parser, version, hash of its code.\n"
 

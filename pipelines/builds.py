@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from assets.exports.export import switch_latest
-from warehouse.control.actions import recorded
+from warehouse.control.models import recorded
 from warehouse.publish.builds import Builds, builds_at, delete_old_builds
 from warehouse.publish.shared_builds import push_builds
 from warehouse.record.store import Record, open_record
@@ -16,9 +16,9 @@ from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import READABLE, Mart
 from warehouse.serve.catalogue import ChangedDataset, change_totals, changes_between
 from warehouse.serve.exports import PublishedExports
-from warehouse.shared.dates import version_key
 from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.shared.settings import Settings
+from warehouse.shared.texts import version_key
 
 # What to do in a home in which nothing is loaded.
 BEGIN = (
@@ -58,12 +58,7 @@ def changes_since(
 
 def builds_before_withheld(settings: Settings) -> list[str]:
     """Return the builds made before the last change of what is withheld or erased."""
-    return made_before_withheld(builds_at(settings.marts), open_record(settings))
-
-
-def made_before_withheld(builds: Builds, record: Record) -> list[str]:
-    """Return those of some builds made before the last change of what is withheld or erased."""
-    fingerprint = withheld_fingerprint(record)
+    builds, fingerprint = builds_at(settings.marts), withheld_fingerprint(open_record(settings))
     return [
         name
         for name in (builds.names() if fingerprint else ())
@@ -197,11 +192,11 @@ def clear_unpublished(marts: str, exports: str) -> None:
     """Delete the exports of a publisher that died before its build was published."""
     published, build_names = PublishedExports(exports), builds_at(marts).names()
     try:
-        last = _order(published.latest())
+        last = version_key(published.latest())
     except NothingPublished:
         last = ()
     for name in published.versions():
-        if name not in build_names and _order(name) > last:
+        if name not in build_names and version_key(name) > last:
             published.remove(name)
 
 
@@ -221,10 +216,6 @@ def delete_old_versions(marts: str, exports: str, keep: int, shared_marts: str =
         if name in deleted or (name in versions[:-keep] and name not in build_names):
             published.remove(name)
     return deleted
-
-
-def _order(data_version: str) -> tuple[int, ...]:
-    return tuple(map(int, data_version.split(".")))
 
 
 # Keys of a build's metadata, beside its manifest.

@@ -1,10 +1,27 @@
-"""What Dagster runs: all assets, jobs, sensors and automation, with their resources."""
+"""What Dagster runs: all assets, jobs, sensors and automation, with their resources.
+
+The assets of ``ingest_definitions`` load; those here make what is loaded readable: a graph over one
+frozen snapshot of the record. ``snapshot`` fixes which loads belong to a publication; every asset
+after it reads those and nothing else, and hands over its files (``publication.py``). Each can be
+materialised by itself. Only the last one, ``published_build``, changes what readers see.
+"""
 
 import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
 
 import dagster as dg
+from pydantic import Field, PrivateAttr
 
-from assets.ingest.sources import sources_of
+from assets.declared_files import own_entries
+from assets.ingest.assets import FRESHNESS_POLICY, IngestResource, column_metadata, table_key
+from assets.ingest.sources import SOURCES, sources_of
+from assets.source import Source
+from assets.tenders.portal_files import PortalEntry, portals_of
+from assets.tenders.sources import portal_source
 from pipelines.alerts import (
     ALERTS,
     BY_COMMAND,
@@ -14,11 +31,352 @@ from pipelines.alerts import (
     send_alert,
     step_failure,
 )
+from pipelines.builds import delete_old_versions, refuse_empty
 from pipelines.dagster_home import PUBLISH
-from pipelines.ingest_definitions import ingest_definitions
-from pipelines.publish import Publishing, published_assets
-from pipelines.stages import STAGES
-from warehouse.shared.settings import SETTINGS, Settings, read_settings
+from pipelines.ingest_definitions import WHEN_INPUTS_CHANGE, ingest_definitions
+from pipelines.publication import Publication, refuse_failed
+from pipelines.stages import (
+    BUILD,
+    DEPS,
+    EXPORTS,
+    MART,
+    NODES,
+    QUALITY,
+    SNAPSHOT,
+    STAGES,
+    WHOLE_SUITES,
+    Node,
+    suites_of,
+)
+from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, Report
+from quality.rules import Suite
+from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE
+from warehouse.publish.steps import ProcessPool
+from warehouse.record.versions import require_withheld_key, world_of
+from warehouse.shared.settings import (
+    DEVELOPMENT_WITHHELD_KEY,
+    SETTINGS,
+    Settings,
+    read_settings,
+)
+from warehouse.tables import DERIVED
+
+
+class Publishing(dg.ConfigurableResource[Any]):
+    """Where builds and exports go, and where they are computed."""
+
+    marts: str
+    shared_marts: str = ""
+    work: str
+    exports: str
+    exports_url: str
+    signing_key: str
+    keep: int
+    portal_files: list[str] = Field(default_factory=list)
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    processes: int = 1
+    memory_mb: int = 1024
+    metrics: str | None = None
+    service_url: str = ""
+    _compute: ProcessPool = PrivateAttr()
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
+        """Start processes once for all steps of a run: it takes seconds."""
+        with ProcessPool(self.processes, self.memory_mb) as self._compute:
+            yield self
+
+    def publication(
+        self, storage: IngestResource, confirm_loss: str = "", notice: str = ""
+    ) -> Publication:
+        """Return the publication that was begun last, or one to begin, which has a notice."""
+        record = storage.record()
+        refuse_empty(record)
+        files = [Path(file) for file in self.portal_files]
+        own = own_entries(files, PortalEntry, (source.key for source in SOURCES))
+        return Publication(
+            record,
+            self.marts,
+            Path(self.work),
+            self.exports,
+            Path(self.signing_key),
+            notice,
+            confirm_loss or None,
+            portals_of(files),
+            self.withheld_key,
+            {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
+            self._compute,
+            self.metrics,
+            self.shared_marts,
+        )
+
+    def delete_old_versions(self) -> list[str]:
+        """Delete all builds but those that are kept; return which."""
+        return delete_old_versions(self.marts, self.exports, self.keep, self.shared_marts)
+
+
+# The audit as blocking checks of assets: suites of tables, floors and losses.
+
+_OF_THE_WHOLE = {
+    FLOORS_CHECK: "Quality floors of every dataset.",
+    LEFT_OUT_CHECK: "No rule leaves out too much of a table or a source without confirmation.",
+    LOSSES_CHECK: "No source loses more than a fifth of its rows without confirmation.",
+}
+
+
+def suite_specs(asset: dg.AssetKey, suites: Sequence[Suite]) -> list[dg.AssetCheckSpec]:
+    """Return a check for each suite of an asset; one that fails blocks what depends on it."""
+    return [
+        dg.AssetCheckSpec(
+            _name(suite),
+            asset=asset,
+            description=f"Expectations for {suite.name}.",
+            blocking=True,
+        )
+        for suite in suites
+    ]
+
+
+def audit_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
+    """Return the checks of a snapshot as a whole; one that fails blocks what depends on it."""
+    return [
+        dg.AssetCheckSpec(name, asset=asset, description=description, blocking=True)
+        for name, description in _OF_THE_WHOLE.items()
+    ]
+
+
+def suite_results(
+    report: Report, asset: dg.AssetKey, suites: Sequence[Suite]
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of suites, with the number of failing rows and the first of them.
+
+    A result that still holds from an earlier build says in which it was made.
+    """
+    for suite in suites:
+        failures = [failure for failure in report.failures if failure.check == suite.name]
+        metadata: dict[str, int | str] = {"expectations": len(suite.rules)}
+        if made_in := report.plan.made_in(suite.name):
+            metadata["reused from"] = made_in
+        elif report.results.get(suite.name) is None:
+            metadata["rows"] = 0
+        yield _result(asset, _name(suite), failures, metadata)
+
+
+def audit_results(report: Report, asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of floors, of what is left out, and of losses."""
+    missed = [failure for failure in report.failures if failure.check == FLOORS_CHECK]
+    statuses = [row.status for row in report.measurements]
+    counts = {name.lower(): statuses.count(name) for name in ("PASS", "FAIL", "UNMEASURED")}
+    yield _result(asset, FLOORS_CHECK, missed, counts)
+    yield dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=LEFT_OUT_CHECK,
+        passed=not report.excess or report.confirmed is not None,
+        description="\n".join(map(str, report.excess)) or None,
+        metadata={"rows": sum(row.rows_left_out for row in report.left_out)},
+    )
+    yield dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=LOSSES_CHECK,
+        passed=not report.losses or report.confirmed is not None,
+        metadata={
+            "losses": [str(loss) for loss in report.losses],
+            "confirmed": report.confirmed or "",
+        },
+    )
+
+
+def _result(
+    asset: dg.AssetKey, name: str, failures: list[Failure], counts: Mapping[str, int | str]
+) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=name,
+        passed=not failures,
+        description="\n".join(map(str, failures)) or None,
+        metadata={
+            **counts,
+            "failed": len(failures),
+            "failing rows": sum(failure.rows or 0 for failure in failures),
+            "first rows": [row for failure in failures for row in failure.examples],
+        },
+    )
+
+
+def _name(suite: Suite) -> str:
+    # Dagster allows no dots in the name of a check.
+    return suite.name.replace(".", "_")
+
+
+class AuditConfig(dg.Config):
+    """Options of one audit: why a loss of rows is right, if there is one."""
+
+    confirm_loss: str = ""
+
+
+def published_assets(
+    sources: Sequence[Source],
+) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
+    """Return the assets that publish what was loaded from the sources, and their checks."""
+    return [
+        snapshot_asset(sources),
+        *map(node_asset, NODES),
+        *(node_checks(node) for node in NODES if node.checks),
+        quality,
+        exports,
+        mart,
+        published_build,
+    ]
+
+
+def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
+    """Return the asset that freezes what is published; it depends on everything that is loaded."""
+    loaded = [
+        table_key(source, table)
+        for source in sources
+        for table in source.tables
+        if source.permitted
+    ]
+
+    @dg.asset(
+        name=SNAPSHOT,
+        deps=loaded,
+        group_name="snapshot",
+        description="Which loads belong to the publication. If nothing changed since the last one, "
+        "there is none, and all that follows is skipped.",
+        kinds={"json"},
+        output_required=False,
+        automation_condition=WHEN_INPUTS_CHANGE,
+    )
+    def snapshot(
+        storage: IngestResource, publishing: Publishing
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        world = world_of(storage.record(), storage.landing())
+        require_withheld_key(publishing.withheld_key, world)
+        notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
+        plan = publishing.publication(storage, notice=notice).begin()
+        if plan is None:
+            publishing.delete_old_versions()
+            return
+        loads = {f"loads of {table}": number for table, number in plan.loads.items()}
+        yield dg.MaterializeResult(metadata={"data_version": plan.data_version, **loads})
+
+    return snapshot
+
+
+def node_asset(node: Node) -> dg.AssetsDefinition:
+    """Return the asset of a node, which runs its step for every partition that changed."""
+    derived = node.name in DERIVED
+
+    @dg.asset(
+        name=node.name,
+        deps=node.deps,
+        group_name=node.group,
+        description=node.description,
+        kinds={"duckdb"} if derived else {"parquet"},
+        metadata=column_metadata(DERIVED[node.name]) if derived else None,
+        automation_condition=WHEN_INPUTS_CHANGE,
+    )
+    def make(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+        return dg.MaterializeResult(metadata=publishing.publication(storage).make(node))
+
+    return make
+
+
+def node_checks(node: Node) -> dg.AssetChecksDefinition:
+    """Return the checks of a node: if one fails, nothing that depends on the node runs."""
+    key, suites = dg.AssetKey(node.name), suites_of(node)
+
+    @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites))
+    def check(storage: IngestResource, publishing: Publishing) -> Iterator[dg.AssetCheckResult]:
+        report = publishing.publication(storage).check(node)
+        yield from suite_results(report, key, suites)
+        refuse_failed(report)
+
+    return check
+
+
+@dg.asset(
+    deps=DEPS[QUALITY],
+    group_name="published",
+    kinds={"duckdb"},
+    metadata=column_metadata(DERIVED[QUALITY]),
+    check_specs=[
+        *suite_specs(dg.AssetKey(QUALITY), WHOLE_SUITES),
+        *audit_specs(dg.AssetKey(QUALITY)),
+    ],
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def quality(
+    context: dg.AssetExecutionContext,
+    config: AuditConfig,
+    storage: IngestResource,
+    publishing: Publishing,
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Measurements against the floors of each dataset, with their history."""
+    report = publishing.publication(storage, config.confirm_loss).audit()
+    yield from suite_results(report, context.asset_key, WHOLE_SUITES)
+    yield from audit_results(report, context.asset_key)
+    refuse_failed(report)
+    yield dg.MaterializeResult(metadata=dict(Counter(row.status for row in report.measurements)))
+
+
+@dg.asset(
+    deps=DEPS[EXPORTS],
+    group_name="published",
+    kinds={"parquet"},
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """Parquet files with every vintage, deltas, and the signed manifest."""
+    manifest = publishing.publication(storage).export()
+    return dg.MaterializeResult(
+        metadata={
+            "files": len(manifest.artifacts),
+            "bytes": sum(artifact.size_bytes for artifact in manifest.artifacts),
+            "left out": len(manifest.failed),
+        }
+    )
+
+
+@dg.asset(
+    deps=DEPS[MART],
+    group_name="published",
+    kinds={"sqlite"},
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """Rows as they are served, encoded once: SQLite files that no server reads yet."""
+    files = publishing.publication(storage).write_mart()
+    return dg.MaterializeResult(
+        metadata={
+            "files": len(files),
+            "bytes": sum(file.bytes for file in files),
+            "rows": sum(file.rows for file in files),
+        }
+    )
+
+
+@dg.asset(
+    deps=DEPS[BUILD],
+    group_name="published",
+    kinds={"json"},
+    freshness_policy=FRESHNESS_POLICY,
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def published_build(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """The build that readers see: the switch to what was made, at once."""
+    data_version = publishing.publication(storage).switch()
+    deleted = publishing.delete_old_versions()
+    manifest = f"{publishing.exports_url}/{data_version}/manifest.json"
+    return dg.MaterializeResult(
+        metadata={
+            "data_version": data_version,
+            "builds deleted": len(deleted),
+            "manifest": dg.MetadataValue.url(manifest),
+            "service": dg.MetadataValue.url(publishing.service_url),
+        }
+    )
 
 
 def definitions(settings: Settings) -> dg.Definitions:

@@ -16,10 +16,10 @@ from assets.ingest.sources import sources_of
 from assets.source import Source
 from pipelines.builds import withdraw_builds
 from pipelines.dagster_home import INGEST
+from pipelines.finder import Finder
 from pipelines.ingest_definitions import fetch_job
 from pipelines.jobs import instance
-from pipelines.withholding import document_id
-from warehouse.control.actions import current_user
+from warehouse.control.models import current_user
 from warehouse.publish.builds import builds_at
 from warehouse.record.erase import (
     enter_erasure,
@@ -57,14 +57,10 @@ class Erasure:
 
 def find_documents(settings: Settings, text: str) -> list[Erasure]:
     """Return what erasing a document, by its SHA-256 or its address, would remove."""
-    landing, record = open_landing(settings), open_record(settings)
-    document_found = document_id(landing, record, text)
-    if document_found is not None:
-        documents = [document_found]
-    else:
-        url = text.partition("#")[0]
-        documents = [document.sha256 for document in landing.find(url=url)]
-    found = [_describe(landing, record, document) for document in dict.fromkeys(documents)]
+    finder = Finder(settings)
+    found = [
+        _describe(finder.landing, finder.record, document) for document in finder.documents(text)
+    ]
     if not found or None in found:
         raise SankofaError(
             f"no document is {text!r}; give the SHA-256 or the address of one. "

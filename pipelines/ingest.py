@@ -11,11 +11,19 @@ from typing import Any
 import dagster as dg
 
 from assets.fetching.fetchers import Window
-from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
+from assets.ingest.assets import (
+    COUNT_NAMES,
+    FAILED_DOCUMENTS,
+    counts_in_words,
+    landed_key,
+    listening,
+    load_step,
+    partitions_of,
+    reporter,
+    table_key,
+)
 from assets.ingest.land import land_all
-from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.recordings import ManifestEntry, Origin, Recordings, observed_at, read_manifest
-from assets.ingest.resources import listening, reporter
 from assets.ingest.sources import source_of, sources_of
 from assets.ingest.workers import start_ahead
 from assets.source import Source, refuse_restricted
@@ -84,7 +92,8 @@ def ingest_each(
     if live:
         landing.refuse_other_world("real")
     require_withheld_key(settings.withheld_key, "real" if live else landing.world())
-    for source in _selected_sources(settings, keys):
+    permitted = [source for source in sources_of(settings) if source.permitted]
+    for source in [source_of(settings, key) for key in keys] if keys else permitted:
         try:
             refuse_restricted(source)
         except LicenceError as error:
@@ -137,12 +146,6 @@ def has_documents(settings: Settings, source: Source) -> bool:
     """Return whether there is anything to load; a run for nothing would take its time, too."""
     sample = settings.sample / source.key
     return sample.is_dir() or bool(open_landing(settings).keys(source.key))
-
-
-def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:
-    if keys:
-        return [source_of(settings, key) for key in keys]
-    return [source for source in sources_of(settings) if source.permitted]
 
 
 def _live(
@@ -268,7 +271,14 @@ def ingest_recordings(settings: Settings, options: RecordingOptions, report: Rep
         for source, entries in by_source:
             landed = _land(landing, source, entries)
             if source.fetch is not None:
-                runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
+                counts = {
+                    "recordings": len(entries),
+                    "documents": landed.documents,
+                    "documents_new": landed.documents_new,
+                    "left out": sum(landed.skipped.values()),
+                    "not read": len(landed.problems),
+                }
+                runner.observe(landed_key(source), counts)
             if landing.world() is None:
                 # Nothing could be landed, and a load would take the sample world.
                 report(landed)
@@ -332,15 +342,6 @@ def _land(landing: Landing, source: Source, entries: Sequence[ManifestEntry]) ->
         skipped=dict(recordings.skipped),
         problems=tuple(recordings.failed),
     )
-
-
-def _counts(landed: Outcome) -> dict[str, int]:
-    return {
-        "documents": landed.documents,
-        "documents_new": landed.documents_new,
-        "left out": sum(landed.skipped.values()),
-        "not read": len(landed.problems),
-    }
 
 
 def _responses(recordings: Recordings, entry: ManifestEntry) -> Iterator[FetchedResponse]:

@@ -15,11 +15,10 @@ from typing import Any
 
 import dagster as dg
 
-from assets.ingest.assets import landed_key, source_assets, table_key
+from assets.ingest.assets import IngestResource, landed_key, source_assets, table_key
 from assets.ingest.load import has_unread
-from assets.ingest.resources import IngestResource
-from assets.ingest.retention import remove_old_bodies
 from assets.ingest.sources import sources_of
+from assets.ingest.unread import remove_old_bodies
 from assets.parser_versions import effective_version
 from assets.source import Source
 from pipelines.dagster_home import COMPACT, INGEST, alive_folder
@@ -125,7 +124,7 @@ def _compacted_record(settings: Settings) -> dg.AssetsDefinition:
     )
     def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
         record = storage.record()
-        done = {table.table: table.words for table in keep_up(record, settings.vacuum_hours)}
+        done = dict(keep_up(record, settings.vacuum_hours))
         if settings.landing_days is not None:
             sources, days = sources_of(settings), settings.landing_days
             done["landing"] = remove_old_bodies(record, storage.landing(), sources, days).words

@@ -4,10 +4,11 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from datetime import datetime
+from typing import Any, Generic, Self, TypeVar
 
 import click
 import msgspec
@@ -41,20 +42,22 @@ class Styled:
     style: str
 
 
+Cell = str | Styled
+Row = TypeVar("Row")
+
+
 @dataclass(frozen=True)
-class Column:
-    """A column of a table; ``whole`` is never folded, ``right`` is for numbers.
+class Column(Generic[Row]):
+    """A column of a table and its cell in a row; ``whole`` is never folded, ``right`` for numbers.
 
     ``wide`` is left out of a narrow terminal, where it would fold the others beyond recognition.
     """
 
     title: str
+    cell: Callable[[Row], Cell]
     right: bool = False
     whole: bool = False
     wide: bool = False
-
-
-Cell = str | Styled
 
 
 def print_json(value: Any) -> None:
@@ -63,19 +66,18 @@ def print_json(value: Any) -> None:
     click.echo(msgspec.json.format(encoded, indent=2).decode())
 
 
-def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+def print_table(rows: Iterable[Row], *columns: Column[Row]) -> None:
     """Print rows under their titles, folded to the width of the terminal."""
     width = terminal_width()
     is_wide = width is None or width >= _WIDE
-    shown = [number for number, column in enumerate(columns) if is_wide or not column.wide]
-    left_out = [column.title for column in columns if column.wide and not is_wide]
-    columns = [columns[number] for number in shown]
-    titled = any(column.title for column in columns)
+    shown = [column for column in columns if is_wide or not column.wide]
+    left_out = [column.title for column in columns if column not in shown]
+    titled = any(column.title for column in shown)
     padding = (0, 2, 0, 0)
     table = Table(
         box=None, pad_edge=False, padding=padding, header_style="bold", show_header=titled
     )
-    for column in columns:
+    for column in shown:
         table.add_column(
             column.title,
             justify="right" if column.right else "left",
@@ -83,14 +85,7 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> No
             overflow="fold",
         )
     for row in rows:
-        table.add_row(
-            *(
-                Text(_plain(cell.text), cell.style)
-                if isinstance(cell, Styled)
-                else Text(_plain(cell))
-                for cell in (row[number] for number in shown)
-            )
-        )
+        table.add_row(*(_text(column.cell(row)) for column in shown))
     out = console()
     out.print(table)
     if left_out:
@@ -98,9 +93,38 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> No
         out.print(Text(words, "dim"))
 
 
-def _plain(text: str) -> str:
-    """Replace control characters: text from sources is printed too."""
-    return _CONTROL_CHARACTERS.sub("\ufffd", text)
+def moment(value: datetime | None) -> str:
+    """Return a moment to the minute; nothing for None."""
+    return "" if value is None else f"{value:%Y-%m-%d %H:%M}"
+
+
+def number(value: int | None) -> str:
+    """Return a number with commas; nothing for None."""
+    return "" if value is None else f"{value:,}"
+
+
+def print_pairs(pairs: Mapping[str, str | None]) -> None:
+    """Print names with their values, but those without one."""
+    print_table(
+        [(name, value) for name, value in pairs.items() if value],
+        Column("", lambda pair: pair[0], whole=True),
+        Column("", lambda pair: pair[1]),
+    )
+
+
+def print_counts(counts: Mapping[str, int], what: str, number: str, *, whole: bool = False) -> None:
+    """Print how many there are of each, under two titles."""
+    print_table(
+        counts.items(),
+        Column(what, lambda count: count[0], whole=whole),
+        Column(number, lambda count: f"{count[1]:,}", right=True),
+    )
+
+
+def _text(cell: Cell) -> Text:
+    styled = cell if isinstance(cell, Styled) else Styled(cell, "")
+    # Text from sources is printed too: control characters are replaced.
+    return Text(_CONTROL_CHARACTERS.sub("\ufffd", styled.text), styled.style)
 
 
 def terminal_width() -> int | None:

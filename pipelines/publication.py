@@ -28,7 +28,6 @@ from pipelines.builds import (
     MEASURED,
     clear_unpublished,
 )
-from pipelines.derivations import checks, derivations, derived_counts
 from pipelines.guides import generated_guides
 from pipelines.stages import (
     BUILD,
@@ -39,17 +38,19 @@ from pipelines.stages import (
     QUALITY,
     SNAPSHOT,
     Node,
+    checks,
+    derivations,
+    derived_counts,
     files_of,
     stages_after,
     suites_of,
 )
-from pipelines.verify import missing_files
+from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
-from quality.left_out import accepted_shares
 from quality.personal_data_audit import audit_finished
-from quality.report import Counts, Report, append_history
+from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
 from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
 from warehouse.publish.candidate import FAILED, Candidate, read_manifest
@@ -57,7 +58,8 @@ from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan
 from warehouse.publish.shared_builds import pull_builds, push_builds
 from warehouse.publish.snapshot import Snapshot
-from warehouse.publish.tasks import ProcessPool
+from warehouse.publish.steps import ProcessPool
+from warehouse.publish.write import write_mart_files
 from warehouse.record.store import Record
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
@@ -108,7 +110,7 @@ class Publication:
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
     new_within: Mapping[str, int] = field(default_factory=dict)
-    compute: ProcessPool | None = None
+    compute: ProcessPool = field(default_factory=lambda: ProcessPool(1))
     # Folder of the metrics; None counts nothing.
     metrics: str | None = None
     # The object store from which other machines pull builds, if there is one.
@@ -120,19 +122,15 @@ class Publication:
         joins, *derived = derivations(self.portals)
         return Candidate(
             self.record,
-            self.marts,
             self.work,
-            self.notice,
             checks(),
             joins,
             derived,
             self.withheld_key,
             self.compute,
+            marts=self.marts,
+            notice=self.notice,
         )
-
-    @property
-    def _notice(self) -> str:
-        return self.candidate.plan.notice
 
     @property
     def data_version(self) -> str:
@@ -152,27 +150,22 @@ class Publication:
                 # For a publisher that was killed right after its switch.
                 self._settle()
             # What is missing of the current build is made again, as a new one.
-            plan = self.candidate.begin(again=self._is_incomplete())
+            plan = self.candidate.begin(again=is_incomplete(self.marts, self.exports))
         if plan is None:
-            count_success(self.metrics, "unchanged")
+            count_publication(self.metrics, "unchanged")
         return plan
-
-    def _is_incomplete(self) -> bool:
-        """Return whether files of the current build are missing."""
-        return next(missing_files(self.marts, self.exports), None) is not None
 
     def make(self, node: Node) -> Mapping[str, Any]:
         """Run a node for the partitions that changed; return the metadata of its files."""
         names = files_of([node.name])
         with self._stage(node.name):
-            differs = [self.candidate.run(name) for name in names]
+            differs = [self.candidate.run_again(name) for name in names]
             if any(differs):
                 self.candidate.forget(list(stages_after(node.name)))
-            nodes = self.candidate.nodes
-            files = [file for name in names for file in nodes.run(name)]
+            files = [file for name in names for file in self.candidate.run(name)]
             counts: Mapping[str, Any] = {}
             if node.name in DERIVED:
-                with nodes.open(self.candidate.folder) as snapshot:
+                with self.candidate.open(self.candidate.folder) as snapshot:
                     counts = derived_counts(snapshot, node.name)
         return {**counts, **_described(files)}
 
@@ -182,7 +175,7 @@ class Publication:
         with counted_stage(self.metrics, name), self.candidate.working():
             self.candidate.require([node.name])
             self.candidate.forget([name])
-            with self.candidate.nodes.open(self.candidate.folder) as snapshot:
+            with self.candidate.open(self.candidate.folder) as snapshot:
                 report = audit_tables(
                     snapshot, suites_of(node), self._audited_before(), self._results
                 )
@@ -197,9 +190,9 @@ class Publication:
         """Audit the snapshot as a whole; if that fails, nothing after it can be made."""
         with self._stage(QUALITY):
             self.candidate.forget([QUALITY, *stages_after(QUALITY)])
-            with self.candidate.nodes.snapshot() as snapshot:
+            with self.candidate.snapshot() as snapshot:
                 report = self.audited(snapshot)
-                files = with_results(self.candidate.nodes.files(), snapshot.results)
+                files = with_results(self.candidate.files(), snapshot.results)
             if report.ok:
                 write_docs(report, self._results, self._docs, board="../")
                 self.candidate.hand_over(QUALITY, Audited(dict(self._metadata(report)), files))
@@ -216,14 +209,16 @@ class Publication:
             previous=_counts(before),
             accepted=_SHARES.validate_json(before.get(ACCEPTED, "{}")),
             confirmed=self.confirm_loss or None,
-            floors=with_freshness(self.new_within, is_sample=self._notice == SAMPLE_NOTICE),
+            floors=with_freshness(
+                self.new_within, is_sample=self.candidate.plan.notice == SAMPLE_NOTICE
+            ),
             before=self._audited_before(),
             results=self._results,
         )
 
     def export(self) -> Manifest:
         """Write the bulk files and return their manifest."""
-        with self._stage(EXPORTS), self.candidate.nodes.snapshot() as snapshot:
+        with self._stage(EXPORTS), self.candidate.snapshot() as snapshot:
             self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
             self.candidate.take_back()
             clear_unpublished(self.marts, self.exports)
@@ -233,10 +228,10 @@ class Publication:
                 self.exports,
                 signing_key=SigningKey.at(self.signing_key),
                 previous=before if before in PublishedExports(self.exports).versions() else None,
-                notice=self._notice,
+                notice=self.candidate.plan.notice,
                 made_before=msgspec.json.decode(self._metadata_before().get(EXPORT_KEYS, "{}")),
             )
-            keys = msgspec.json.encode(file_keys(snapshot, self._notice)).decode()
+            keys = msgspec.json.encode(file_keys(snapshot, self.candidate.plan.notice)).decode()
             exported = {
                 EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(),
                 EXPORT_KEYS: keys,
@@ -248,10 +243,10 @@ class Publication:
     def write_mart(self) -> Sequence[BuildFile]:
         """Write the files of the mart that no build has yet; return all of them."""
         published = PublishedExports(self.exports)
-        with self._stage(MART), self.candidate.nodes.snapshot() as snapshot:
+        with self._stage(MART), self.candidate.snapshot() as snapshot:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
             shown |= {**data_docs(self._docs), "guides": generated_guides()}
-            files = self.candidate.write_mart(snapshot, shown)
+            files = write_mart_files(snapshot, self.marts, self.compute, shown)
             self.candidate.hand_over(MART, files)
         return files
 
@@ -272,10 +267,10 @@ class Publication:
             else:
                 self._keep_named(described(findings))
         if findings:
-            count_refusal(self.metrics)
+            count_publication(self.metrics, "refused")
             raise AuditFailed(_NAMED.format(described(findings)))
         self._settle()
-        count_success(self.metrics, "published", begun_at)
+        count_publication(self.metrics, "published", begun_at)
         return self.data_version
 
     # --------------------------------------------------------------------------------------------
@@ -303,21 +298,16 @@ class Publication:
 
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
-        count_refusal(self.metrics)
+        count_publication(self.metrics, "refused")
         write_docs(report, self._results, self.work / FAILED / self.data_version / _DOCS)
 
     def _withheld_names(
         self, files: Sequence[BuildFile], metadata: Mapping[str, str]
     ) -> list[Finding]:
         """Return every place of the finished build that has a name that was withheld."""
-        finished = finished_files(
-            mart_folder(self.marts),
-            files,
-            self.exports,
-            self.data_version,
-            metadata,
-        )
-        with self.candidate.nodes.snapshot() as snapshot:
+        folder = mart_folder(self.marts)
+        finished = finished_files(folder, files, self.exports, self.data_version, metadata)
+        with self.candidate.snapshot() as snapshot:
             return audit_finished(snapshot, finished, self.withheld_key.encode(), self.work)
 
     def _keep_named(self, places: str) -> None:
@@ -429,16 +419,11 @@ def counted_stage(folder: str | None, stage: str) -> Iterator[None]:
             counts.add(STAGE_SECONDS, stage, value=time.monotonic() - started)
 
 
-def count_refusal(folder: str | None) -> None:
-    """Count a publication that the audit refused."""
-    with counting(folder, _PROCESS) as counts:
-        counts.add(PUBLICATIONS, "refused")
-
-
-def count_success(folder: str | None, outcome: str, begun_at: float | None = None) -> None:
-    """Count a publication that ended well, and how long it took since it was begun."""
+def count_publication(folder: str | None, outcome: str, begun_at: float | None = None) -> None:
+    """Count a publication; if it ended well, also when, and how long it took since it was begun."""
     with counting(folder, _PROCESS) as counts:
         counts.add(PUBLICATIONS, outcome)
-        counts.set(PUBLISHED_AT, value=time.time())
+        if outcome != "refused":
+            counts.set(PUBLISHED_AT, value=time.time())
         if begun_at is not None:
             counts.set(PUBLICATION_SECONDS, value=time.time() - begun_at)

@@ -9,8 +9,8 @@ from typing import Literal
 from assets.ingest.failures import in_words
 from assets.ingest.load import failed_documents
 from assets.source import Source, asked_url_of
-from warehouse.record.failures import sources_with_failures
 from warehouse.record.landing import Landing, observed_at_of, open_landing
+from warehouse.record.quarantine import sources_with_failures
 from warehouse.record.store import Record, open_record
 from warehouse.shared.settings import Settings
 

@@ -1,15 +1,32 @@
 """The stages of a publication, in their order: what each makes, from which others, and its checks.
 
-Each stage is an asset of ``publish.py``; ``publication.py`` does the work.
+Also what is derived and what leaves rows out, each under a version of its code.
+
+Each stage is an asset of ``definitions.py``; ``publication.py`` does the work.
 """
 
+import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
 
+import msgspec
+
+from assets.derive import metrics, organisations, signals, silent_revisions
+from assets.tenders.portal_files import PORTALS, Portal
+from pipelines.guides import generated_guides
+from quality.personal_data_audit import leave_out_personal_data
 from quality.rules import Suite
 from quality.suites import SUITES
+from warehouse.methodology.metrics import METRIC_SET
+from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.nodes import TENDER_FACTS
+from warehouse.publish.partitions import ISSUERS, REGISTERS, TENDERS
+from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
+from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.shared.code_version import code_version
 
 SNAPSHOT, QUALITY, EXPORTS, MART = "snapshot", "quality", "exports", "mart"
 BUILD = "published_build"
@@ -143,3 +160,107 @@ def stages_after(stage: str) -> Iterator[str]:
         if not after.isdisjoint(deps):
             after.add(name)
             yield name
+
+
+@cache
+def checks() -> tuple[RowCheck, ...]:
+    """Return what leaves rows out of a snapshot, under a version made from the code and its lists.
+
+    The version covers the whole audit: a stricter floor or suite is applied at once, too.
+    """
+    tables = (TENDER_RELEASES, TENDER_PARTIES, ENTITIES)
+    return (RowCheck(code_version("quality", "quality.audit"), leave_out_personal_data, tables),)
+
+
+@cache
+def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[Derivation, ...]:
+    """Return what is derived from a snapshot, under versions made from the code that does it.
+
+    ``portals`` are those of the installation.
+
+    The first says which ids are one organisation; the others read canonical ids.
+    The last two derive no table: a build is also made again if the code of its files, its mart, of
+    what its pages show or of what is withheld changes, and if its guides would say something else.
+    """
+    files = code_version(
+        "files", "assets.exports.export", "assets.page_data", "warehouse.publish.candidate"
+    )
+    return (
+        organisations.joins(),
+        organisations.derivation(),
+        Derivation(
+            code_version(METRIC_SET, "assets.derive.metrics"),
+            metrics.metrics,
+            makes=("metrics", "metrics_absent"),
+            subject=ISSUERS,
+            reads=("fundamentals", "statements"),
+        ),
+        Derivation(
+            f"{code_version(SIGNAL_SET, 'assets.derive.signals')}.{_dates_hash(portals)}",
+            partial(signals.signals, portals={portal.key: portal for portal in portals}),
+            makes=("signals",),
+            subject=TENDERS,
+            reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
+            extracts=signals.EXTRACTS,
+        ),
+        Derivation(
+            code_version("silent_revisions", "assets.derive.silent_revisions"),
+            silent_revisions.silent_revisions,
+            makes=(silent_revisions.TABLE,),
+            # As a whole: a file of them is small, and what changed is in few figures.
+            subject=REGISTERS,
+            reads=silent_revisions.READS,
+            extracts=silent_revisions.EXTRACTS,
+        ),
+        Derivation(files, lambda _: {}),
+        Derivation(f"guides {_guides_hash()}", lambda _: {}),
+    )
+
+
+def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
+    """Return the metadata of a derived table: how many rows it has, and of which kinds."""
+
+    def counted(table: str, column: str) -> dict[str, int]:
+        statement = (
+            f"SELECT {column} AS value, count(*) AS rows FROM {table} "
+            f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY rows DESC, value"
+        )
+        return {row["value"]: row["rows"] for row in snapshot.read(statement).to_pylist()}
+
+    def total(where: str = "TRUE") -> int:
+        rows = snapshot.read(f"SELECT count(*) AS rows FROM {table} WHERE {where}")
+        return int(rows["rows"][0].as_py())
+
+    match table:
+        case "same_as":
+            return {"ids": total(), **counted(table, "match_method")}
+        case "party_matches":
+            parties, resolved = total(), total("service_id IS NOT NULL")
+            return {
+                "parties": parties,
+                "resolved": resolved,
+                "resolution rate": round(resolved / parties, 4) if parties else None,
+                **counted(table, "match_method"),
+                **counted(table, "reason"),
+            }
+        case "metrics":
+            return {"values": total(), **counted("metrics_absent", "reason")}
+        case silent_revisions.TABLE:
+            return {"revisions": total(), **counted(table, "source"), **counted(table, "kind")}
+        case _:
+            return {"rows": total(), **counted(table, "signal_key")}
+
+
+def _guides_hash() -> str:
+    """Return a hash of what the guides say, wherever the code declares it."""
+    return hashlib.sha256(msgspec.json.encode(generated_guides())).hexdigest()[:8]
+
+
+def _dates_hash(portals: tuple[Portal, ...]) -> str:
+    """Return a hash of how portals write dates, which decides about signals."""
+    dates = sorted(
+        (portal.key, sorted(map(str, portal.sentinel_dates)), portal.zone_label_is_wrong)
+        for portal in portals
+        if portal.sentinel_dates or portal.zone_label_is_wrong
+    )
+    return hashlib.sha256(msgspec.json.encode(dates)).hexdigest()[:4]

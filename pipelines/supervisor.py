@@ -122,14 +122,10 @@ class _Lifeline:
 class _Running:
     """A started child and the last lines of its output, which is passed on to its log."""
 
-    def __init__(
-        self, child: Child, lifeline: _Lifeline, stderr: LineWriter, logs: Logs | None
-    ) -> None:
-        self._file = None if logs is None else LogFile(logs.folder / child.log, logs.most_bytes)
-        self._writers = [LineWriter(self._file.write)] if self._file is not None else []
-        self._is_shown = logs is None or logs.on_stderr
-        if self._is_shown:
-            self._writers.append(stderr)
+    def __init__(self, child: Child, lifeline: _Lifeline, stderr: LineWriter, logs: Logs) -> None:
+        self._file = LogFile(logs.folder / child.log, logs.most_bytes)
+        self._is_shown = logs.on_stderr
+        self._writers = [LineWriter(self._file.write), *([stderr] if self._is_shown else [])]
         self.child, self.listening = child, False
         self.last_lines: deque[str] = deque(maxlen=_LINES_KEPT)
         self.process = subprocess.Popen(  # noqa: S603
@@ -165,8 +161,6 @@ class _Running:
         lines = list(self.last_lines)
         last = lines[-1].strip() if lines else "no output"
         reason = f"{self.child.name} exited by itself ({how}): {last}. The others were stopped"
-        if self._file is None:
-            return reason
         end = [] if self._is_shown else lines
         return "\n".join((f"{reason}. Its log is {self._file.baseFilename}", *end))
 
@@ -183,21 +177,20 @@ class _Running:
         self.process.stdout.close()
         for writer in self._writers:
             writer.flush()
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
 
 def supervise(
     children: Sequence[Child],
     when_listening: Callable[[set[str]], None],
-    logs: Logs | None = None,
+    logs: Logs,
     when_stopping: Callable[[], None] = lambda: None,
 ) -> None:
     """Run children until a signal arrives; if one exits by itself, stop the others and raise.
 
-    ``when_listening`` is called with the names of all that listen whenever one more does. Without
-    ``logs`` what the children write goes to stderr; with it, to files, and the error has the last
-    lines of the child that exited. ``when_stopping`` is called once a signal arrived.
+    ``when_listening`` is called with the names of all that listen whenever one more does. The error
+    has the last lines of the child that exited, unless they were shown. ``when_stopping`` is
+    called once a signal arrived.
     """
     stop = threading.Event()
 

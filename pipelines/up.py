@@ -8,9 +8,8 @@ from zipfile import ZipFile
 
 import dagster as dg
 
-from assets.ingest.assets import table_key
+from assets.ingest.assets import COUNT_NAMES, counts_in_words, table_key
 from assets.ingest.failures import ParserFailed
-from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.sources import sources_of
 from assets.ingest.workers import start_ahead
 from pipelines.dagster_home import INGEST, PUBLISH

@@ -8,7 +8,7 @@ next build would serve; what the current one serves can only differ by loads and
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -17,31 +17,17 @@ from typing import Any
 
 import msgspec
 
-from pipelines.derivations import checks
-from pipelines.why_subject import (
-    Mention,
-    QuarantinedRows,
-    Subject,
-    body_contains,
-    fate_of,
-    find_subject,
-    mention_of,
-    quarantined_at,
-    quarantined_in_period,
-    read_state_of,
-    suggestions,
-    unread_documents,
-)
+from pipelines.finder import Finder, Found, Mention, QuarantinedRows
+from pipelines.stages import checks
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
+from warehouse.contract.organisations import FREE_ID_TYPES
 from warehouse.publish.left_out import STORED_ROW, listed_rows
 from warehouse.publish.rebasing import is_rebasing
 from warehouse.publish.row_json import NEVER
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import withhold_rows
 from warehouse.record.erase import erasures
-from warehouse.record.landing import Landing, open_landing
-from warehouse.record.store import Record, open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,
@@ -57,7 +43,7 @@ from warehouse.record.tables import (
 from warehouse.record.versions import load_seqs_of
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import Build, Mart
-from warehouse.serve.entities import FREE_ID_TYPES, ID_TYPES, organisation_id, organisation_ids
+from warehouse.serve.entities import ID_TYPES, organisation_id
 from warehouse.serve.rows import equal, fetch_rows
 from warehouse.serve.search import found_rows
 from warehouse.shared.errors import SankofaError
@@ -129,12 +115,13 @@ def explain(
 ) -> Explanation:
     """Say why a value is or is not served; raise NothingPublished before the first build."""
     with closing(Mart(settings.marts)) as mart:
-        build = mart.build()
-        record, landing = open_record(settings), open_landing(settings)
-        subject = find_subject(record, text, field_name, organisation_ids(build, text))
-        if subject is None:
-            return _explain_absent(record, landing, build, text, as_of)
-        return _Inquiry(settings, record, landing, build, subject, as_of).explanation()
+        build, finder = mart.build(), Finder(settings)
+        found = finder.served(text)
+        if found is None:
+            return _explain_absent(finder, build, text, as_of)
+        if field_name is not None:
+            found = finder.narrowed(found, field_name)
+        return _Inquiry(settings, finder, build, found, as_of).explanation()
 
 
 class _Inquiry:
@@ -143,19 +130,17 @@ class _Inquiry:
     def __init__(
         self,
         settings: Settings,
-        record: Record,
-        landing: Landing,
+        finder: Finder,
         build: Build,
-        subject: Subject,
+        subject: Found,
         as_of: date | None,
     ) -> None:
         self._settings = settings
-        self._record = record
-        self._landing = landing
+        self._finder, self._record, self._landing = finder, finder.record, finder.landing
         self._build = build
         self._subject = subject
         self._as_of = as_of
-        self._published = load_seqs_of(record, build.data_version)
+        self._published = load_seqs_of(finder.record, build.data_version)
 
     def explanation(self) -> Explanation:
         stored = self._stored()
@@ -178,23 +163,21 @@ class _Inquiry:
 
     def _quarantined(self, stored: Sequence[Mapping[str, Any]]) -> Iterator[QuarantinedRows]:
         if self._subject.period is None:
-            yield from quarantined_at(self._record, self._subject.text, stored)
+            places = {row["source_ref"] for row in stored}
+            yield from self._finder.quarantined(self._subject.text, places)
             return
         # Rows of other periods have nothing to do with the question.
         for table, condition in self._subject.scopes.items():
-            yield from quarantined_in_period(
-                self._record, self._landing, table, condition, self._subject.period
-            )
+            yield from self._finder.quarantined_in_period(table, condition, self._subject.period)
 
     def _stored(self) -> list[dict[str, Any]]:
         """Return where every stored row of the subject comes from."""
-        rows: list[dict[str, Any]] = []
-        for table, condition in self._subject.conditions.items():
-            rows += self._record.query(
-                f"SELECT {sql_text(table.name)} AS table_name, source, source_ref, document, "
-                f"observed_at, load_seq FROM {self._record.relation(table.name)} WHERE {condition}"
-            ).to_pylist()
-        return rows
+        names = ("source", "source_ref", "document", "observed_at", "load_seq")
+        return [
+            {"table_name": table.name, **dict(zip(names, row, strict=True))}
+            for table, condition in self._subject.conditions.items()
+            for row in self._finder.rows(table, ", ".join(names), condition)
+        ]
 
     def _readings(self) -> Iterator[tuple[tuple[str, ...], Reading]]:
         """Yield every vintage and every row that is left out, with its sort key."""
@@ -331,27 +314,26 @@ class _Inquiry:
         for row in stored:
             by_document.setdefault(row["document"], []).append(row)
         # Reversed, so that the first reading of a document wins.
-        landed = reversed(self._landing.find(sha256=tuple(by_document)))
-        notes = {note.sha256: note for note in landed}
+        readings = reversed(self._landing.find(sha256=tuple(by_document)))
+        notes = {note.sha256: note for note in readings}
         for document, rows in by_document.items():
-            yield Mention(
-                document,
-                rows[0]["source"],
-                notes[document].url
-                if document in notes
-                else rows[0]["source_ref"].partition("#")[0],
-                min(row["observed_at"] for row in rows),
-                read_state_of(notes[document])
-                if document in notes
-                else "read; its body is no longer landed",
-                len(rows),
-            )
+            note, source, place = notes.get(document), rows[0]["source"], rows[0]["source_ref"]
+            state = "read; its body is no longer landed"
+            if note is not None:
+                state = "read" if note.removal is None else f"read; {note.removal.words}"
+            url = place.partition("#")[0] if note is None else note.url
+            observed_at = min(row["observed_at"] for row in rows)
+            yield Mention(document, source, url, observed_at, state, len(rows))
         sources = {rows[0]["source"] for rows in by_document.values()}
         for entry in erasures(self._record):
             if entry.source in sources:
                 state = f"erased on {entry.erased_at:%Y-%m-%d}: {entry.why}"
                 yield Mention(entry.document, entry.source, None, entry.first_observed_at, state)
-        yield from unread_documents(self._record, self._landing, sources)
+        for source in sorted(sources):
+            unread = self._finder.unread(source)
+            for landed in self._landing.documents(source) if unread else ():
+                if landed.key in unread:
+                    yield Mention.of(landed, unread[landed.key])
 
     def _notes(self, stored: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         """Say what else can hide a value: later changes, and the tier of a key."""
@@ -398,7 +380,7 @@ def _stored_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _answer(
     readings: Sequence[Reading],
     metric: Sequence[str],
-    subject: Subject,
+    subject: Found,
     as_of: date | None,
     quarantined: Sequence[QuarantinedRows],
 ) -> str:
@@ -430,9 +412,7 @@ def _interval_state(begins: str, ends: str, day: str, as_of: date | None) -> str
     return _ANSWER if ends > day else f"replaced by a later year on {ends}"
 
 
-def _explain_absent(
-    record: Record, landing: Landing, build: Build, text: str, as_of: date | None
-) -> Explanation:
+def _explain_absent(finder: Finder, build: Build, text: str, as_of: date | None) -> Explanation:
     """Explain a text that no stored row has: search the documents themselves for it.
 
     Raise SankofaError if it is a name, or spelled like an id, and say which ids there are.
@@ -444,15 +424,12 @@ def _explain_absent(
     ]
     if any(row["match"] != "near" for row in found):
         raise SankofaError(f"{text!r} is no id; name one of those that it finds: {', '.join(ids)}")
-    near = suggestions(record, text) or ids
-    noted = landing.find()
-    mentions, landed = [], [document for document in noted if document.removal is None]
+    near = finder.suggestions(text) or ids
+    noted = finder.landing.find()
+    landed = [document for document in noted if document.removal is None]
     removed = len(noted) - len(landed)
-    for document in landed:
-        with suppress(SankofaError):
-            if body_contains(landing, document, text.encode()):
-                mentions.append(mention_of(document, fate_of(record, document)))
-    quarantined = list(quarantined_at(record, text, ()))
+    mentions = tuple(finder.mentions(text, landed))
+    quarantined = finder.quarantined(text, documents={each.document for each in mentions})
     if not mentions and not quarantined:
         hint = f"did you mean {', '.join(near)}?" if near else "give a part of the name to find ids"
         raise SankofaError(
@@ -460,19 +437,9 @@ def _explain_absent(
             f"{len(landed):,} landed documents mentions it"
             f"{f' ({removed:,} more were removed after their time)' if removed else ''}; {hint}"
         )
-    documents = ", ".join(map(sql_text, sorted({each.document for each in mentions}))) or "''"
-    groups = record.query(f"""
-        SELECT table_name, reason, count(*) AS rows, min(quarantine_id) AS example
-        FROM {record.relation("quarantine")} WHERE document IN ({documents})
-        GROUP BY ALL ORDER BY rows DESC, table_name, reason
-    """).to_pylist()
-    refused = [
-        QuarantinedRows(row["table_name"], row["reason"], row["rows"], row["example"][:12])
-        for row in groups
-    ]
     reason = (
         "its documents mention it, and no row of it was accepted: see what was quarantined"
-        if refused
+        if quarantined
         else "a document mentions it, and no row of it was stored"
     )
     return Explanation(
@@ -481,8 +448,8 @@ def _explain_absent(
         as_of,
         build.data_version,
         f"not served: {reason}",
-        documents=tuple(mentions),
-        quarantined=tuple({**dict.fromkeys(quarantined), **dict.fromkeys(refused)}),
+        documents=mentions,
+        quarantined=tuple(quarantined),
         notes=(f"nearly the same: {', '.join(near)}",) if near else (),
     )
 

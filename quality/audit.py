@@ -1,11 +1,14 @@
 """The audit of a build before it is published: floors, suites and losses."""
 
+import importlib
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +16,6 @@ import pyarrow as pa
 from quality.catalogue import Catalogue
 from quality.data_docs import forget_results
 from quality.floors import FLOORS, Floor, measure
-from quality.left_out import Shares, add_left_out, find_excess, stored_by_source
 from quality.personal_data_audit import PERSONAL_DATA_RULES, PersonalDataRule, find_personal_data
 from quality.report import (
     FLOORS_CHECK,
@@ -21,14 +23,17 @@ from quality.report import (
     Failure,
     Loss,
     Report,
+    Shares,
+    add_left_out,
     as_table,
+    find_excess,
     history,
     last_published,
+    stored_by_source,
 )
 from quality.reuse import AuditPlan
 from quality.rules import Suite
 from quality.suites import SUITES
-from quality.without_plots import without_plots
 from warehouse.publish.awards import add_tender_facts
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.snapshot import Snapshot
@@ -215,7 +220,7 @@ def _validate(catalogue: Catalogue, plan: AuditPlan, results: Path | None) -> _V
         return validated
     # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
     # about its own imports.
-    with warnings.catch_warnings(), without_plots():
+    with warnings.catch_warnings(), _without_plots():
         warnings.simplefilter("ignore", DeprecationWarning)
         from quality.expectations import open_context, validate
     if results is not None:
@@ -255,3 +260,38 @@ def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[
             f"{'at most' if floor.is_maximum else 'at least'} {row.floor:f}",
             (row.n_checked or 0) - (row.n_passed or 0) if has_counts else None,
         )
+
+
+_LATER = ("scipy", "scipy.stats", "altair")
+
+
+class _Later(ModuleType):
+    """A module that is imported when one of its names is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        # The import system asks for names like __path__ of a module that it finds.
+        if name.startswith("__") or sys.modules.get(self.__name__) is self:
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+@contextmanager
+def _without_plots() -> Iterator[None]:
+    """Import Great Expectations without scipy.stats and altair until something needs them.
+
+    It imports both for expectations about distributions and for plots, which no suite has; they are
+    half of the seconds that its import takes. While it is imported, stand-ins have their place,
+    which import the real package when one of its names is asked for.
+    """
+    later = {name: _Later(name) for name in _LATER if name not in sys.modules}
+    if "scipy" in later:
+        vars(later["scipy"])["stats"] = later["scipy.stats"]
+    elif "scipy.stats" in later:
+        # Whoever imported scipy gets its parts as they are.
+        del later["scipy.stats"]
+    sys.modules.update(later)
+    try:
+        yield
+    finally:
+        for name in later:
+            del sys.modules[name]

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 
 from quality.report import Report
@@ -27,29 +28,9 @@ _ATTRIBUTES = re.compile(r"(<[a-z][^<>]*?)\s(?:style|on[a-z]+)=\"[^\"]*\"", re.I
 _EXTERNAL_LINKS = re.compile(
     r"<a\b[^>]*href=\"(?:https?:)?//[^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE
 )
-_STYLE_SHEET = "style.css"
+_STYLE_SHEET, _STYLE = "style.css", files("quality").joinpath("static", "data_docs.css")
 # Where Great Expectations keeps results, below the folder of its stores.
 _VALIDATIONS = "uncommitted/validations"
-_STYLE = """
-:root { color-scheme: light dark; --background: #fdfdfb; --ink: #1c2321 }
-:root { --line: #c9cfcb; --link: #0a6d5a; --bad: #a3211b }
-@media (prefers-color-scheme: dark) {
-  :root { --background: #141917; --ink: #e4e9e6; --line: #37413d; --link: #6bd6bb; --bad: #ff9f97 }
-}
-html { background: var(--background); color: var(--ink) }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 75em; padding: 1em }
-a { color: var(--link) }
-table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto }
-th, td { border: 1px solid var(--line); padding: .3em .6em; text-align: left; vertical-align: top }
-td, th, code { overflow-wrap: anywhere }
-h4 { font-size: 1.3em } h5 { font-size: 1.1em } h6 { font-size: 1em }
-nav ul { columns: 18em; padding-left: 1em } nav li { overflow-wrap: anywhere }
- ol.breadcrumb { padding: 0; list-style: none }
-.sticky > .card.mb-3, .navbar-brand, .modal, .popover, .cooltip .top { display: none }
-.fa-check-circle::before { content: "met" } .fa-times::before { content: "not met" }
-.fa-exclamation-triangle::before { content: "could not be checked" }
-.fail, .fa-times { color: var(--bad) } .badge { font-weight: bold }
-"""
 
 
 def forget_results(results: Path, suites: Iterable[Suite]) -> None:
@@ -67,7 +48,7 @@ def write_docs(report: Report, results: Path, folder: Path, board: str | None = 
     folder.mkdir(parents=True)
     if results.exists():
         _write_pages(results, folder)
-    (folder / _STYLE_SHEET).write_text(_STYLE, "utf-8")
+    (folder / _STYLE_SHEET).write_text(_STYLE.read_text("utf-8"), "utf-8")
     (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
 
 

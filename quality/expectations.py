@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import duckdb
 import great_expectations as gx
 import great_expectations.expectations as gxe
 from great_expectations.core import ExpectationSuiteValidationResult
@@ -26,8 +28,11 @@ from great_expectations.data_context.types.base import (
 )
 from great_expectations.datasource.fluent import SQLDatasource
 from great_expectations.datasource.fluent.sql_datasource import TableAsset
+from sqlalchemy import URL, Connection, types
+from sqlalchemy.dialects import registry
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.engine.interfaces import ConnectArgsType, ReflectedColumn
 
-import quality.duckdb_dialect
 from quality.catalogue import Catalogue
 from quality.report import Failure
 from quality.rules import Rule, Suite
@@ -73,7 +78,7 @@ def validate(
         # With all its assets at once: the context is written anew for each that is added later.
         source = context.data_sources.add_sql(
             _SOURCE,
-            connection_string=f"{quality.duckdb_dialect.NAME}:///{catalogue.path}",
+            connection_string=f"{_DIALECT}:///{catalogue.path}",
             assets=[_asset(name, *place) for name, place in rows.items()],  # type: ignore[call-arg]
         )
     try:
@@ -175,3 +180,70 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
+
+
+# DuckDB for SQLAlchemy, as much as Great Expectations needs to query a file of DuckDB.
+#
+# DuckDB's own Python module is a DB-API 2.0 driver; what is missing is how SQLAlchemy asks for the
+# columns of a table. The package duckdb-engine asks PostgreSQL's catalogue, of which DuckDB 2.0 has
+# not what SQLAlchemy 2.1 reads, and fails.
+
+_COLUMNS = """
+SELECT column_name, is_nullable FROM duckdb_columns()
+WHERE table_name = ? AND schema_name = coalesce(?, current_schema()) ORDER BY column_index
+"""
+_DIALECT = "duckdb"
+
+
+class DuckDBDialect(DefaultDialect):
+    """SQLAlchemy's standard SQL over DuckDB; for reading: every statement commits itself."""
+
+    name = _DIALECT
+    driver = "duckdb"
+    supports_statement_cache = True
+    supports_native_boolean = True
+
+    @classmethod
+    def import_dbapi(cls) -> ModuleType:
+        """Return the driver."""
+        return duckdb
+
+    def create_connect_args(self, url: URL) -> ConnectArgsType:
+        """Return the arguments of ``duckdb.connect``."""
+        return (), {"database": url.database or ":memory:"}
+
+    def connect(self, *args: Any, **parameters: Any) -> Any:
+        """Return a connection whose days are those of UTC, as in a snapshot."""
+        connection = duckdb.connect(*args, **parameters)
+        connection.execute("SET TimeZone = 'UTC'")
+        return connection
+
+    def do_rollback(self, dbapi_connection: Any) -> None:
+        """Do nothing: no transaction was begun."""
+
+    def do_commit(self, dbapi_connection: Any) -> None:
+        """Do nothing: no transaction was begun."""
+
+    def has_table(
+        self, connection: Connection, table_name: str, schema: str | None = None, **_: Any
+    ) -> bool:
+        """Return whether there is such a table or view."""
+        return bool(self.get_columns(connection, table_name, schema))
+
+    def get_columns(
+        self, connection: Connection, table_name: str, schema: str | None = None, **_: Any
+    ) -> list[ReflectedColumn]:
+        """Return the columns of a table or view. Types stay open: expectations state what holds."""
+        rows = connection.exec_driver_sql(_COLUMNS, (table_name, schema))
+        return [
+            {"name": name, "type": types.NullType(), "nullable": nullable, "default": None}
+            for name, nullable in rows
+        ]
+
+    def get_schema_names(self, connection: Connection, **_: Any) -> list[str]:
+        """Return the names of all schemas."""
+        rows = connection.exec_driver_sql("SELECT schema_name FROM duckdb_schemas()")
+        return [name for (name,) in rows]
+
+
+registry.register(_DIALECT, __name__, DuckDBDialect.__name__)

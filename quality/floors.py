@@ -26,13 +26,13 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
-from warehouse.shared.data_files import sql_file
+from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.tables.operations import QualityMetric, QualityStatus
 
 # The parameter of a statement for the time of the measurement.
 MEASURED_AT = "$measured_at"
 
-ALL, NEARLY_ALL, HALF = Decimal(1), Decimal("0.95"), Decimal("0.5")
+ALL = Decimal(1)
 DAYS_SINCE_NEW = "days_since_new"
 # A month of a panel is compared with so many before it, if it has values in so many of them. In
 # the panels of honest portals none is four times as large; an error that reaches a panel multiplies
@@ -70,27 +70,8 @@ class Floor:
 
 # What each metric measures, for readers.
 MEANINGS = {
-    "provenance_complete": "rows with source, document, location, method and day of reading",
-    "licence_complete": "rows under a licence that permits serving them",
-    "key_unique": "rows of which no other has the same figure and vintage",
-    "one_value_per_period": "periods of a series with one value, on one base",
-    DAYS_SINCE_NEW: "age of the newest publication of a source: by its own date, else since we "
-    "first saw its content, never since we last read it; the sample world keeps its day",
-    "accounting_identity": "balance sheets in the newest publication that states assets, "
-    "liabilities and equity, where assets equal the others (with temporary equity) to a "
-    "thousandth and none contradicts its filing",
-    "core_items_reported": "issuers, banks and insurers aside, whose newest full year has "
-    "revenue, profit and total assets",
-    "buyer_stated": "releases that name their buyer",
-    "value_stated": "releases that state the value of the tender",
-    "parties_resolved": "parties that are known to be an organisation of the registers",
-    "no_contact_in_text": "releases without a contact in their texts",
-    "parties_established": "named parties that are established as organisations",
-    "values_known": "observations with a value",
-    "numbers_possible": "releases without a number that cannot be",
-    "month_in_history": "by how many times a month of a panel exceeds the largest of the "
-    f"{MONTHS_BEFORE} before it, in any of its rows; of each country the most that passes, and "
-    "every month that does not",
+    row["metric"]: row["meaning"].format(MONTHS_BEFORE=MONTHS_BEFORE)
+    for row in csv_rows(__name__, "meanings")
 }
 
 _TABLES = {
@@ -130,9 +111,7 @@ PRESENCE_RULES = frozenset(
 )
 
 
-def _share(
-    table: str, conditions: Iterable[str], among: str = "TRUE", scope: str | None = None
-) -> str:
+def _share(table: str, conditions: Iterable[str], among: str = "TRUE", scope: str = "") -> str:
     """Return SQL that counts the rows of a table that meet all conditions, per ``scope``."""
     condition = " AND ".join(f"({each})" for each in conditions)
     return _SQL.statement(
@@ -165,6 +144,36 @@ def _of_record(table: RecordTable, words: str) -> str:
     return rule.condition
 
 
+def _floor(row: Mapping[str, str]) -> Floor:
+    """Return the floor of a line of ``floors.csv``: of a share of rows, or of a statement.
+
+    Some floors are low with cause: many portals publish values only with awards, and parties are
+    resolved by number or exact name only, so that many real matches are missed.
+    """
+    named = {
+        "most_times": MOST_TIMES,
+        "without_contact": _not_found("no served release contains a contact"),
+        "with_evidence": _of_record(
+            TENDER_PARTIES, "a named party has evidence that it is an organisation"
+        ),
+        "established": _not_found("a named party is established as an organisation, not a person"),
+    }
+    conditions = [each.format_map(named) for each in row["conditions"].split("; ") if each]
+    return Floor(
+        row["sku"],
+        row["dimension"],
+        row["metric"],
+        row["scope"],
+        _share(row["scope"], conditions, row["among"], row["by"])
+        if conditions
+        else _SQL[row["metric"]],
+        Decimal(row["floor"].format_map(named)),
+        unit=row["unit"],
+        is_maximum=row["unit"] == "times",
+        blocks=row["blocks"] == "yes",
+    )
+
+
 FLOORS: tuple[Floor, ...] = (
     *(
         Floor(sku, "completeness", metric, table.name, _share(table.name, conditions), ALL)
@@ -194,78 +203,7 @@ FLOORS: tuple[Floor, ...] = (
         )
         for sku, tables in (_TABLES | {"AF-TENDER": (TENDER_RELEASES,)}).items()
     ),
-    Floor(
-        *("AF-FUND", "consistency", "accounting_identity", "fundamentals"),
-        _SQL["accounting_identity"],
-        NEARLY_ALL,
-        blocks=False,
-    ),
-    Floor(
-        *("AF-FUND", "coverage", "core_items_reported", "non-financial issuers"),
-        _SQL["core_items_reported"],
-        Decimal("0.9"),
-        blocks=False,
-    ),
-    *(
-        Floor(
-            *("AF-TENDER", "coverage", metric, "tender_releases"),
-            _share("tender_releases", [f"{column} IS NOT NULL"], "latest", "source"),
-            least,
-            blocks=False,
-        )
-        for metric, column, least in (
-            # The standard requires a buyer; many portals publish values only with awards.
-            ("buyer_stated", "buyer_key", Decimal("0.9")),
-            ("value_stated", "tender_value", HALF),
-        )
-    ),
-    Floor(
-        *("AF-TENDER", "consistency", "numbers_possible", "tender_releases"),
-        _share("tender_releases", ["implausible IS NULL"], "latest", "source"),
-        NEARLY_ALL,
-        blocks=False,
-    ),
-    Floor(
-        *("AF-TENDER", "consistency", "month_in_history", "signals", _SQL["month_in_history"]),
-        MOST_TIMES,
-        unit="times",
-        is_maximum=True,
-        blocks=False,
-    ),
-    Floor(
-        *("AF-TENDER", "resolution", "parties_resolved", "party_matches"),
-        # Parties are resolved by number or exact name only, so that many real matches are missed.
-        _share("party_matches", ["service_id IS NOT NULL"], scope="country"),
-        Decimal("0.1"),
-        blocks=False,
-    ),
-    Floor(
-        *("AF-TENDER", "privacy", "no_contact_in_text", "tender_releases"),
-        _share(
-            "tender_releases",
-            [_not_found("no served release contains a contact")],
-            "release IS NOT NULL",
-        ),
-        ALL,
-    ),
-    Floor(
-        *("AF-TENDER", "privacy", "parties_established", "tender_parties"),
-        _share(
-            "tender_parties",
-            [
-                _of_record(TENDER_PARTIES, "a named party has evidence that it is an organisation"),
-                _not_found("a named party is established as an organisation, not a person"),
-            ],
-            "name IS NOT NULL",
-        ),
-        ALL,
-    ),
-    Floor(
-        *("AF-MACRO", "coverage", "values_known", "macro_series"),
-        _share("macro_series", ["value IS NOT NULL"], "latest", "source"),
-        NEARLY_ALL,
-        blocks=False,
-    ),
+    *map(_floor, csv_rows(__name__, "floors")),
 )
 # Datasets and metrics whose floor is the most that passes.
 MAXIMUMS = {(floor.sku, floor.metric) for floor in FLOORS if floor.is_maximum}

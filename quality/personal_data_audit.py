@@ -39,14 +39,20 @@ from quality.withheld_search import (
 from warehouse.names.redaction import redaction_of
 from warehouse.names.spellings import Words
 from warehouse.publish.left_out import STORED_ROW, is_in
-from warehouse.publish.redacted_rows import names_by_process
+from warehouse.publish.redacted_rows import create_table, names_by_process, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import find_withheld
 from warehouse.record.rules import BLOCKS_ABOVE
-from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES, RecordTable
+from warehouse.record.tables import (
+    ENTITIES,
+    IDENTIFIERS,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
 from warehouse.record.withheld import withheld_names, withheld_now
 from warehouse.serve.finished_files import FinishedFile
-from warehouse.shared.data_files import sql_file
+from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.tables import TenderRelease
 from warehouse.tables.column import columns_of
 
@@ -167,47 +173,20 @@ class PersonalDataRule:
     blocks_above: Decimal = BLOCKS_ABOVE
 
 
-_TENDERS = (TENDER_RELEASES.name, TENDER_PARTIES.name)
-_REGISTERS = (ENTITIES.name, "identifiers")
-PERSONAL_DATA_RULES = (
-    PersonalDataRule(
-        TENDER_PARTIES,
-        "name",
-        "a named party is established as an organisation, not a person",
-        "failing_parties",
-        _TENDERS,
-    ),
-    PersonalDataRule(
-        TENDER_RELEASES,
-        "release",
-        "every name in a release is established as an organisation's",
-        "failing_releases",
-        _TENDERS,
-    ),
-    PersonalDataRule(
-        TENDER_RELEASES,
-        "release",
-        "no served release contains a contact",
-        "releases_with_contact",
-        _TENDERS,
-    ),
-    PersonalDataRule(
-        ENTITIES,
-        "legal_name",
-        "no organisation has a person's name",
-        "failing_entities",
-        _REGISTERS,
-    ),
-    PersonalDataRule(
-        ENTITIES,
-        "other_names",
-        "no other name of an organisation is a person's",
-        "failing_other_names",
-        _REGISTERS,
-    ),
+# Tables with names of people, and all that decide about theirs.
+_DECIDED_BY = {
+    TENDER_PARTIES: (TENDER_RELEASES.name, TENDER_PARTIES.name),
+    TENDER_RELEASES: (TENDER_RELEASES.name, TENDER_PARTIES.name),
+    ENTITIES: (ENTITIES.name, IDENTIFIERS.name),
+}
+PERSONAL_DATA_RULES = tuple(
+    PersonalDataRule(table, row["column"], row["words"], row["failing"], reads)
+    for row in csv_rows(__name__, "personal_data_rules")
+    for table, reads in _DECIDED_BY.items()
+    if table.name == row["table"]
 )
 
-_CHECKED = frozenset(rule.table for rule in PERSONAL_DATA_RULES)
+_CHECKED = frozenset(_DECIDED_BY)
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
 # The rules whose verdict depends on the country, since a party may come from another one.
 _COUNTRY_RULES = frozenset({"no_evidence", "several_names"})
@@ -282,15 +261,14 @@ def find_persons_in_tenders(tables: Tables) -> None:
 def _find_other_names(tables: Tables) -> None:
     _SQL.run(tables.sql, "named_entities")
     personal = [
-        row
+        (row["name"], row["country"])
         for batch in _read(tables, "other_names").to_batches()
         for row in batch.to_pylist()
         if personal_name_rule(row["name"], row["country"])
     ]
-    schema = pa.schema([("name", pa.string()), ("country", pa.string())])
-    tables.sql.register("personal_names", pa.Table.from_pylist(personal, schema))
+    create_table(tables.sql, "personal_names", text_table(personal, "name", "country"))
     _SQL.run(tables.sql, "failing_other_names")
-    tables.sql.unregister("personal_names")
+    tables.sql.execute("DROP TABLE personal_names")
     tables.sql.execute("DROP TABLE named_entities")
 
 
@@ -301,16 +279,7 @@ def _read(tables: Tables, query: str) -> pa.Table:
 def _judge(tables: Tables, query: str, table: str) -> None:
     """Create a table of the parties selected by a query that are not established."""
     failing = [party for party, _ in not_established(_parties(_read(tables, query)))]
-    columns = zip(*failing, strict=True) if failing else [[]] * len(ServedParty._fields)
-    rows = pa.table(
-        {
-            field: pa.array(list(values), pa.string())
-            for field, values in zip(ServedParty._fields, columns, strict=True)
-        }
-    )
-    tables.sql.register("unestablished", rows)
-    tables.sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM unestablished")
-    tables.sql.unregister("unestablished")
+    create_table(tables.sql, table, text_table(failing, *ServedParty._fields))
 
 
 def _parties(rows: pa.Table) -> Iterator[ServedParty]:
@@ -363,9 +332,9 @@ def find_contacts(tables: Tables) -> None:
             [json.loads(row["release"] or "null"), {name: row[name] for name in _FREE_TEXTS}]
         )
     ]
-    tables.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
+    create_table(tables.sql, "contact_rows", text_table(zip(row_ids, strict=True), "row_id"))
     _SQL.run(tables.sql, "releases_with_contact")
-    tables.sql.unregister("contact_rows")
+    tables.sql.execute("DROP TABLE contact_rows")
 
 
 def release_has_contact(release: Any) -> bool:

@@ -126,11 +126,6 @@ def matches(words: str, column: str, pattern: str) -> Rule:
     return satisfies(words, column, f"regexp_matches({column}, '{pattern}')")
 
 
-def not_negative(words: str, column: str) -> Rule:
-    """Expect a number that is not negative, or null."""
-    return satisfies(words, column, f"{column} >= 0")
-
-
 def unique(words: str, key: Iterable[str]) -> Rule:
     """Expect no key to occur twice; a null is a value like any other."""
     # Great Expectations joins the keys that it counted, by which one with a null gets lost.
@@ -144,29 +139,22 @@ def unique(words: str, key: Iterable[str]) -> Rule:
     )
 
 
-def finds_nothing(
-    words: str, column: str, condition: str, query: str, reads: tuple[str, ...] = ()
-) -> Rule:
-    """Expect a query to find no row; ``condition`` says in words what it looks for."""
-    return Rule(words, column, condition, query, reads=reads)
-
-
 def vintages_without_gaps(words: str, key: Iterable[str]) -> Rule:
     """Expect the vintages of each key to be numbered from 1."""
     query = _SQL.statement("vintages_with_gaps", key=", ".join(key), **_PLACES)
-    return finds_nothing(words, "vintage", "quality/sql/rules.sql: vintages_with_gaps", query)
+    return Rule(words, "vintage", "quality/sql/rules.sql: vintages_with_gaps", query)
 
 
 def one_answer_per_day(words: str) -> Rule:
     """Expect no two answers of a metric for one issuer and day."""
     query = _SQL.statement("overlapping_answers", rows=ROWS)
-    return finds_nothing(words, "answers_from", "quality/sql/rules.sql: overlapping_answers", query)
+    return Rule(words, "answers_from", "quality/sql/rules.sql: overlapping_answers", query)
 
 
 def not_found(words: str, column: str, found: str, reads: tuple[str, ...]) -> Rule:
     """Expect that a check listed no row of the table in the table ``found``."""
     query = _SQL.statement("rows_found", found=found, **_PLACES)
-    return finds_nothing(words, column, "the organisation check", query, reads)
+    return Rule(words, column, "the organisation check", query, reads=reads)
 
 
 def of_record(rule: RowRule) -> Rule:

@@ -84,27 +84,6 @@ def decoded(text: str) -> str:
     return f"{text}\n{unquote(text)}" if "%" in text else text
 
 
-def collect(text: str, texts: set[str]) -> None:
-    """Add every string of a text that is JSON: as ``strings``, which says the places too."""
-    try:
-        values = [msgspec.json.decode(text)]
-    except (msgspec.DecodeError, RecursionError):
-        texts.add(text)
-        return
-    while values:
-        value = values.pop()
-        if isinstance(value, str):
-            if value.startswith(JSON):
-                collect(value, texts)
-            else:
-                texts.add(value)
-        elif isinstance(value, dict):
-            texts.update(value)
-            values += value.values()
-        elif isinstance(value, list):
-            values += value
-
-
 def strings(column: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield the strings of a text with their places: a text that is JSON has several."""
     if text.startswith(JSON):
@@ -380,7 +359,7 @@ def _in_row(file: FinishedFile, row: Row, process: Process) -> Iterator[Finding]
         if not text.startswith(JSON):
             texts.add(text)
         elif _ESCAPE in text or "%" in text or process.pattern.search(fold(text)):
-            collect(text, texts)
+            texts.update(string for _, string in strings("", text))
     named = {
         text
         for text in _with_word(list(texts), process.pattern)

@@ -1,5 +1,7 @@
 """Every endpoint of the API, one declaration each."""
 
+from typing import Literal
+
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract import lists
 from warehouse.contract import parameters as p
@@ -10,13 +12,31 @@ from warehouse.contract.parameter_types import Parameter
 # the cap of the sample tier; 403 is a key that is for other networks or datasets.
 _KEYED_STATUSES = (400, 401, 403, 429, 503)
 _LIMITED_STATUSES = (*_KEYED_STATUSES, 402)
-_SINGLE_STATUSES = (*_KEYED_STATUSES, 404)
-_LIMITED_SINGLE_STATUSES = (*_LIMITED_STATUSES, 404)
 
 
-def _paged(listing: Listing) -> tuple[Parameter, ...]:
+def _list(
+    listing: Listing,
+    name: str,
+    path: str,
+    summary: str,
+    description: str,
+    body: str,
+    tag: str,
+    filters: tuple[Parameter, ...] = (),
+    invalid_id_status: Literal[400, 404] = 400,
+    statuses: tuple[int, ...] | None = None,
+) -> Endpoint:
+    """Return the endpoint of a list, which also takes what part of it is wanted, in which form."""
     limit = p.LIMIT_UNCAPPED if listing.row_rule == "uncapped" else p.LIMIT
-    return limit, p.CURSOR, p.FORMAT
+    if statuses is None:
+        # What a path names can be unknown.
+        statuses = (*_LIMITED_STATUSES, 404) if "{" in path else _LIMITED_STATUSES
+    parameters = (*filters, limit, p.CURSOR, p.FORMAT)
+    return Endpoint(
+        *(name, path, summary, description, body, tag, parameters, statuses),
+        invalid_id_status=invalid_id_status,
+        listing=listing,
+    )
 
 
 HEALTH = Endpoint(
@@ -49,7 +69,8 @@ OPENAPI = Endpoint(
     statuses=(400,),
     needs_key=False,
 )
-FUNDAMENTALS = Endpoint(
+FUNDAMENTALS = _list(
+    lists.FUNDAMENTALS,
     "getFundamentals",
     "/v1/fundamentals/{service_id}",
     "Point-in-time reported facts of one issuer",
@@ -57,14 +78,10 @@ FUNDAMENTALS = Endpoint(
     "`truncated`.",
     "Fundamentals",
     "fundamentals",
-    (
-        *(p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
-        *_paged(lists.FUNDAMENTALS),
-    ),
-    _LIMITED_SINGLE_STATUSES,
-    listing=lists.FUNDAMENTALS,
+    (p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
 )
-FUNDAMENTALS_OF_SEVERAL = Endpoint(
+FUNDAMENTALS_OF_SEVERAL = _list(
+    lists.FUNDAMENTALS_OF_SEVERAL,
     "listFundamentals",
     "/v1/fundamentals",
     "Point-in-time reported facts of up to 100 issuers",
@@ -72,14 +89,10 @@ FUNDAMENTALS_OF_SEVERAL = Endpoint(
     "{service_id}`. `unknown_ids` are ids that no organisation has.",
     "FundamentalsOfSeveral",
     "fundamentals",
-    (
-        *(p.SERVICE_IDS, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
-        *_paged(lists.FUNDAMENTALS_OF_SEVERAL),
-    ),
-    _LIMITED_STATUSES,
-    listing=lists.FUNDAMENTALS_OF_SEVERAL,
+    (p.SERVICE_IDS, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
 )
-FILINGS = Endpoint(
+FILINGS = _list(
+    lists.FILINGS,
     "listFilings",
     "/v1/filings",
     "The filings of one issuer, newest first",
@@ -88,14 +101,10 @@ FILINGS = Endpoint(
     "some publishers that is the first download that shows it.",
     "Filings",
     "fundamentals",
-    (
-        *(p.FILED_BY, p.FORM, p.FROM_RECEIPT, p.TO_RECEIPT, p.AS_OF),
-        *_paged(lists.FILINGS),
-    ),
-    _LIMITED_STATUSES,
-    listing=lists.FILINGS,
+    (p.FILED_BY, p.FORM, p.FROM_RECEIPT, p.TO_RECEIPT, p.AS_OF),
 )
-TENDERS = Endpoint(
+TENDERS = _list(
+    lists.TENDERS,
     "listTenders",
     "/v1/tenders",
     "Open Contracting releases, newest first",
@@ -106,24 +115,22 @@ TENDERS = Endpoint(
     "tenders",
     (
         *(p.COUNTRY_ZA, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY, p.BUYER, p.STATUS),
-        *(p.IN_TENDER, p.AS_OF, *_paged(lists.TENDERS)),
+        *(p.IN_TENDER, p.AS_OF),
     ),
-    _LIMITED_STATUSES,
-    listing=lists.TENDERS,
 )
-TENDER = Endpoint(
+TENDER = _list(
+    lists.TENDER,
     "getTender",
     "/v1/tenders/{ocid}",
     "Every release of one contracting process",
     "Newest release first.",
     "Tenders",
     "tenders",
-    (p.OCID, p.AS_OF, *_paged(lists.TENDER)),
-    _LIMITED_SINGLE_STATUSES,
+    (p.OCID, p.AS_OF),
     invalid_id_status=404,
-    listing=lists.TENDER,
 )
-SHARED_FACTS = Endpoint(
+SHARED_FACTS = _list(
+    lists.SHARED_FACTS,
     "listSharedFacts",
     "/v1/shared/facts",
     "Any dataset as entity, fact and provenance",
@@ -131,11 +138,10 @@ SHARED_FACTS = Endpoint(
     "Annual macro figures have no documented release date and are excluded from any `as_of`.",
     "SharedFacts",
     "shared facts",
-    (p.ENTITY_ID, p.COUNTRY_OF_FACTS, p.DATASET, p.AS_OF, p.MEASURE, *_paged(lists.SHARED_FACTS)),
-    _LIMITED_STATUSES,
-    listing=lists.SHARED_FACTS,
+    (p.ENTITY_ID, p.COUNTRY_OF_FACTS, p.DATASET, p.AS_OF, p.MEASURE),
 )
-TENDER_PARTIES = Endpoint(
+TENDER_PARTIES = _list(
+    lists.TENDER_PARTIES,
     "listTenderParties",
     "/v1/tender-parties",
     "Buyers and suppliers named in releases",
@@ -143,14 +149,10 @@ TENDER_PARTIES = Endpoint(
     "withheld.",
     "TenderParties",
     "tenders",
-    (
-        *(p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.AS_OF, p.FROM_RELEASE, p.TO_RELEASE),
-        *_paged(lists.TENDER_PARTIES),
-    ),
-    _LIMITED_STATUSES,
-    listing=lists.TENDER_PARTIES,
+    (p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.AS_OF, p.FROM_RELEASE, p.TO_RELEASE),
 )
-MACRO = Endpoint(
+MACRO = _list(
+    lists.MACRO,
     "listMacro",
     "/v1/macro",
     "Macroeconomic figures",
@@ -161,12 +163,11 @@ MACRO = Endpoint(
     "macro",
     (
         *(p.COUNTRY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
-        *(p.FROM_PERIOD, p.TO_PERIOD, *_paged(lists.MACRO)),
+        *(p.FROM_PERIOD, p.TO_PERIOD),
     ),
-    _LIMITED_STATUSES,
-    listing=lists.MACRO,
 )
-SEARCH = Endpoint(
+SEARCH = _list(
+    lists.SEARCH,
     "search",
     "/v1/search",
     "Find organisations, series, indicators, panels and buyers",
@@ -176,9 +177,7 @@ SEARCH = Endpoint(
     "`next_cursor` back unchanged for the next page.",
     "Search",
     "search",
-    (p.SEARCHED, p.KIND, p.COUNTRY, *_paged(lists.SEARCH)),
-    _LIMITED_STATUSES,
-    listing=lists.SEARCH,
+    (p.SEARCHED, p.KIND, p.COUNTRY),
 )
 ENTITY = Endpoint(
     "getEntity",
@@ -188,10 +187,11 @@ ENTITY = Endpoint(
     "Entities",
     "entities",
     (p.SERVICE_ID,),
-    _SINGLE_STATUSES,
+    (*_KEYED_STATUSES, 404),
     invalid_id_status=404,
 )
-CROSSWALK = Endpoint(
+CROSSWALK = _list(
+    lists.CROSSWALK,
     "getCrosswalk",
     "/v1/crosswalk/{service_id}",
     "Every identifier of one organisation",
@@ -199,12 +199,11 @@ CROSSWALK = Endpoint(
     "paid key.",
     "Crosswalk",
     "entities",
-    (p.SERVICE_ID, *_paged(lists.CROSSWALK)),
-    _LIMITED_SINGLE_STATUSES,
+    (p.SERVICE_ID,),
     invalid_id_status=404,
-    listing=lists.CROSSWALK,
 )
-LOOKUP = Endpoint(
+LOOKUP = _list(
+    lists.LOOKUP,
     "lookUpIdentifier",
     "/v1/crosswalk",
     "Find the organisation behind an external identifier",
@@ -212,11 +211,10 @@ LOOKUP = Endpoint(
     "organisations match. At most 20 matches.",
     "Lookup",
     "entities",
-    (p.ID_TYPE, p.ID_VALUE, *_paged(lists.LOOKUP)),
-    _LIMITED_STATUSES,
-    listing=lists.LOOKUP,
+    (p.ID_TYPE, p.ID_VALUE),
 )
-SCREEN = Endpoint(
+SCREEN = _list(
+    lists.SCREEN,
     "screenIssuers",
     "/v1/screen",
     "Rank issuers on a metric",
@@ -225,22 +223,22 @@ SCREEN = Endpoint(
     "rating.",
     "Screen",
     "metrics",
-    (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY, *_paged(lists.SCREEN)),
-    _LIMITED_STATUSES,
-    listing=lists.SCREEN,
+    (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY),
 )
-METRICS = Endpoint(
+METRICS = _list(
+    lists.METRICS,
     "getMetrics",
     "/v1/metrics/{service_id}",
     "Every metrics-v1 value of one issuer",
     "The values that the screen ranks, without `rank`. `methodology_ref` points to the formula.",
     "Metrics",
     "metrics",
-    (p.SERVICE_ID, p.METRIC, p.AS_OF, *_paged(lists.METRICS)),
-    _LIMITED_STATUSES,
-    listing=lists.METRICS,
+    (p.SERVICE_ID, p.METRIC, p.AS_OF),
+    # An issuer without metrics has none, whoever it is.
+    statuses=_LIMITED_STATUSES,
 )
-PROCUREMENT_DEMAND = Endpoint(
+PROCUREMENT_DEMAND = _list(
+    lists.DEMAND,
     "getProcurementDemand",
     "/v1/signals/procurement-demand",
     "Category share, buyer concentration and momentum",
@@ -249,12 +247,11 @@ PROCUREMENT_DEMAND = Endpoint(
     "signals",
     (
         *(p.COUNTRY_ZA, p.CATEGORY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
-        *(p.FROM_MONTH, p.TO_MONTH, *_paged(lists.DEMAND)),
+        *(p.FROM_MONTH, p.TO_MONTH),
     ),
-    _LIMITED_STATUSES,
-    listing=lists.DEMAND,
 )
-SIGNAL = Endpoint(
+SIGNAL = _list(
+    lists.SIGNAL,
     "getSignal",
     "/v1/signals/{signal_key}",
     "One published signal panel",
@@ -264,22 +261,19 @@ SIGNAL = Endpoint(
     "signals",
     (
         *(p.SIGNAL_KEY, p.COUNTRY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
-        *(p.FROM_MONTH, p.TO_MONTH, *_paged(lists.SIGNAL)),
+        *(p.FROM_MONTH, p.TO_MONTH),
     ),
-    _LIMITED_SINGLE_STATUSES,
-    listing=lists.SIGNAL,
 )
-QUALITY = Endpoint(
+QUALITY = _list(
+    lists.QUALITY,
     "getQualityMetrics",
     "/v1/quality-metrics/{sku}",
     "Coverage and freshness of a dataset",
     "A floor that was not measured is `UNMEASURED`, never a pass.",
     "Quality",
     "quality",
-    (p.SKU, *_paged(lists.QUALITY)),
-    _LIMITED_SINGLE_STATUSES,
+    (p.SKU,),
     invalid_id_status=404,
-    listing=lists.QUALITY,
 )
 EXPORT = Endpoint(
     "getExport",
@@ -291,7 +285,8 @@ EXPORT = Endpoint(
     (),
     _KEYED_STATUSES,
 )
-CATALOGUE = Endpoint(
+CATALOGUE = _list(
+    lists.CATALOGUE,
     "listCatalogue",
     "/v1/catalogue",
     "What is held",
@@ -299,11 +294,10 @@ CATALOGUE = Endpoint(
     "categories and statuses of tenders: everything that other endpoints can be asked for.",
     "Catalogue",
     "catalogue",
-    (p.SECTION, p.IN_DATASET, p.COUNTRY, *_paged(lists.CATALOGUE)),
-    _LIMITED_STATUSES,
-    listing=lists.CATALOGUE,
+    (p.SECTION, p.IN_DATASET, p.COUNTRY),
 )
-CHANGES = Endpoint(
+CHANGES = _list(
+    lists.CHANGES,
     "listChanges",
     "/v1/changes",
     "What arrived since a day",
@@ -311,20 +305,16 @@ CHANGES = Endpoint(
     "vintages were new, restated or withdrawn. Ask again for what it names, and for nothing else.",
     "Changes",
     "catalogue",
-    (p.SINCE, p.IN_DATASET, p.CHANGED_ID, p.COUNTRY, *_paged(lists.CHANGES)),
-    _LIMITED_STATUSES,
-    listing=lists.CHANGES,
+    (p.SINCE, p.IN_DATASET, p.CHANGED_ID, p.COUNTRY),
 )
-VERSIONS = Endpoint(
+VERSIONS = _list(
+    lists.VERSIONS,
     "listVersions",
     "/v1/versions",
     "Versions of the data that can be pinned",
     "Newest first. Send one as `X-Data-Version`, and the answers stay the same.",
     "Versions",
     "catalogue",
-    _paged(lists.VERSIONS),
-    _LIMITED_STATUSES,
-    listing=lists.VERSIONS,
 )
 USAGE = Endpoint(
     "getUsage",

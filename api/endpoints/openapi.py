@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.examples import shortest_request
 from api.endpoints.response import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
@@ -70,6 +69,13 @@ _STATUS_HEADERS = {
     429: ("Retry-After", "X-Upgrade-URL"),
     503: ("Retry-After",),
 }
+# Parameters that are not required, and without which a request may return nothing.
+_NEEDED = {
+    "/v1/tenders": ("country",),
+    "/v1/shared/facts": ("entity_id", "dataset"),
+    "/v1/macro": ("series",),
+    "/v1/signals/procurement-demand": ("country",),
+}
 # Parameters whose examples do not depend on the build.
 _OF_ANY_BUILD = ("limit", "format", "order")
 _COMMON_STATUSES = (405, 414, 431)
@@ -95,9 +101,8 @@ def openapi_document(
 ) -> dict[str, Any]:
     """Return the OpenAPI document of some endpoints.
 
-    ``examples`` are parameters by the name of an endpoint, in place of those that are declared.
+    ``examples`` are parameters by the name of a list, in place of those that are declared.
     """
-    of = examples or {}
     mcp = {"x-mcp": {"url": f"{mcp_url}{MCP_PATH}", "server_card": f"{mcp_url}{CARD_PATH}"}}
     return {
         "openapi": "3.1.0",
@@ -111,10 +116,7 @@ def openapi_document(
         # Relative, so that one document is right at every public URL.
         "servers": [{"url": "/"}],
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
-        "paths": {
-            endpoint.path: {"get": _operation(endpoint, of.get(endpoint.name))}
-            for endpoint in endpoints
-        },
+        "paths": {endpoint.path: {"get": _operation(endpoint, examples)} for endpoint in endpoints},
         "components": {
             "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
             "headers": {name: _header(*header) for name, header in _HEADERS.items()},
@@ -127,7 +129,10 @@ def openapi_document(
     }
 
 
-def _operation(endpoint: Endpoint, example: Example | None) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, examples: Mapping[str, Example] | None) -> dict[str, Any]:
+    # The one record that can be asked for is that of an entity.
+    name = "entity" if endpoint.listing is None else endpoint.listing.name
+    example = None if examples is None else examples.get(name, {})
     parameters = [_parameter(parameter, example) for parameter in endpoint.parameters]
     names = ("RequestId", "DataVersion", "IfNoneMatch") if endpoint.needs_key else ("RequestId",)
     parameters += [{"$ref": f"#/components/parameters/{name}"} for name in names]
@@ -140,13 +145,19 @@ def _operation(endpoint: Endpoint, example: Example | None) -> dict[str, Any]:
         "security": _KEYED if endpoint.needs_key else [],
         "responses": _responses(endpoint),
     }
-    if example:
-        operation["x-example"] = shortest_request(endpoint, example)
+    if example and endpoint.parameters:
+        # The parameters that are enough to get rows.
+        operation["x-example"] = {
+            parameter.name: example[parameter.name]
+            for parameter in endpoint.parameters
+            if (parameter.required or parameter.name in _NEEDED.get(endpoint.path, ()))
+            and parameter.name in example
+        }
     return operation if endpoint.deprecation is None else {**operation, "deprecated": True}
 
 
 def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
-    schema = dict(parameter.kind.schema())
+    schema = dict(parameter.kind.schema)
     if parameter.default is not None:
         schema["default"] = parameter.default
     described = {

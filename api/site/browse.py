@@ -11,8 +11,19 @@ from api.endpoints import declarations
 from api.site.company import METRICS_IN_PERCENT
 from api.site.formats import country_code, country_name
 from api.site.macro import entries_of
-from api.site.render import Pages, check_names, page_parameters, query_without, send_csv, wants_csv
-from api.site.sample import Sample, SampleAnswer
+from api.site.render import (
+    Body,
+    Page,
+    Reply,
+    Site,
+    check_names,
+    csv_file,
+    csv_page,
+    page_parameters,
+    query_without,
+    wants_csv,
+)
+from api.site.sample import SampleAnswer
 from api.site.tenders import coverage_entries
 from warehouse.contract.parameters import CURSOR
 from warehouse.contract.problems import Problem
@@ -51,54 +62,41 @@ def issuers_of(build: Build) -> list[Issuer]:
     return build.made_once("issuers", lambda: _ISSUERS.decode(page_data(build, "issuers") or b"[]"))
 
 
-class IssuersPage:
-    """All issuers, filtered and sorted."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the list."""
-        sent = check_names(req, "name", "country", "sort", "page")
-        every = issuers_of(self._sample.mart.build())
-        words = str(sent.get("name", "")).lower().split()
-        country, sort = str(sent.get("country", "")), str(sent.get("sort", "name"))
-        if sort not in _SORTS:
-            raise Problem("parameter_invalid", f"sort is one of {', '.join(_SORTS)}.")
-        matches = [
-            issuer
-            for issuer in every
-            if (not country or issuer.country == country)
-            and all(word in f"{issuer.name} {issuer.service_id}".lower() for word in words)
-        ]
-        key, reverse = _SORTS[sort]
-        matches.sort(key=key, reverse=reverse)
-        page = _page_number(str(sent.get("page", "1")))
-        begin = (page - 1) * _ISSUERS_PER_PAGE
-        shown = matches[begin : begin + _ISSUERS_PER_PAGE]
-        if wants_csv(req):
-            _send_issuers(resp, shown)
-            return
-        codes = {issuer.country for issuer in every if issuer.country}
-        self._pages.send(
-            req,
-            resp,
-            "issuers.html",
-            issuers=shown,
-            count=len(matches),
-            total=len(every),
-            parameters=sent,
-            sort=sort,
-            page=page,
-            last_page=max(1, -(-len(matches) // _ISSUERS_PER_PAGE)),
-            countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
-            query=query_without(req, "page", "format"),
-            unsorted=query_without(req, "page", "format", "sort"),
-        )
-
-    on_head = on_get
+def issuers_page(site: Site, req: falcon.Request) -> Reply:
+    """Return all issuers, filtered and sorted."""
+    sent = check_names(req, "name", "country", "sort", "page")
+    every = issuers_of(site.sample.mart.build())
+    words = str(sent.get("name", "")).lower().split()
+    country, sort = str(sent.get("country", "")), str(sent.get("sort", "name"))
+    if sort not in _SORTS:
+        raise Problem("parameter_invalid", f"sort is one of {', '.join(_SORTS)}.")
+    matches = [
+        issuer
+        for issuer in every
+        if (not country or issuer.country == country)
+        and all(word in f"{issuer.name} {issuer.service_id}".lower() for word in words)
+    ]
+    key, reverse = _SORTS[sort]
+    matches.sort(key=key, reverse=reverse)
+    page = _page_number(str(sent.get("page", "1")))
+    begin = (page - 1) * _ISSUERS_PER_PAGE
+    shown = matches[begin : begin + _ISSUERS_PER_PAGE]
+    if wants_csv(req):
+        return _issuers_file(shown)
+    codes = {issuer.country for issuer in every if issuer.country}
+    return Page(
+        "issuers.html",
+        issuers=shown,
+        count=len(matches),
+        total=len(every),
+        parameters=sent,
+        sort=sort,
+        page=page,
+        last_page=max(1, -(-len(matches) // _ISSUERS_PER_PAGE)),
+        countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
+        query=query_without(req, "page", "format"),
+        unsorted=query_without(req, "page", "format", "sort"),
+    )
 
 
 def _page_number(text: str) -> int:
@@ -107,161 +105,111 @@ def _page_number(text: str) -> int:
     return int(text)
 
 
-def _send_issuers(resp: falcon.Response, issuers: list[Issuer]) -> None:
+def _issuers_file(issuers: list[Issuer]) -> Body:
     text = io.StringIO()
     lines = csv.writer(text)
     lines.writerow(Issuer.__struct_fields__)
     lines.writerows(msgspec.structs.astuple(issuer) for issuer in issuers)
-    resp.text, resp.content_type = text.getvalue(), "text/csv; charset=utf-8"
-    resp.set_header("Content-Disposition", 'attachment; filename="issuers.csv"')
+    return csv_file("issuers", text.getvalue())
 
 
-class SearchPage:
-    """What a query finds, best match first."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the results; without a query, only the form."""
-        query = str(req.params.get("q", "")).strip()
-        answer: SampleAnswer | None = None
-        refused, parameters = None, dict[str, Any]()
-        if len(query) > 1:
-            parameters = page_parameters(
-                req,
-                declarations.SEARCH,
-                ("q",),
-                ("kind", "country", "cursor"),
-                {"query": query[:128]},
-            )
-            try:
-                answer = self._sample.ask(declarations.SEARCH, **parameters)
-            except Problem as problem:
-                # A query without words, or with an ISIN, is no reason to lose the form.
-                if problem.members.get("parameter") != "query":
-                    raise
-                refused = problem.detail
-        if answer is not None and wants_csv(req):
-            send_csv(resp, "search", answer)
-            return
-        self._pages.send(
+def search_page(site: Site, req: falcon.Request) -> Reply:
+    """Return what a query finds, best match first."""
+    query = str(req.params.get("q", "")).strip()
+    answer: SampleAnswer | None = None
+    refused, parameters = None, dict[str, Any]()
+    if len(query) > 1:
+        parameters = page_parameters(
             req,
-            resp,
-            "search.html",
-            searched=query,
-            answer=answer,
-            refused=refused,
-            kind=parameters.get("kind"),
-            cursor=parameters.get(CURSOR.name),
-            query=query_without(req, "cursor", "format"),
-            of_kind=query_without(req, "cursor", "format", "kind"),
+            declarations.SEARCH,
+            ("q",),
+            ("kind", "country", "cursor"),
+            {"query": query[:128]},
         )
-
-    on_head = on_get
-
-
-class CountriesPage:
-    """Every country of which something is held."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the list."""
-        check_names(req)
-        answer = self._sample.ask(declarations.CATALOGUE, section="dataset")
-        answer = answer.only(lambda row: bool(row["country"]))
-        if wants_csv(req):
-            send_csv(resp, "countries", answer)
-            return
-        rows: dict[str, dict[str, Any]] = {}
-        for row in answer.rows:
-            rows.setdefault(row["country"], {})[row["dataset"]] = row
-        countries = sorted(rows, key=country_name)
-        self._pages.send(req, resp, "countries.html", countries=countries, rows=rows)
-
-    on_head = on_get
+        try:
+            answer = site.sample.ask(declarations.SEARCH, **parameters)
+        except Problem as problem:
+            # A query without words, or with an ISIN, is no reason to lose the form.
+            if problem.members.get("parameter") != "query":
+                raise
+            refused = problem.detail
+    if answer is not None and wants_csv(req):
+        return csv_page("search", answer)
+    return Page(
+        "search.html",
+        searched=query,
+        answer=answer,
+        refused=refused,
+        kind=parameters.get("kind"),
+        cursor=parameters.get(CURSOR.name),
+        query=query_without(req, "cursor", "format"),
+        of_kind=query_without(req, "cursor", "format", "kind"),
+    )
 
 
-class CountryPage:
-    """Everything held of one country."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, code: str) -> None:
-        """Send the page."""
-        check_names(req)
-        sample, build = self._sample, self._sample.mart.build()
-        country = alpha_2(build, country_code(code) or code) or code
-        datasets = sample.ask(declarations.CATALOGUE, section="dataset", country=country).rows
-        if not datasets:
-            raise Problem("not_found", f"Nothing is held of the country {code[:64]!r}.")
-        if country != code:
-            raise falcon.HTTPMovedPermanently(country)
-        has_tenders = any(row["dataset"] == "AF-TENDER" for row in datasets)
-        parties = {
-            role: sample.ask(declarations.TENDER_PARTIES, country=country, role=role).rows[:8]
-            for role in (("buyer", "supplier") if has_tenders else ())
-        }
-        tenders = sample.ask(declarations.TENDERS, country=country).rows[:8] if has_tenders else []
-        issuers = [each for each in issuers_of(build) if each.country == country]
-        self._pages.send(
-            req,
-            resp,
-            "country.html",
-            code=country,
-            datasets=datasets,
-            issuers=issuers,
-            series=coverage_entries(sample, "series", country),
-            indicators=entries_of(sample, "indicator"),
-            categories=coverage_entries(sample, "category", country)[:8],
-            parties=parties,
-            tenders=tenders,
-            panels=PANELS if has_tenders else (),
-        )
-
-    on_head = on_get
+def countries_page(site: Site, req: falcon.Request) -> Reply:
+    """Return every country of which something is held."""
+    check_names(req)
+    answer = site.sample.ask(declarations.CATALOGUE, section="dataset")
+    answer = answer.only(lambda row: bool(row["country"]))
+    if wants_csv(req):
+        return csv_page("countries", answer)
+    rows: dict[str, dict[str, Any]] = {}
+    for row in answer.rows:
+        rows.setdefault(row["country"], {})[row["dataset"]] = row
+    countries = sorted(rows, key=country_name)
+    return Page("countries.html", countries=countries, rows=rows)
 
 
-class ScreenPage:
-    """Issuers ranked by a metric, as of any day."""
+def country_page(site: Site, req: falcon.Request, code: str) -> Reply:
+    """Return everything held of one country."""
+    check_names(req)
+    sample, build = site.sample, site.sample.mart.build()
+    country = alpha_2(build, country_code(code) or code) or code
+    datasets = sample.ask(declarations.CATALOGUE, section="dataset", country=country).rows
+    if not datasets:
+        raise Problem("not_found", f"Nothing is held of the country {code[:64]!r}.")
+    if country != code:
+        raise falcon.HTTPMovedPermanently(country)
+    has_tenders = any(row["dataset"] == "AF-TENDER" for row in datasets)
+    parties = {
+        role: sample.ask(declarations.TENDER_PARTIES, country=country, role=role).rows[:8]
+        for role in (("buyer", "supplier") if has_tenders else ())
+    }
+    tenders = sample.ask(declarations.TENDERS, country=country).rows[:8] if has_tenders else []
+    issuers = [each for each in issuers_of(build) if each.country == country]
+    return Page(
+        "country.html",
+        code=country,
+        datasets=datasets,
+        issuers=issuers,
+        series=coverage_entries(sample, "series", country),
+        indicators=entries_of(sample, "indicator"),
+        categories=coverage_entries(sample, "category", country)[:8],
+        parties=parties,
+        tenders=tenders,
+        panels=PANELS if has_tenders else (),
+    )
 
-    open = True
 
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the ranking."""
-        parameters = page_parameters(req, declarations.SCREEN, defaults={"metric": _DEFAULT_METRIC})
-        answer = self._sample.ask(declarations.SCREEN, **parameters)
-        if wants_csv(req):
-            send_csv(resp, f"screen-{parameters['metric']}", answer)
-            return
-        issuers = issuers_of(self._sample.mart.build())
-        codes = {issuer.country for issuer in issuers if issuer.country}
-        largest = max((abs(row["value"]) for row in answer.rows), default=0)
-        self._pages.send(
-            req,
-            resp,
-            "screen.html",
-            answer=answer,
-            parameters=parameters,
-            formulas=FORMULAS,
-            formula=FORMULA_BY_SLUG[parameters["metric"]],
-            in_percent=parameters["metric"] in METRICS_IN_PERCENT,
-            largest=largest,
-            countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
-            query=query_without(req, "cursor", "format"),
-            today=self._sample.today,
-        )
-
-    on_head = on_get
+def screen_page(site: Site, req: falcon.Request) -> Reply:
+    """Return issuers ranked by a metric, as of any day."""
+    parameters = page_parameters(req, declarations.SCREEN, defaults={"metric": _DEFAULT_METRIC})
+    answer = site.sample.ask(declarations.SCREEN, **parameters)
+    if wants_csv(req):
+        return csv_page(f"screen-{parameters['metric']}", answer)
+    issuers = issuers_of(site.sample.mart.build())
+    codes = {issuer.country for issuer in issuers if issuer.country}
+    largest = max((abs(row["value"]) for row in answer.rows), default=0)
+    return Page(
+        "screen.html",
+        answer=answer,
+        parameters=parameters,
+        formulas=FORMULAS,
+        formula=FORMULA_BY_SLUG[parameters["metric"]],
+        in_percent=parameters["metric"] in METRICS_IN_PERCENT,
+        largest=largest,
+        countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
+        query=query_without(req, "cursor", "format"),
+        today=site.sample.today,
+    )

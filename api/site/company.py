@@ -11,7 +11,15 @@ import falcon
 
 from api.endpoints import declarations
 from api.site.formats import decimals_of, scale_of, words
-from api.site.render import Pages, page_parameters, query_without, send_csv, wants_csv
+from api.site.render import (
+    Page,
+    Reply,
+    Site,
+    csv_page,
+    page_parameters,
+    query_without,
+    wants_csv,
+)
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from warehouse.contract import lists
 from warehouse.contract.problems import Problem, unknown_id
@@ -81,118 +89,86 @@ class Statement:
     truncated: bool
 
 
-class CompanyPage:
-    """One organisation: statements, metrics, filings, awards, identifiers, names."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
-        """Send the page; an alias, or an id in lower case, leads to that of its organisation."""
-        sample = self._sample
-        record = _record(sample, service_id.upper())
-        if record["service_id"] != service_id:
-            query = req.query_string
-            raise falcon.HTTPMovedPermanently(
-                f"{record['service_id']}{'?' if query else ''}{query}"
-            )
-        parameters = page_parameters(
-            req, declarations.FUNDAMENTALS, ("exact",), _ASKED, service_id=service_id
-        )
-        as_of, period_type = parameters["as_of"], parameters["period_type"] or "FY"
-        facts = sample.ask(
-            declarations.FUNDAMENTALS,
-            _STATEMENT_PAGES,
-            service_id=service_id,
-            period_type=period_type,
-            as_of=as_of,
-        )
-        if wants_csv(req):
-            send_csv(resp, f"{service_id}-{period_type}", facts)
-            return
-        of_issuer: dict[str, Any] = {"service_id": service_id, "as_of": as_of}
-        self._pages.send(
-            req,
-            resp,
-            "company.html",
-            record=record,
-            as_of=as_of,
-            today=sample.today,
-            period_type=period_type,
-            exact="exact" in req.params,
-            query=query_without(req, "format", "exact"),
-            statements=_statements(facts),
-            facts=facts,
-            days=filing_days(sample, service_id),
-            period_types=_period_types(sample, service_id),
-            period_titles=_PERIOD_TITLES,
-            metrics=sample.ask(declarations.METRICS, 2, **of_issuer),
-            formulas=FORMULA_BY_SLUG,
-            shares=METRICS_IN_PERCENT,
-            filings=sample.ask(declarations.FILINGS, **of_issuer),
-            **_tenders_of(sample, record, as_of),
-            crosswalk=sample.ask(declarations.CROSSWALK, service_id=service_id),
-        )
-
-    on_head = on_get
+def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
+    """Return one organisation: statements, metrics, filings, awards, identifiers, names."""
+    sample = site.sample
+    record = _record(sample, service_id.upper())
+    if record["service_id"] != service_id:
+        query = req.query_string
+        raise falcon.HTTPMovedPermanently(f"{record['service_id']}{'?' if query else ''}{query}")
+    parameters = page_parameters(
+        req, declarations.FUNDAMENTALS, ("exact",), _ASKED, service_id=service_id
+    )
+    as_of, period_type = parameters["as_of"], parameters["period_type"] or "FY"
+    facts = sample.ask(
+        declarations.FUNDAMENTALS,
+        _STATEMENT_PAGES,
+        service_id=service_id,
+        period_type=period_type,
+        as_of=as_of,
+    )
+    if wants_csv(req):
+        return csv_page(f"{service_id}-{period_type}", facts)
+    of_issuer: dict[str, Any] = {"service_id": service_id, "as_of": as_of}
+    return Page(
+        "company.html",
+        record=record,
+        as_of=as_of,
+        today=sample.today,
+        period_type=period_type,
+        exact="exact" in req.params,
+        query=query_without(req, "format", "exact"),
+        statements=_statements(facts),
+        facts=facts,
+        days=filing_days(sample, service_id),
+        period_types=_period_types(sample, service_id),
+        period_titles=_PERIOD_TITLES,
+        metrics=sample.ask(declarations.METRICS, 2, **of_issuer),
+        formulas=FORMULA_BY_SLUG,
+        shares=METRICS_IN_PERCENT,
+        filings=sample.ask(declarations.FILINGS, **of_issuer),
+        **_tenders_of(sample, record, as_of),
+        crosswalk=sample.ask(declarations.CROSSWALK, service_id=service_id),
+    )
 
 
-class LinePage:
-    """Every vintage of one line of an issuer, with its filings."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(
-        self, req: falcon.Request, resp: falcon.Response, service_id: str, line_item: str
-    ) -> None:
-        """Send the page."""
-        service_id = service_id.upper()
-        record = _record(self._sample, service_id)
-        line = next((line for line in LINE_ITEMS if line.name == line_item), None)
-        if line is None:
-            raise Problem("not_found", f"There is no line item {line_item[:64]!r}.")
-        parameters = page_parameters(
-            req, declarations.FUNDAMENTALS, only=_ASKED, service_id=service_id
-        )
-        answer = self._sample.ask(
-            declarations.FUNDAMENTALS,
-            _LINE_PAGES,
-            service_id=service_id,
-            line_items=[line_item],
-            vintages="all",
-            as_of=parameters["as_of"],
-            period_type=parameters["period_type"],
-        )
-        if wants_csv(req):
-            send_csv(resp, f"{service_id}-{line_item}-vintages", answer)
-            return
-        figures = _by_figure(answer.rows)
-        self._pages.send(
-            req,
-            resp,
-            "line.html",
-            record=record,
-            line=line,
-            answer=answer,
-            figures=figures,
-            restated=sum(len(rows) > 1 for rows in figures),
-            as_of=parameters["as_of"],
-            today=self._sample.today,
-            query=query_without(req, "format"),
-            chart=_vintage_chart(record, line.name, figures, self._sample.today),
-        )
-
-    on_head = on_get
+def line_page(site: Site, req: falcon.Request, service_id: str, line_item: str) -> Reply:
+    """Return every vintage of one line of an issuer, with its filings."""
+    service_id = service_id.upper()
+    record = _record(site.sample, service_id)
+    line = next((line for line in LINE_ITEMS if line.name == line_item), None)
+    if line is None:
+        raise Problem("not_found", f"There is no line item {line_item[:64]!r}.")
+    parameters = page_parameters(req, declarations.FUNDAMENTALS, only=_ASKED, service_id=service_id)
+    answer = site.sample.ask(
+        declarations.FUNDAMENTALS,
+        _LINE_PAGES,
+        service_id=service_id,
+        line_items=[line_item],
+        vintages="all",
+        as_of=parameters["as_of"],
+        period_type=parameters["period_type"],
+    )
+    if wants_csv(req):
+        return csv_page(f"{service_id}-{line_item}-vintages", answer)
+    figures = _by_figure(answer.rows)
+    return Page(
+        "line.html",
+        record=record,
+        line=line,
+        answer=answer,
+        figures=figures,
+        restated=sum(len(rows) > 1 for rows in figures),
+        as_of=parameters["as_of"],
+        today=site.sample.today,
+        query=query_without(req, "format"),
+        chart=_vintage_chart(record, line.name, figures, site.sample.today),
+    )
 
 
 def _record(sample: Sample, service_id: str) -> Row:
     """Return the record of an organisation; one without a record that reported has its id only."""
-    rows = decoded(entity(sample.mart, service_id))
+    rows = decoded(entity(sample.mart.build(), service_id))
     if rows:
         return rows[0]
     owner = organisation_id(sample.mart.build(), service_id)

@@ -1,17 +1,24 @@
 """The catalogue, and a page for each dataset and each panel."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import falcon
 import msgspec
 
 from api.resources.agents import mcp_url_for
-from api.site.cards import CARDS, DATASETS, PANELS, Card, FileContent, PageFile, files_of
+from api.site.cards import (
+    CARDS,
+    DATASETS,
+    PANELS,
+    Card,
+    FileContent,
+    PageFile,
+    files_of,
+    write_snippets,
+)
 from api.site.formats import country_name
-from api.site.render import Pages, check_names
-from api.site.sample import Sample
-from api.site.snippets import write_snippets
+from api.site.render import Page, Reply, Site, check_names
 from warehouse.contract.problems import Problem
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY, page_data
@@ -20,6 +27,8 @@ from warehouse.serve.exports import Manifest, decode_manifest
 # Older years share one column, so that a grid fits a screen.
 _MAX_YEARS = 16
 _SHADES = 5
+# Which series of a panel its script draws.
+_DRAWN = ("country", "measure", "dimension")
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -167,94 +176,46 @@ def short_count(number: float) -> str:
     return f"{number:.0f}"
 
 
-class CataloguePage:
-    """All datasets and panels."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages, mcp_url: str) -> None:
-        self._sample, self._pages, self._mcp_url = sample, pages, mcp_url
-
-    def varies(self, req: falcon.Request) -> str:
-        """Return what the page depends on beside its address."""
-        return mcp_url_for(req, self._mcp_url)
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page."""
-        check_names(req)
-        entries = entries_by_path(self._sample.mart.build())
-        self._pages.send(
-            req,
-            resp,
-            "catalogue.html",
-            datasets=[entries[card.path] for card in DATASETS],
-            panels=[entries[card.path] for card in PANELS],
-            mcp_url=self.varies(req),
-        )
-
-    on_head = on_get
+def catalogue_page(site: Site, req: falcon.Request) -> Reply:
+    """Return all datasets and panels."""
+    check_names(req)
+    entries = entries_by_path(site.sample.mart.build())
+    return Page(
+        "catalogue.html",
+        datasets=[entries[card.path] for card in DATASETS],
+        panels=[entries[card.path] for card in PANELS],
+        mcp_url=mcp_url_for(req, site.mcp_url),
+    )
 
 
-class SignalsPage:
-    """The list of panels."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page."""
-        check_names(req)
-        entries = entries_by_path(self._sample.mart.build())
-        panels = [entries[card.path] for card in PANELS]
-        self._pages.send(req, resp, "signals.html", panels=panels)
-
-    on_head = on_get
+def signals_page(site: Site, req: falcon.Request) -> Reply:
+    """Return the list of panels."""
+    check_names(req)
+    entries = entries_by_path(site.sample.mart.build())
+    panels = [entries[card.path] for card in PANELS]
+    return Page("signals.html", panels=panels)
 
 
-class CardPage:
-    """One dataset or panel: coverage, freshness, code, files, columns and first rows."""
-
-    open = True
-
-    def __init__(
-        self,
-        sample: Sample,
-        pages: Pages,
-        folder: str,
-        sandbox_key: Callable[[], str],
-        mcp_url: str,
-    ) -> None:
-        self._sample, self._pages, self._folder = sample, pages, folder
-        self._sandbox_key, self._mcp_url = sandbox_key, mcp_url
-
-    def varies(self, req: falcon.Request) -> tuple[str, str]:
-        """Return what the page depends on beside its address."""
-        return self._sandbox_key(), mcp_url_for(req, self._mcp_url)
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, name: str) -> None:
-        """Send the page; its script reads which country, measure and dimension to draw."""
-        check_names(
-            req, *(("country", "measure", "dimension") if self._folder == "signals" else ())
-        )
-        build = self._sample.mart.build()
-        entry = entries_by_path(build).get(f"{self._folder}/{name}")
-        if entry is None:
-            raise Problem("not_found", f"There is no page {self._folder}/{name[:64]}.")
-        sandbox_key, mcp_url = self.varies(req)
-        body = page_data(build, "examples")
-        examples = _NO_EXAMPLES if body is None else _EXAMPLES.decode(body)
-        snippets = write_snippets(
-            entry.card, entry.files, examples, req.context.base_url, mcp_url, sandbox_key
-        )
-        self._pages.send(
-            req,
-            resp,
-            "dataset.html" if entry.card.panel is None else "panel.html",
-            entry=entry,
-            snippets=snippets,
-            sample=self._sample.tier,
-        )
-
-    on_head = on_get
+def card_page(site: Site, req: falcon.Request, name: str, folder: str) -> Reply:
+    """Return one dataset or panel: coverage, freshness, code, files, columns and first rows."""
+    check_names(req, *(_DRAWN if folder == "signals" else ()))
+    build = site.sample.mart.build()
+    entry = entries_by_path(build).get(f"{folder}/{name}")
+    if entry is None:
+        raise Problem("not_found", f"There is no page {folder}/{name[:64]}.")
+    body = page_data(build, "examples")
+    examples = _NO_EXAMPLES if body is None else _EXAMPLES.decode(body)
+    snippets = write_snippets(
+        entry.card,
+        entry.files,
+        examples,
+        req.context.base_url,
+        mcp_url_for(req, site.mcp_url),
+        site.sandbox_key(),
+    )
+    return Page(
+        "dataset.html" if entry.card.panel is None else "panel.html",
+        entry=entry,
+        snippets=snippets,
+        sample=site.sample.tier,
+    )

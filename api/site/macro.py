@@ -17,7 +17,16 @@ from api.site.formats import (
     scale_of,
     series_title,
 )
-from api.site.render import Pages, check_names, page_parameters, query_without, send_csv, wants_csv
+from api.site.render import (
+    Page,
+    Reply,
+    Site,
+    check_names,
+    csv_page,
+    page_parameters,
+    query_without,
+    wants_csv,
+)
 from api.site.sample import Row, Sample, SampleAnswer
 from warehouse.contract import parameters as p
 from warehouse.contract.problems import Problem
@@ -33,174 +42,133 @@ _SERIES = declarations.MACRO
 _ASKED = ("country", "frequency", "as_of", "from", "to")
 
 
-class SeriesListPage:
-    """Every series and indicator that is held."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages, section: str) -> None:
-        self._sample, self._pages, self._section = sample, pages, section
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the list."""
-        sent = check_names(req, "country", "type", "frequency")
-        wanted = {name: value for name, value in sent.items() if name != "format"}
-        if wants_csv(req):
-            answer = self._sample.ask(declarations.CATALOGUE, section=self._section)
-            shown = answer.only(lambda row: wanted.items() <= row.items(), _MOST_LISTED)
-            send_csv(resp, self._section, shown)
-            return
-        entries = entries_of(self._sample, self._section)
-        rows = [row for row in entries if wanted.items() <= row.items()]
-        choices = {
-            name: sorted({row[name] for row in entries if row[name]})
-            for name in ("country", "type", "frequency")
-        }
-        self._pages.send(
-            req,
-            resp,
-            "series_list.html",
-            section=self._section,
-            rows=rows[:_MOST_LISTED],
-            count=len(rows),
-            parameters=sent,
-            choices=choices,
-            types=SERIES_TYPES,
-            query=query_without(req, "format"),
-        )
-
-    on_head = on_get
+def series_list_page(site: Site, req: falcon.Request, section: str) -> Reply:
+    """Return every series and indicator that is held."""
+    sent = check_names(req, "country", "type", "frequency")
+    wanted = {name: value for name, value in sent.items() if name != "format"}
+    if wants_csv(req):
+        answer = site.sample.ask(declarations.CATALOGUE, section=section)
+        shown = answer.only(lambda row: wanted.items() <= row.items(), _MOST_LISTED)
+        return csv_page(section, shown)
+    entries = entries_of(site.sample, section)
+    rows = [row for row in entries if wanted.items() <= row.items()]
+    choices = {
+        name: sorted({row[name] for row in entries if row[name]})
+        for name in ("country", "type", "frequency")
+    }
+    return Page(
+        "series_list.html",
+        section=section,
+        rows=rows[:_MOST_LISTED],
+        count=len(rows),
+        parameters=sent,
+        choices=choices,
+        types=SERIES_TYPES,
+        query=query_without(req, "format"),
+    )
 
 
-class SeriesPage:
-    """One series: chart, table, unit, base, source, as of any day, beside another day."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, series: str) -> None:
-        """Send the page."""
-        sample = self._sample
-        parameters = page_parameters(req, _SERIES, ("compare", "with"), _ASKED)
-        every = entries_of(sample, "series")
-        entries = [row for row in every if row["name"].upper() == series.upper()]
-        if not entries:
-            raise Problem("not_found", f"No series has the key {series[:64]!r}.")
-        entry = next(
-            (
-                row
-                for row in entries
-                if parameters["frequency"] in (None, row["frequency"])
-                and parameters["country"] in (None, row["country"], row["country_iso3"])
-            ),
-            entries[0],
-        )
-        own = {name: parameters[name] for name in ("from", "to")}
-        if len(entries) > 1:
-            # One line of the chart is one frequency of one country.
-            own |= {"frequency": entry["frequency"], "country": entry["country"]}
-        as_of = parameters["as_of"]
-        answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=as_of, **own)
-        if wants_csv(req):
-            send_csv(resp, series, answer)
-            return
-        compare = _compared_day(req)
-        other = None
-        if compare is not None:
-            other = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=compare, **own)
-        alike = [row for row in every if row not in entries and _is_alike(row, entry)]
-        sent = req.params.get("with") or []
-        chosen = [sent] if isinstance(sent, str) else list(sent)
-        beside = {
-            row["name"]: sample.ask(_SERIES, _SERIES_PAGES, series=row["name"], as_of=as_of)
-            for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
-        }
-        self._pages.send(
-            req,
-            resp,
-            "series.html",
-            alike=alike,
-            beside=beside,
-            entry=entry,
-            entries=entries,
-            answer=answer,
-            rows=_beside(answer, other),
-            decimals=decimals_of((row["value"] for row in answer.rows), _MOST_DECIMALS),
-            as_of=as_of,
-            compare=compare,
-            parameters=parameters,
-            days=_days(sample, series, own),
-            today=sample.today,
-            query=query_without(req, "format"),
-            chart=_series_chart(
-                entry,
-                answer,
-                other,
-                as_of,
-                compare,
-                [(row, beside[row["name"]]) for row in alike if row["name"] in beside],
-            ),
-        )
-
-    on_head = on_get
-
-
-class IndicatorPage:
-    """One annual indicator, of several countries beside each other."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, indicator: str) -> None:
-        """Send the page."""
-        sample = self._sample
-        sent = check_names(req, "c")
-        entries = [
+def series_page(site: Site, req: falcon.Request, series: str) -> Reply:
+    """Return one series: chart, table, unit, base, source, as of any day, beside another day."""
+    sample = site.sample
+    parameters = page_parameters(req, _SERIES, ("compare", "with"), _ASKED)
+    every = entries_of(sample, "series")
+    entries = [row for row in every if row["name"].upper() == series.upper()]
+    if not entries:
+        raise Problem("not_found", f"No series has the key {series[:64]!r}.")
+    entry = next(
+        (
             row
-            for row in entries_of(sample, "indicator")
-            if row["name"].upper() == indicator.upper()
-        ]
-        if not entries:
-            raise Problem("not_found", f"No indicator has the code {indicator[:64]!r}.")
-        codes = _countries_with_macro(sample)
-        chosen = sent.get("c", [])
-        chosen = [chosen] if isinstance(chosen, str) else chosen
-        chosen = [code for code in chosen if code in codes][:_MOST_COMPARED] or list(codes)[:3]
-        answers = {
-            code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code) for code in chosen
-        }
-        figures = _line_by_line(list(answers.values()))
-        if wants_csv(req):
-            send_csv(resp, indicator, figures)
-            return
-        years = list(dict.fromkeys(row["period_end"] for row in figures.rows))
-        values = [row["value"] for row in figures.rows]
-        scale = scale_of(values)
-        by_year = {
-            code: {row["period_end"]: row for row in part.rows} for code, part in answers.items()
-        }
-        self._pages.send(
-            req,
-            resp,
-            "indicator.html",
-            entry=entries[0],
-            countries=codes,
-            chosen=chosen,
-            years=years,
-            by_year=by_year,
-            scale=scale,
-            decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
-            source=_source_of(figures.rows),
-            query=query_without(req, "format"),
-            chart=_indicator_chart(entries[0], answers),
-            figures=figures,
-        )
+            for row in entries
+            if parameters["frequency"] in (None, row["frequency"])
+            and parameters["country"] in (None, row["country"], row["country_iso3"])
+        ),
+        entries[0],
+    )
+    own = {name: parameters[name] for name in ("from", "to")}
+    if len(entries) > 1:
+        # One line of the chart is one frequency of one country.
+        own |= {"frequency": entry["frequency"], "country": entry["country"]}
+    as_of = parameters["as_of"]
+    answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=as_of, **own)
+    if wants_csv(req):
+        return csv_page(series, answer)
+    compare = _compared_day(req)
+    other = None
+    if compare is not None:
+        other = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=compare, **own)
+    alike = [row for row in every if row not in entries and _is_alike(row, entry)]
+    sent = req.params.get("with") or []
+    chosen = [sent] if isinstance(sent, str) else list(sent)
+    beside = {
+        row["name"]: sample.ask(_SERIES, _SERIES_PAGES, series=row["name"], as_of=as_of)
+        for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
+    }
+    return Page(
+        "series.html",
+        alike=alike,
+        beside=beside,
+        entry=entry,
+        entries=entries,
+        answer=answer,
+        rows=_beside(answer, other),
+        decimals=decimals_of((row["value"] for row in answer.rows), _MOST_DECIMALS),
+        as_of=as_of,
+        compare=compare,
+        parameters=parameters,
+        days=_days(sample, series, own),
+        today=sample.today,
+        query=query_without(req, "format"),
+        chart=_series_chart(
+            entry,
+            answer,
+            other,
+            as_of,
+            compare,
+            [(row, beside[row["name"]]) for row in alike if row["name"] in beside],
+        ),
+    )
 
-    on_head = on_get
+
+def indicator_page(site: Site, req: falcon.Request, indicator: str) -> Reply:
+    """Return one annual indicator, of several countries beside each other."""
+    sample = site.sample
+    sent = check_names(req, "c")
+    entries = [
+        row for row in entries_of(sample, "indicator") if row["name"].upper() == indicator.upper()
+    ]
+    if not entries:
+        raise Problem("not_found", f"No indicator has the code {indicator[:64]!r}.")
+    codes = _countries_with_macro(sample)
+    chosen = sent.get("c", [])
+    chosen = [chosen] if isinstance(chosen, str) else chosen
+    chosen = [code for code in chosen if code in codes][:_MOST_COMPARED] or list(codes)[:3]
+    answers = {
+        code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code) for code in chosen
+    }
+    figures = _line_by_line(list(answers.values()))
+    if wants_csv(req):
+        return csv_page(indicator, figures)
+    years = list(dict.fromkeys(row["period_end"] for row in figures.rows))
+    values = [row["value"] for row in figures.rows]
+    scale = scale_of(values)
+    by_year = {
+        code: {row["period_end"]: row for row in part.rows} for code, part in answers.items()
+    }
+    return Page(
+        "indicator.html",
+        entry=entries[0],
+        countries=codes,
+        chosen=chosen,
+        years=years,
+        by_year=by_year,
+        scale=scale,
+        decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
+        source=_source_of(figures.rows),
+        query=query_without(req, "format"),
+        chart=_indicator_chart(entries[0], answers),
+        figures=figures,
+    )
 
 
 def entries_of(sample: Sample, section: str) -> list[Row]:

@@ -10,8 +10,8 @@ import msgspec
 from api.resources.agents import mcp_url_for
 from api.site.cards import TITLES
 from api.site.formats import country_name
-from api.site.render import Pages, check_names, set_security_headers
-from api.site.sample import Row, Sample
+from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names
+from api.site.sample import Row
 from warehouse.contract.problems import Problem
 from warehouse.serve.catalogue import page_data
 from warehouse.tables.operations import QualityStatus
@@ -26,36 +26,20 @@ class _First(msgspec.Struct, frozen=True):
     changes: tuple[Row, ...] = ()
 
 
-class FirstPage:
-    """Counts, one figure that was restated, what changed last."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages, mcp_url: str) -> None:
-        self._sample, self._pages, self._mcp_url = sample, pages, mcp_url
-
-    def varies(self, req: falcon.Request) -> str:
-        """Return what the page depends on beside its address."""
-        return mcp_url_for(req, self._mcp_url)
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page."""
-        check_names(req)
-        body = page_data(self._sample.mart.build(), "first") or b"{}"
-        first = msgspec.json.decode(body, type=_First)
-        self._pages.send(
-            req,
-            resp,
-            "first.html",
-            counts=first.counts,
-            story=first.story,
-            chart=None if first.story is None else _chart_of(first.story),
-            changes=first.changes,
-            titles=TITLES,
-            mcp_url=self.varies(req),
-        )
-
-    on_head = on_get
+def first_page(site: Site, req: falcon.Request) -> Reply:
+    """Return counts, one figure that was restated, what changed last."""
+    check_names(req)
+    body = page_data(site.sample.mart.build(), "first") or b"{}"
+    first = msgspec.json.decode(body, type=_First)
+    return Page(
+        "first.html",
+        counts=first.counts,
+        story=first.story,
+        chart=None if first.story is None else _chart_of(first.story),
+        changes=first.changes,
+        titles=TITLES,
+        mcp_url=mcp_url_for(req, site.mcp_url),
+    )
 
 
 def _chart_of(story: Row) -> dict[str, Any]:
@@ -76,22 +60,12 @@ def _chart_of(story: Row) -> dict[str, Any]:
     }
 
 
-class RevisionsPage:
-    """What publishers changed without saying so, by source."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page."""
-        check_names(req)
-        body = page_data(self._sample.mart.build(), "revisions") or b"[]"
-        sources = msgspec.json.decode(body, type=list[Row])
-        self._pages.send(req, resp, "revisions.html", sources=sources)
-
-    on_head = on_get
+def revisions_page(site: Site, req: falcon.Request) -> Reply:
+    """Return what publishers changed without saying so, by source."""
+    check_names(req)
+    body = page_data(site.sample.mart.build(), "revisions") or b"[]"
+    sources = msgspec.json.decode(body, type=list[Row])
+    return Page("revisions.html", sources=sources)
 
 
 class BoardRow(msgspec.Struct, frozen=True):
@@ -163,60 +137,27 @@ class QualityBoard(msgspec.Struct, frozen=True):
         }
 
 
-class QualityPage:
-    """The measurements of the build and of the publications before it."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page."""
-        check_names(req)
-        body = page_data(self._sample.mart.build(), "quality") or b"{}"
-        board = msgspec.json.decode(body, type=QualityBoard)
-        self._pages.send(req, resp, "quality.html", board=board, titles=TITLES)
-
-    on_head = on_get
+def quality_page(site: Site, req: falcon.Request) -> Reply:
+    """Return the measurements of the build and of the publications before it."""
+    check_names(req)
+    body = page_data(site.sample.mart.build(), "quality") or b"{}"
+    board = msgspec.json.decode(body, type=QualityBoard)
+    return Page("quality.html", board=board, titles=TITLES)
 
 
-class DataDocs:
-    """What Great Expectations wrote about the audit of the build."""
-
-    open = True
-
-    def __init__(self, sample: Sample) -> None:
-        self._sample = sample
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, path: str = "") -> None:
-        """Send one of its pages, or their style sheet."""
-        name = path or "index.html"
-        body = page_data(self._sample.mart.build(), f"data-docs/{name}")
-        if body is None:
-            raise Problem("not_found", f"The Data Docs of this build have no {name[:100]!r}.")
-        resp.text = _TEXT.decode(body)
-        resp.content_type = _DOCS_TYPES[PurePosixPath(name).suffix]
-        set_security_headers(resp)
-
-    on_head = on_get
+def data_docs(site: Site, req: falcon.Request, path: str = "") -> Body:
+    """Return what Great Expectations wrote about the audit of the build: a page, or its style."""
+    name = path or "index.html"
+    body = page_data(site.sample.mart.build(), f"data-docs/{name}")
+    if body is None:
+        raise Problem("not_found", f"The Data Docs of this build have no {name[:100]!r}.")
+    return Body(_TEXT.decode(body), _DOCS_TYPES[PurePosixPath(name).suffix], SECURITY_HEADERS)
 
 
-class PanelSeries:
-    """The series of a panel and a country, which the script of its page draws."""
-
-    open = True
-
-    def __init__(self, sample: Sample) -> None:
-        self._sample = sample
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, panel: str, file: str) -> None:
-        """Send them as JSON."""
-        name = f"signals/{panel}/{file.removesuffix('.json')}"
-        body = page_data(self._sample.mart.build(), name)
-        if body is None or not file.endswith(".json"):
-            raise Problem("not_found", f"This build has no series of {panel[:64]}/{file[:64]}.")
-        resp.data, resp.content_type = body, "application/json"
-        set_security_headers(resp)
-
-    on_head = on_get
+def panel_series(site: Site, req: falcon.Request, panel: str, file: str) -> Body:
+    """Return the series of a panel and a country, which the script of its page draws."""
+    name = f"signals/{panel}/{file.removesuffix('.json')}"
+    body = page_data(site.sample.mart.build(), name)
+    if body is None or not file.endswith(".json"):
+        raise Problem("not_found", f"This build has no series of {panel[:64]}/{file[:64]}.")
+    return Body(body, "application/json", SECURITY_HEADERS)

@@ -8,11 +8,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import falcon
 
-from api.site.sample import Sample
+from api.resources.agents import mcp_url_for
+from api.site.render import Reply, Site
 from warehouse.contract.problems import Problem
 from warehouse.serve.usage import network_of
 from warehouse.shared.errors import SankofaError
@@ -104,26 +104,30 @@ class CachedPage:
 
     open = True
 
-    def __init__(self, page: Any, sample: Sample, cache: PageCache, limit: RenderLimit) -> None:
-        self._page, self._sample, self._cache, self._limit = page, sample, cache, limit
-        self._varies = getattr(page, "varies", lambda req: None)
+    def __init__(
+        self, page: Callable[..., Reply], site: Site, cache: PageCache, limit: RenderLimit
+    ) -> None:
+        self._page, self._site, self._cache, self._limit = page, site, cache, limit
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Send the page as it is kept, or render it."""
+        site = self._site
         key = (
             self._data_version(),
-            self._sample.today,
+            site.sample.today,
             req.context.base_url,
             req.path,
             req.query_string,
             # Texts are Markdown to programs.
             "text/html" in req.accept,
-            self._varies(req),
+            # What many pages show.
+            site.sandbox_key(),
+            mcp_url_for(req, site.mcp_url),
         )
         kept = self._cache.get(key)
         if kept is None:
             self._limit.take(req.remote_addr)
-            self._page.on_get(req, resp, **path)
+            site.send(req, resp, self._page(site, req, **path))
             kept = KeptPage(resp.render_body() or b"", resp.headers, {})
             self._cache.put(key, kept)
         else:
@@ -136,6 +140,6 @@ class CachedPage:
     def _data_version(self) -> str | None:
         """Return the version that is served; None while there is none, which texts do not need."""
         try:
-            return self._sample.mart.build().data_version
+            return self._site.sample.mart.build().data_version
         except SankofaError:
             return None

@@ -1,6 +1,6 @@
 """The reference of the API: every endpoint with a request that works and what it answers."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,16 +14,17 @@ import msgspec
 from api.endpoints import declarations
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint, read_values
-from api.endpoints.examples import examples_in
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import row_body
-from api.site.render import Pages, check_names
+from api.resources.agents import MCP_PAGE
+from api.site.render import Page, Reply, Site, check_names
 from api.site.sample import Sample
 from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import body_example
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import export_body
 from warehouse.serve.entities import entity
+from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
 
@@ -72,101 +73,84 @@ class Operation:
     from_build: bool
 
 
-class ReferencePage:
-    """The interactive reference; it loads nothing from other hosts."""
+def reference_page(site: Site, req: falcon.Request) -> Reply:
+    """Return the interactive reference; it loads nothing from other hosts."""
+    check_names(req)
+    return Page(
+        "docs.html",
+        sandbox_key=site.sandbox_key(),
+        mcp_page=MCP_PAGE.lstrip("/") if site.mcp_url else None,
+        base_url=req.context.base_url,
+        exports_url=req.context.exports_url,
+        groups=_groups(site.sample),
+    )
 
-    open = True
 
-    def __init__(
-        self, sample: Sample, pages: Pages, sandbox_key: Callable[[], str], mcp_page: str | None
-    ) -> None:
-        self._sample, self._pages = sample, pages
-        self._sandbox_key, self._mcp_page = sandbox_key, mcp_page
+def _groups(sample: Sample) -> dict[str, list[Operation]]:
+    """Return the operations by subject; without a build their examples are the declared."""
+    try:
+        build = sample.mart.build()
+        return build.made_once("reference", lambda: _by_tag(_operations(sample, build)))
+    except SankofaError:
+        return _by_tag(_operations(sample, None))
 
-    def varies(self, req: falcon.Request) -> str:
-        """Return what the page depends on beside its address."""
-        return self._sandbox_key()
 
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the page with the sandbox key, if there is one, filled in."""
-        check_names(req)
-        self._pages.send(
-            req,
-            resp,
-            "docs.html",
-            sandbox_key=self._sandbox_key(),
-            mcp_page=self._mcp_page,
-            base_url=req.context.base_url,
-            exports_url=req.context.exports_url,
-            groups=self._groups(),
+def _operations(sample: Sample, build: Build | None) -> Iterable[Operation]:
+    document = openapi_document(ENDPOINTS, None if build is None else examples(build))
+    for endpoint in ENDPOINTS:
+        described = document["paths"][endpoint.path]["get"]
+        sent: dict[str, str] = described.get("x-example", {})
+        body = None
+        # An example that cannot be asked must not take the page away.
+        with suppress(Problem):
+            body = None if build is None else _answer(sample, endpoint, sent, build)
+        if endpoint is declarations.OPENAPI:
+            body = encode({name: document[name] for name in ("openapi", "info", "servers")})
+        yield Operation(
+            endpoint,
+            _address(endpoint, sent),
+            tuple(_fields(described["parameters"], endpoint, sent)),
+            tuple(_columns(document["components"]["schemas"], endpoint)),
+            {code: response["description"] for code, response in described["responses"].items()},
+            _shortened(encode(_example(sample, endpoint, build)) if body is None else body),
+            body is not None and endpoint.needs_key,
         )
 
-    on_head = on_get
 
-    def _groups(self) -> dict[str, list[Operation]]:
-        """Return the operations by subject; without a build their examples are the declared."""
-        try:
-            build = self._sample.mart.build()
-            return build.made_once("reference", lambda: _by_tag(self._operations(build)))
-        except SankofaError:
-            return _by_tag(self._operations(None))
+def _answer(
+    sample: Sample, endpoint: Endpoint, sent: Mapping[str, str], build: Build
+) -> bytes | None:
+    """Return what a sample key gets; None for what is not asked of a build, or has no rows."""
+    if endpoint is declarations.EXPORT:
+        return export_body(build, _EXPORTS_URL)
+    path = {name: value for name, value in sent.items() if name in endpoint.in_path}
+    query = {name: value for name, value in sent.items() if name in endpoint.query}
+    if any(name not in sent for name in endpoint.required):
+        return None
+    if endpoint is declarations.ENTITY:
+        rows = entity(build, path["service_id"])
+        return None if rows is None else row_body(rows, sample.tier)
+    if endpoint.listing is None:
+        return None
+    return sample.list_body(endpoint.listing, read_values(endpoint, query, path))
 
-    def _operations(self, build: Build | None) -> Iterable[Operation]:
-        examples = {} if build is None else examples_in(self._sample.mart)
-        document = openapi_document(ENDPOINTS, examples)
-        for endpoint in ENDPOINTS:
-            described = document["paths"][endpoint.path]["get"]
-            sent: dict[str, str] = described.get("x-example", {})
-            body = None
-            # An example that cannot be asked must not take the page away.
-            with suppress(Problem):
-                body = None if build is None else self._answer(endpoint, sent, build)
-            if endpoint is declarations.OPENAPI:
-                body = encode({name: document[name] for name in ("openapi", "info", "servers")})
-            yield Operation(
-                endpoint,
-                _address(endpoint, sent),
-                tuple(_fields(described["parameters"], endpoint, sent)),
-                tuple(_columns(document["components"]["schemas"], endpoint)),
-                {
-                    code: response["description"]
-                    for code, response in described["responses"].items()
-                },
-                _shortened(encode(self._example(endpoint, build)) if body is None else body),
-                body is not None and endpoint.needs_key,
-            )
 
-    def _answer(self, endpoint: Endpoint, sent: Mapping[str, str], build: Build) -> bytes | None:
-        """Return what a sample key gets; None for what is not asked of a build, or has no rows."""
-        if endpoint is declarations.EXPORT:
-            return export_body(build, _EXPORTS_URL)
-        path = {name: value for name, value in sent.items() if name in endpoint.in_path}
-        query = {name: value for name, value in sent.items() if name in endpoint.query}
-        if any(name not in sent for name in endpoint.required):
-            return None
-        if endpoint is declarations.ENTITY:
-            rows = entity(self._sample.mart, path["service_id"])
-            return None if rows is None else row_body(rows, self._sample.tier)
-        if endpoint.listing is None:
-            return None
-        return self._sample.list_body(endpoint.listing, read_values(endpoint, query, path))
-
-    def _example(self, endpoint: Endpoint, build: Build | None) -> Any:
-        """Return what an answer looks like now, to a sample key if it depends on the key."""
-        example = body_example(endpoint.body)
-        if endpoint is declarations.STATUS:
-            data_version = None if build is None else build.data_version
-            return {**example, "build": version("sankofa"), "data_version": data_version}
-        if endpoint is declarations.USAGE:
-            tier = self._sample.tier
-            quotas = {"burst": tier.per_minute, "monthly": tier.per_month}
-            limits = [
-                {**limit, "quota": quotas[limit["name"]]}
-                | {"remaining": quotas[limit["name"]] - limit["used"]}
-                for limit in example["limits"]
-            ]
-            return {"tier": tier.name, "limits": limits}
-        return example
+def _example(sample: Sample, endpoint: Endpoint, build: Build | None) -> Any:
+    """Return what an answer looks like now, to a sample key if it depends on the key."""
+    example = body_example(endpoint.body)
+    if endpoint is declarations.STATUS:
+        data_version = None if build is None else build.data_version
+        return {**example, "build": version("sankofa"), "data_version": data_version}
+    if endpoint is declarations.USAGE:
+        tier = sample.tier
+        quotas = {"burst": tier.per_minute, "monthly": tier.per_month}
+        limits = [
+            {**limit, "quota": quotas[limit["name"]]}
+            | {"remaining": quotas[limit["name"]] - limit["used"]}
+            for limit in example["limits"]
+        ]
+        return {"tier": tier.name, "limits": limits}
+    return example
 
 
 def _by_tag(operations: Iterable[Operation]) -> dict[str, list[Operation]]:

@@ -1,39 +1,242 @@
 """From a request to a page: its parameters, its template, its rows as CSV, its errors."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import falcon
 import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from api.endpoints.endpoint import Endpoint, read_values
 from api.endpoints.response import encoded
-from api.site.environment import page_environment
+from api.site import formats
 from api.site.formats import codes_by_name, country_code
-from api.site.sample import SampleAnswer, Stated
+from api.site.sample import Sample, SampleAnswer, Stated
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_parameter
-from warehouse.serve.build import Build, Mart
+from warehouse.serve.build import Build
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
 from warehouse.shared.texts import nearest
+from warehouse.shared.tiers import Tier
 
+_HERE = Path(__file__).parent
+STATIC = _HERE / "static"
+TEMPLATES = _HERE / "templates"
 _HTML = "text/html; charset=utf-8"
 # HTML inside our Markdown is shown as text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 # A key is typed into these pages: no script, style or request of another origin is allowed.
-_SAME_ORIGIN_ONLY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+# Of what is another body to a browser than to a program.
+BY_ACCEPT = {"Vary": "Accept"}
+
+# The links that every page has: path and label.
+
+Link = tuple[str, str]
+_FILES = "exports/"
+NAVIGATION: tuple[Link, ...] = (
+    ("issuers", "Companies"),
+    ("tenders", "Tenders"),
+    ("series", "Macro"),
+    ("countries", "Countries"),
+    ("screen", "Screen"),
+    ("signals/", "Signals"),
+    ("datasets/", "Datasets"),
+    ("quality/", "Quality"),
+    ("guides", "Guides"),
+    ("docs", "API"),
+    ("pricing", "Pricing"),
 )
+# Pages below none of the links, and the link that they belong to.
+_SECTIONS = {
+    "indicators": "series",
+    "buyers": "tenders",
+    "suppliers": "tenders",
+    "methodology": "docs",
+    "problems": "docs",
+}
+# At the end of every page.
+FOOTER: tuple[Link, ...] = (
+    ("docs", "API reference"),
+    ("guides", "Guides"),
+    ("methodology", "Methodology"),
+    ("pricing", "Pricing and keys"),
+    ("usage", "Your usage"),
+    ("changes", "Changes"),
+    ("revisions/", "Silent revisions"),
+    ("quality/", "Quality"),
+    (_FILES, "Files of every version"),
+)
+_CODE = re.compile("`([^`]+)`")
+
+
+def linked_pages(links: Iterable[Link] = (*NAVIGATION, *FOOTER), *, has_files: bool) -> list[Link]:
+    """Return the links to what is served; without files of builds, not to the list of them."""
+    return [link for link in links if has_files or link[0] != _FILES]
+
+
+def _environment(has_files: bool) -> Environment:
+    environment = Environment(
+        # StrictUndefined: a misspelt variable must fail and not leave a gap in a page.
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        amount=formats.amount,
+        change=formats.change,
+        country=formats.country_name,
+        day=formats.day,
+        digits=formats.digits,
+        headline=formats.headline,
+        indicator_title=formats.indicator_title,
+        inline_code=_inline_code,
+        number=formats.number,
+        percent=formats.percent,
+        series_title=formats.series_title,
+        source=formats.source_name,
+        words=formats.words,
+    )
+    environment.globals.update(
+        nothing=Stated(),
+        sections=_SECTIONS,
+        navigation=linked_pages(NAVIGATION, has_files=has_files),
+        footer=linked_pages(FOOTER, has_files=has_files),
+    )
+    return environment
+
+
+def _inline_code(text: str) -> Markup:
+    """Return a text in which what stands between backticks is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
+
+
+class _Published(msgspec.Struct):
+    """What a page says of the publication."""
+
+    generated_at: str = ""
+
+
+class Page:
+    """A template with its variables; ``headers`` are those beside the ones of every page."""
+
+    def __init__(
+        self, template: str, headers: Mapping[str, str] = MappingProxyType({}), **variables: Any
+    ) -> None:
+        self.template, self.headers, self.variables = template, headers, variables
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is sent as it is."""
+
+    body: str | bytes
+    media_type: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Reply = Page | Body
+
+
+class Site:
+    """What pages are made of: answers of the sample tier, templates, and what was configured.
+
+    ``has_files`` if the files of builds are served; ``upgrade_url`` is where else keys are to be
+    had. A page is a function of the site, a request, and what its path names.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        has_files: bool,
+        sandbox_key: Callable[[], str],
+        mcp_url: str,
+        tiers: Iterable[Tier],
+        upgrade_url: str | None,
+    ) -> None:
+        self.sample, self.has_files, self.sandbox_key = sample, has_files, sandbox_key
+        self.mcp_url, self.tiers, self.upgrade_url = mcp_url, tuple(tiers), upgrade_url
+        self._environment = _environment(has_files)
+
+    def send(self, req: falcon.Request, resp: falcon.Response, reply: Reply) -> None:
+        """Send what a page returned."""
+        if isinstance(reply, Page):
+            reply = Body(self.render(req, reply), _HTML, {**SECURITY_HEADERS, **reply.headers})
+        if isinstance(reply.body, str):
+            resp.text = reply.body
+        else:
+            resp.data = reply.body
+        resp.content_type = reply.media_type
+        for name, value in reply.headers.items():
+            resp.append_header(name, value)
+
+    def send_error(self, req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
+        """Send a problem as a page; its status and headers are set."""
+        resp.data = None
+        self.send(req, resp, Page("error.html", problem=problem, status=problem.kind.status))
+
+    def render(self, req: falcon.Request, page: Page) -> str:
+        """Return a page as HTML."""
+        build = self._build()
+        return self._environment.get_template(page.template).render(
+            root=root_of(req),
+            static=f"{root_of(req)}site/",
+            path=req.path.strip("/"),
+            notice="" if build is None else build.notice,
+            data_version="none" if build is None else build.data_version,
+            published_on=None if build is None else build.made_once("published", _day_of(build)),
+            **page.variables,
+        )
+
+    def _build(self) -> Build | None:
+        """Return the build; None while there is none: a page must not fail for that reason."""
+        try:
+            return self.sample.mart.build()
+        except Exception:
+            return None
+
+
+def root_of(req: falcon.Request) -> str:
+    """Return the path below which the site is reached, with a slash at its end."""
+    return f"{urlsplit(req.context.base_url).path.rstrip('/')}/"
+
+
+def _day_of(build: Build) -> Callable[[], str | None]:
+    def read() -> str | None:
+        manifest = build.metadata.get(EXPORT_MANIFEST_KEY)
+        if manifest is None:
+            return None
+        return msgspec.json.decode(manifest, type=_Published).generated_at[:10] or None
+
+    return read
+
+
+def markdown_page(req: falcon.Request, markdown: str, title: str) -> Reply:
+    """Return a text: HTML for a browser, else Markdown."""
+    check_names(req)
+    # Browsers name text/html; programs mostly send */* and get the Markdown.
+    if "text/html" in req.accept:
+        return Page("markdown.html", BY_ACCEPT, heading=title, text=_rendered(markdown))
+    return Body(markdown, "text/markdown; charset=utf-8", BY_ACCEPT)
 
 
 @dataclass(frozen=True)
@@ -43,82 +246,6 @@ class _Text:
     head: str
     body: str
     contents: list[tuple[str, str]]
-
-
-class _Published(msgspec.Struct):
-    """What a page says of the publication."""
-
-    generated_at: str = ""
-
-
-def set_security_headers(resp: falcon.Response) -> None:
-    """Let a page load only what we serve, and send no Referer to anyone."""
-    resp.set_header("Content-Security-Policy", _SAME_ORIGIN_ONLY)
-    resp.set_header("X-Content-Type-Options", "nosniff")
-    resp.set_header("Referrer-Policy", "no-referrer")
-
-
-class Pages:
-    """Renders templates for requests; ``mart`` is the one whose build is served."""
-
-    def __init__(self, mart: Mart, has_files: bool) -> None:
-        self._mart = mart
-        self._environment = page_environment(has_files)
-        self._environment.globals["nothing"] = Stated()
-
-    def send(
-        self, req: falcon.Request, resp: falcon.Response, template: str, **variables: Any
-    ) -> None:
-        """Send a page."""
-        resp.text = self._render(req, template, self._build(), variables)
-        resp.content_type = _HTML
-        set_security_headers(resp)
-
-    def send_markdown(
-        self, req: falcon.Request, resp: falcon.Response, markdown: str, title: str
-    ) -> None:
-        """Send a text: HTML to a browser, else Markdown."""
-        check_names(req)
-        resp.append_header("Vary", "Accept")
-        # Browsers name text/html; programs mostly send */* and get the Markdown.
-        if "text/html" in req.accept:
-            self.send(req, resp, "markdown.html", heading=title, text=_rendered(markdown))
-        else:
-            resp.text, resp.content_type = markdown, "text/markdown; charset=utf-8"
-
-    def send_error(self, req: falcon.Request, resp: falcon.Response, problem: Problem) -> None:
-        """Send a problem as a page; its status and headers are set."""
-        variables = {"problem": problem, "status": problem.kind.status}
-        resp.text = self._render(req, "error.html", self._build(), variables)
-        resp.data = None
-        resp.content_type = _HTML
-        set_security_headers(resp)
-
-    @staticmethod
-    def root(req: falcon.Request) -> str:
-        """Return the path below which the site is reached, with a slash at its end."""
-        return f"{urlsplit(req.context.base_url).path.rstrip('/')}/"
-
-    def _build(self) -> Build | None:
-        """Return the build; None while there is none: a page must not fail for that reason."""
-        try:
-            return self._mart.build()
-        except Exception:
-            return None
-
-    def _render(
-        self, req: falcon.Request, template: str, build: Build | None, variables: dict[str, Any]
-    ) -> str:
-        root = self.root(req)
-        return self._environment.get_template(template).render(
-            root=root,
-            static=f"{root}site/",
-            path=req.path.strip("/"),
-            notice="" if build is None else build.notice,
-            data_version="none" if build is None else build.data_version,
-            published_on=None if build is None else build.made_once("published", _day_of(build)),
-            **variables,
-        )
 
 
 def _rendered(markdown: str) -> _Text:
@@ -157,16 +284,6 @@ def _fence(renderer: RendererHTML, tokens: Sequence[Token], index: int, *_: obje
 
 
 _MARKDOWN.add_render_rule("fence", _fence)
-
-
-def _day_of(build: Build) -> Any:
-    def read() -> str | None:
-        manifest = build.metadata.get(EXPORT_MANIFEST_KEY)
-        if manifest is None:
-            return None
-        return msgspec.json.decode(manifest, type=_Published).generated_at[:10] or None
-
-    return read
 
 
 def page_parameters(
@@ -238,14 +355,17 @@ def wants_csv(req: falcon.Request) -> bool:
     return form == "csv"
 
 
-def send_csv(resp: falcon.Response, name: str, answer: SampleAnswer) -> None:
-    """Send the rows of a page as CSV, of facts no more than one sample answer has."""
+def csv_page(name: str, answer: SampleAnswer) -> Body:
+    """Return the rows of a page as CSV, of facts no more than one sample answer has."""
     page, _ = cap_rows(answer.page, answer.tier, None, answer.listing.row_rule)
-    resp.data = b"".join(encoded("csv", answer.listing, [page]))
-    resp.content_type = "text/csv; charset=utf-8"
-    resp.set_header("Content-Disposition", f'attachment; filename="{_file_name(name)}.csv"')
-    resp.set_header("X-Content-Type-Options", "nosniff")
+    return csv_file(name, b"".join(encoded("csv", answer.listing, [page])))
 
 
-def _file_name(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in ".-_" else "-" for sign in name)[:80]
+def csv_file(name: str, lines: str | bytes) -> Body:
+    """Return CSV as a file to download."""
+    file = "".join(sign if sign.isalnum() or sign in ".-_" else "-" for sign in name)[:80]
+    headers = {
+        "Content-Disposition": f'attachment; filename="{file}.csv"',
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Body(lines, "text/csv; charset=utf-8", headers)

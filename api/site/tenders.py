@@ -7,7 +7,15 @@ import falcon
 
 from api.endpoints import declarations
 from api.site.formats import country_name
-from api.site.render import Pages, page_parameters, query_without, send_csv, wants_csv
+from api.site.render import (
+    Page,
+    Reply,
+    Site,
+    csv_page,
+    page_parameters,
+    query_without,
+    wants_csv,
+)
 from api.site.sample import Row, Sample, Stated
 from warehouse.contract.problems import Problem
 
@@ -15,117 +23,78 @@ from warehouse.contract.problems import Problem
 _MOST_LINKED = 10
 
 
-class TendersPage:
-    """Releases of a country, newest first, by the filters of the API."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the list."""
-        sample = self._sample
-        countries = tender_countries(sample)
-        parameters = page_parameters(req, declarations.TENDERS)
-        if "country" not in req.params or not req.params["country"]:
-            # That of the API may have no tenders in this build.
-            codes = [code for code, _ in countries]
-            country = parameters["country"]
-            parameters["country"] = country if country in codes or not codes else codes[0]
+def tenders_page(site: Site, req: falcon.Request) -> Reply:
+    """Return releases of a country, newest first, by the filters of the API."""
+    sample = site.sample
+    countries = tender_countries(sample)
+    parameters = page_parameters(req, declarations.TENDERS)
+    if "country" not in req.params or not req.params["country"]:
+        # That of the API may have no tenders in this build.
+        codes = [code for code, _ in countries]
         country = parameters["country"]
-        answer = sample.ask(declarations.TENDERS, **parameters)
-        if wants_csv(req):
-            send_csv(resp, f"tenders-{country}", answer)
-            return
-        self._pages.send(
-            req,
-            resp,
-            "tenders.html",
-            answer=answer,
-            parameters=parameters,
-            countries=countries,
-            categories=coverage_entries(sample, "category", country),
-            statuses=coverage_entries(sample, "status", country),
-            query=query_without(req, "cursor", "format"),
-            today=sample.today,
-        )
-
-    on_head = on_get
+        parameters["country"] = country if country in codes or not codes else codes[0]
+    country = parameters["country"]
+    answer = sample.ask(declarations.TENDERS, **parameters)
+    if wants_csv(req):
+        return csv_page(f"tenders-{country}", answer)
+    return Page(
+        "tenders.html",
+        answer=answer,
+        parameters=parameters,
+        countries=countries,
+        categories=coverage_entries(sample, "category", country),
+        statuses=coverage_entries(sample, "status", country),
+        query=query_without(req, "cursor", "format"),
+        today=sample.today,
+    )
 
 
-class TenderPage:
-    """One contracting process: its newest release, and what changed from release to release."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages) -> None:
-        self._sample, self._pages = sample, pages
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, ocid: str) -> None:
-        """Send the page."""
-        parameters = page_parameters(req, declarations.TENDER, only=("as_of",), ocid=ocid)
-        answer = self._sample.ask(declarations.TENDER, **parameters)
-        if wants_csv(req):
-            send_csv(resp, f"tender-{ocid}", answer)
-            return
-        release, whole = answer.rows[0] if answer.rows else None, _whole(answer.rows)
-        suppliers = _suppliers(answer.rows)
-        buyer = whole["buyer"]["name"] if whole["buyer"] else None
-        named = [name for name in (buyer, *suppliers[:_MOST_LINKED]) if name]
-        self._pages.send(
-            req,
-            resp,
-            "tender.html",
-            ocid=ocid,
-            answer=answer,
-            release=release,
-            whole=whole,
-            as_of=parameters["as_of"],
-            days=sorted({row["available_at"] for row in answer.rows if row["available_at"]}),
-            today=self._sample.today,
-            query=query_without(req, "format"),
-            suppliers=suppliers,
-            organisations=_organisations(self._sample, named),
-        )
-
-    on_head = on_get
+def tender_page(site: Site, req: falcon.Request, ocid: str) -> Reply:
+    """Return one contracting process: its newest release, and what changed before it."""
+    parameters = page_parameters(req, declarations.TENDER, only=("as_of",), ocid=ocid)
+    answer = site.sample.ask(declarations.TENDER, **parameters)
+    if wants_csv(req):
+        return csv_page(f"tender-{ocid}", answer)
+    release, whole = answer.rows[0] if answer.rows else None, _whole(answer.rows)
+    suppliers = _suppliers(answer.rows)
+    buyer = whole["buyer"]["name"] if whole["buyer"] else None
+    named = [name for name in (buyer, *suppliers[:_MOST_LINKED]) if name]
+    return Page(
+        "tender.html",
+        ocid=ocid,
+        answer=answer,
+        release=release,
+        whole=whole,
+        as_of=parameters["as_of"],
+        days=sorted({row["available_at"] for row in answer.rows if row["available_at"]}),
+        today=site.sample.today,
+        query=query_without(req, "format"),
+        suppliers=suppliers,
+        organisations=_organisations(site.sample, named),
+    )
 
 
-class PartiesPage:
-    """Buyers or suppliers of a country, those in most releases first."""
-
-    open = True
-
-    def __init__(self, sample: Sample, pages: Pages, role: str) -> None:
-        self._sample, self._pages, self._role = sample, pages, role
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Send the list."""
-        sample = self._sample
-        countries = tender_countries(sample)
-        names = ("country", "as_of", "from", "to", "cursor")
-        parameters = page_parameters(req, declarations.TENDER_PARTIES, only=names)
-        if parameters["country"] is None and countries:
-            parameters["country"] = countries[0][0]
-        parameters["role"] = self._role
-        answer = sample.ask(declarations.TENDER_PARTIES, **parameters)
-        if wants_csv(req):
-            send_csv(resp, f"{self._role}s-{parameters['country']}", answer)
-            return
-        self._pages.send(
-            req,
-            resp,
-            "parties.html",
-            role=self._role,
-            answer=answer,
-            parameters=parameters,
-            countries=countries,
-            query=query_without(req, "cursor", "format"),
-            today=sample.today,
-        )
-
-    on_head = on_get
+def parties_page(site: Site, req: falcon.Request, role: str) -> Reply:
+    """Return buyers or suppliers of a country, those in most releases first."""
+    sample = site.sample
+    countries = tender_countries(sample)
+    names = ("country", "as_of", "from", "to", "cursor")
+    parameters = page_parameters(req, declarations.TENDER_PARTIES, only=names)
+    if parameters["country"] is None and countries:
+        parameters["country"] = countries[0][0]
+    parameters["role"] = role
+    answer = sample.ask(declarations.TENDER_PARTIES, **parameters)
+    if wants_csv(req):
+        return csv_page(f"{role}s-{parameters['country']}", answer)
+    return Page(
+        "parties.html",
+        role=role,
+        answer=answer,
+        parameters=parameters,
+        countries=countries,
+        query=query_without(req, "cursor", "format"),
+        today=sample.today,
+    )
 
 
 def _organisations(sample: Sample, names: Iterable[str]) -> dict[str, str]:

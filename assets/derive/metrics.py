@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assets.derive.division import whole_numbers
 from warehouse.methodology.metrics import (
     BALANCES,
     FORMULAS,
@@ -116,26 +117,12 @@ def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
     return InputFacts(
         row_of,
         columns,
-        _whole_values(columns["value_reported"]),
+        # A withdrawn fact has no value, and none is used.
+        whole_numbers(columns["value_reported"]),
         columns["stated_at"].cast(pa.int32()).to_numpy().astype(np.int64),
         columns["license_rank"].to_numpy(),
         columns["observed_at"].cast(pa.int64()).to_numpy(),
     )
-
-
-def _whole_values(decimals: pa.Array) -> npt.NDArray[np.object_]:
-    """Return decimals as integer multiples of their last digit.
-
-    The 128-bit integers of Arrow's buffer are read directly: going through Decimal objects is many
-    times slower. A withdrawn fact has no value, and none is used.
-    """
-    if not len(decimals):
-        return np.empty(0, object)
-    # Little-endian two's complement: the low half is unsigned, the high half has the sign.
-    halves = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
-    halves = halves[decimals.offset : decimals.offset + len(decimals)]
-    low = halves[:, 0].view("<u8").astype(object)
-    return np.asarray((halves[:, 1].astype(object) << 64) | low, object)
 
 
 def compute_values(
@@ -259,7 +246,7 @@ class RowFile:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._writer.close()
-        # Nobody will read a half-written file.
+        # A half-written file is of no use.
         if error is not None:
             self._path.unlink()
 
@@ -288,20 +275,14 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
     values = RowFile(snapshot.folder / "metrics.arrow", arrow_schema(Metric))
     absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
     with values, absences, closing(snapshot.sql.cursor()) as sql:
-        for first, last in _issuer_batches(sql, batch_facts):
+        # The first and last issuer of each batch; all have about as many facts.
+        batches = _BATCHES.run(sql, "batches", batch_facts=batch_facts).fetchall()
+        for first, last in batches:
             _choose_publications(sql, first, last)
             for rows in _metric_rows(sql):
                 values.write(rows)
             absences.write(_ABSENCES.query(sql, "absences").to_arrow_table())
     return {"metrics": values.table(), "metrics_absent": absences.table()}
-
-
-def _issuer_batches(sql: duckdb.DuckDBPyConnection, batch_facts: int) -> list[tuple[str, str]]:
-    """Return the first and last issuer of each batch; all have about as many facts."""
-    batches: list[tuple[str, str]] = _BATCHES.run(
-        sql, "batches", batch_facts=batch_facts
-    ).fetchall()
-    return batches
 
 
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:

@@ -2,132 +2,68 @@
 
 This is a part of publishing, not a step before it: the rows follow from exactly the loads of the
 build, which only the publisher knows, and a build that fails leaves nothing behind.
+
+SQL finds the few ids that share something; ``joined_ids`` decides about those.
 """
 
+from collections.abc import Callable, Mapping
 from contextlib import closing
 
 import duckdb
 import pyarrow as pa
 
-from assets.derive.joined_ids import (
-    CRUDE_KEY,
-    IDENTIFIER_KEYS,
-    NAMES_WITH_PLACE,
-    create_key_tables,
-    create_name_table,
-    has_digits_sql,
-    normalised_number_sql,
-    same_as_table,
+from assets.derive.joined_ids import Claim, Evidence, Number, joined_ids
+from assets.entities.identifiers import (
+    CNPJ_FORM,
+    CNPJ_REGISTER,
+    LEI_SCHEMES,
+    comparable_listing,
+    has_digits,
+    normalise_number,
+    register_of,
 )
+from warehouse.names.search_words import SHORT_FORMS, normalise_name
 from warehouse.publish.partitions import REGISTERS, TENDERS
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.shared.code_version import code_version
+from warehouse.shared.data_files import sql_file
 from warehouse.tables import PartyMatch
 from warehouse.tables.column import identity_of
 
-# Resolve the parties of tenders to organisations: by register number, LEI, or exact name.
-#
-# Never by similarity. A party that could be two organisations stays unresolved, and so does a
-# name that is known under another number than the party's. Withheld parties are never looked up.
-
 PARTY_COLUMNS = identity_of(PartyMatch)
+# Printable ASCII without blanks and lower case: already normalised. Nearly all values are.
+NORMALISED_NUMBER = "[!-`{-~]+"
+_FORM_WORDS = {
+    word for form in (*SHORT_FORMS, *SHORT_FORMS.values(), "the") for word in form.split()
+}
+KEYS = sql_file(
+    __name__,
+    "organisation_keys",
+    fragments={
+        "normalised_number": NORMALISED_NUMBER,
+        "form_words": "|".join(sorted(_FORM_WORDS)),
+        "cnpj_form": CNPJ_FORM,
+        "cnpj_register": CNPJ_REGISTER,
+    },
+)
+_SHARED = sql_file(__name__, "shared_keys")
+_PARTIES = sql_file(
+    __name__, "party_matches", fragments={"party_columns": ", ".join(PARTY_COLUMNS)}
+)
+# Where no parties are compared.
+_NO_PARTIES = "(SELECT NULL AS identifier_id, NULL AS identifier_scheme)"
+_BATCH_ROWS = 1 << 16
+_TEXT = pa.string()
 
-# Names are compared only within a country, so only its organisations are normalised and read; and
-# of those only what may be the name of a party.
-_PARTY_COUNTRY = "nullif(upper(left(trim(country), 2)), '')"
-_ENTITY_NAMES = f"""
-CREATE OR REPLACE TEMP TABLE entity_names AS
-WITH names AS ({NAMES_WITH_PLACE}),
-party_keys AS (
-    SELECT DISTINCT {_PARTY_COUNTRY} AS place, {CRUDE_KEY} AS crude_key FROM parties
-)
-SELECT DISTINCT service_id, place, name
-FROM (
-    SELECT *, {CRUDE_KEY} AS crude_key FROM names
-    WHERE place IN (SELECT place FROM party_keys)
-)
-SEMI JOIN party_keys USING (place, crude_key)
-""".strip()
-_NAMES = "SELECT name AS value FROM parties UNION ALL SELECT name FROM entity_names"
 
-_NUMBER = normalised_number_sql("identifier_id", "odd")
-_IS_COMPARABLE = f"""
-{_NUMBER} IS NOT NULL AND registers.register IS NOT NULL
-AND (registers.id_type = 'lei' OR {has_digits_sql("identifier_id", "odd")})
-""".strip()
-_MATCHES = f"""
--- what identifies an organisation
-WITH organisation_keys AS (
-    SELECT service_id AS organisation, id_type, register, number FROM ({IDENTIFIER_KEYS})
-    -- parties state register numbers or LEIs
-    WHERE id_type IN ('lei', 'registry')
-),
-by_key AS (
-    SELECT id_type, register, number,
-        min(organisation) AS organisation, min(organisation) <> max(organisation) AS is_ambiguous
-    FROM organisation_keys GROUP BY id_type, register, number
-),
--- in which registers an organisation has a number
-registrations AS (SELECT DISTINCT organisation, id_type, register FROM organisation_keys),
-organisation_names AS (
-    SELECT place AS country, normalised AS name, service_id AS organisation
-    FROM entity_names JOIN normalised_names ON normalised_names.value = entity_names.name
-),
--- a name is only evidence if one organisation of the country bears it
-by_name AS (
-    SELECT country, name,
-        min(organisation) AS organisation, min(organisation) <> max(organisation) AS is_ambiguous
-    FROM organisation_names GROUP BY country, name
-),
--- the parties with the number and the name they state, in comparable form
-party_keys AS (
-    SELECT parties.*, {_PARTY_COUNTRY} AS name_country,
-        normalised_names.normalised AS normalised_name,
-        CASE WHEN {_IS_COMPARABLE} THEN registers.id_type END AS id_type,
-        CASE WHEN registers.id_type = 'registry' THEN registers.register END AS register,
-        {_NUMBER} AS number
-    FROM parties
-    LEFT JOIN normalised_names ON normalised_names.value = parties.name
-    LEFT JOIN registers ON registers.value = identifier_scheme
-    LEFT JOIN odd_numbers AS odd ON odd.value = identifier_id
-),
-lookups AS (
-    SELECT party_keys.*,
-        by_key.organisation AS key_organisation, by_key.is_ambiguous AS key_is_ambiguous,
-        by_name.organisation AS name_organisation, by_name.is_ambiguous AS name_is_ambiguous,
-        -- the key was not found, but the organisation of this name has one of the same register
-        registrations.organisation IS NOT NULL AS has_other_number
-    FROM party_keys
-    LEFT JOIN by_key ON by_key.id_type = party_keys.id_type AND by_key.number = party_keys.number
-        AND by_key.register IS NOT DISTINCT FROM party_keys.register
-    LEFT JOIN by_name ON by_name.country = party_keys.name_country
-        AND by_name.name = party_keys.normalised_name
-    LEFT JOIN registrations ON registrations.organisation = by_name.organisation
-        AND registrations.id_type = party_keys.id_type
-        AND registrations.register IS NOT DISTINCT FROM party_keys.register
-),
--- the key decides; only without a hit by key does the name count
-decisions AS (
-    SELECT *, CASE
-        WHEN key_is_ambiguous THEN 'ambiguous: several organisations bear this identifier'
-        WHEN key_organisation IS NOT NULL THEN NULL
-        WHEN normalised_name IS NULL OR name_country IS NULL
-        THEN 'no name and country to look for'
-        WHEN name_is_ambiguous
-        THEN 'ambiguous: several organisations of the country have this name'
-        WHEN name_organisation IS NULL
-        THEN 'no organisation of the country is known by this identifier or this name'
-        WHEN has_other_number THEN 'the name is known under another number than the one stated'
-    END AS reason
-    FROM lookups
-)
-SELECT {", ".join(PARTY_COLUMNS)},
-    CASE WHEN reason IS NULL THEN coalesce(key_organisation, name_organisation) END AS service_id,
-    CASE WHEN reason IS NOT NULL THEN NULL WHEN key_organisation IS NULL THEN 'exact_name'
-        WHEN id_type = 'lei' THEN 'lei' ELSE 'registry_id' END AS match_method,
-    reason
-FROM decisions
-"""
+def same_as_table(sql: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return a row for every alias: the canonical id, and the evidence that joins the two.
+
+    Reads the connection's ``identifiers`` and ``entities``, of any size.
+    """
+    columns = ("service_id", "same_as", "match_method")
+    schema = pa.schema([(column, _TEXT) for column in columns])
+    return pa.Table.from_pylist(joined_ids(_evidence(sql)), schema)
 
 
 def resolve_parties(sql: duckdb.DuckDBPyConnection) -> pa.Table:
@@ -136,14 +72,77 @@ def resolve_parties(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     Reads ``parties``, ``identifiers`` and ``entities`` of the connection, which have canonical
     ids. Parties are distinct, and none of them is withheld.
     """
-    create_key_tables(
+    _create_keys(sql, "parties")
+    _PARTIES.run(sql, "entity_names")
+    _create_names(sql, _PARTIES["name_values"])
+    return _PARTIES.query(sql, "matches").to_arrow_table()
+
+
+def _evidence(sql: duckdb.DuckDBPyConnection) -> Evidence:
+    """Return what ids of the connection's ``identifiers`` and ``entities`` share."""
+    _create_keys(sql, _NO_PARTIES)
+    listings = {"listing": (comparable_listing, _TEXT)}
+    _register_lookup(sql, "comparable_listings", KEYS["listing_values"], listings)
+    _SHARED.run(sql, "listed_isins")
+    _SHARED.run(sql, "candidate_names")
+    _create_names(sql, _SHARED["candidate_values"])
+    claims = [
+        Claim(*row)
+        for name in ("shared_numbers", "shared_listings", "shared_names")
+        for row in _SHARED.run(sql, name).fetchall()
+    ]
+    declared: dict[str, str] = dict(_SHARED.run(sql, "declared").fetchall())
+    ids = {claim.service_id for claim in claims} | {*declared, *declared.values()}
+    _SHARED.run(sql, "candidates", ids=sorted(ids))
+    numbers = [Number(*row) for row in _SHARED.run(sql, "numbers").fetchall()]
+    return Evidence(claims, numbers, declared)
+
+
+def _create_keys(sql: duckdb.DuckDBPyConnection, parties: str) -> None:
+    """Create what compares identifiers and names; ``parties`` is a relation of further ones."""
+    _register_lookup(
         sql,
-        more_numbers="SELECT identifier_id FROM parties",
-        more_codes="SELECT identifier_scheme FROM parties",
+        "odd_numbers",
+        KEYS.statement("odd_number_values", parties=parties),
+        {
+            "normalised": (normalise_number, _TEXT),
+            "has_digits": (lambda value: has_digits(normalise_number(value) or ""), pa.bool_()),
+        },
     )
-    sql.execute(_ENTITY_NAMES)
-    create_name_table(sql, _NAMES)
-    return sql.sql(_MATCHES).to_arrow_table()
+    _register_lookup(
+        sql,
+        "registers",
+        KEYS.statement("register_codes", parties=parties),
+        {"register": (register_of, _TEXT), "id_type": (_id_type_of_scheme, _TEXT)},
+    )
+    for name in ("crude_key", "identifier_keys", "names_with_place"):
+        KEYS.run(sql, name)
+
+
+def _create_names(sql: duckdb.DuckDBPyConnection, values: str) -> None:
+    _register_lookup(sql, "normalised_names", values, {"normalised": (normalise_name, _TEXT)})
+
+
+def _register_lookup(
+    sql: duckdb.DuckDBPyConnection,
+    name: str,
+    values: str,
+    columns: Mapping[str, tuple[Callable[[str], object], pa.DataType]],
+) -> None:
+    """Register a table of values with what Python's rules make of each."""
+    fields = ((column, data_type) for column, (_, data_type) in columns.items())
+    schema = pa.schema([("value", _TEXT), *fields])
+    batches = []
+    # In batches: a register has millions of names, which must not be Python objects at once.
+    for batch in sql.sql(values).to_arrow_reader(_BATCH_ROWS):
+        raw = batch.column(0).to_pylist()
+        computed = [pa.array(map(rule, raw), data_type) for rule, data_type in columns.values()]
+        batches.append(pa.RecordBatch.from_arrays([pa.array(raw, _TEXT), *computed], schema=schema))
+    sql.register(name, pa.Table.from_batches(batches, schema))
+
+
+def _id_type_of_scheme(code: str) -> str:
+    return "lei" if code.strip().upper() in LEI_SCHEMES else "registry"
 
 
 # Only what the rules read: the tables have millions of rows.

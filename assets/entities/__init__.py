@@ -2,7 +2,7 @@
 
 Start with ``sources``, which declares each source, its parser and its fetcher. ``gleif``,
 ``mappings`` and ``openfigi`` parse documents; ``exchange_lists`` parses lists of exchanges, whose
-columns ``exchange_lists.toml`` declares. ``markets`` knows MICs, from what ``mic_lists`` reads.
+columns ``exchange_lists.toml`` declares.
 Every service_id comes from ``identifiers.mint``; which of them are the same organisation is found
 in ``assets.derive`` when a build is made.
 

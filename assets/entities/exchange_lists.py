@@ -16,14 +16,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pycountry
 
-from assets.entities.identifiers import cik_of, has_digits, is_figi, is_isin, is_lei, mint
+from assets.entities.identifiers import (
+    cik_of,
+    doubt_of,
+    has_digits,
+    identifier_row,
+    is_figi,
+    is_isin,
+    is_lei,
+    mint,
+)
 from assets.entities.list_files import ListEntry
-from assets.entities.markets import doubt_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.tables import Row, fold, table_rows
 from quality.persons import Withheld, judge_name, personal_name_rule
@@ -51,10 +59,6 @@ FIGI_LEVELS = {
     "composite_figi": "composite",
     "share_class_figi": "share_class",
 }
-
-
-class RowRefused(ValueError):
-    """A row that is not accepted; the message is the reason."""
 
 
 @dataclass
@@ -104,40 +108,45 @@ def why_left_out(entry: ListEntry, row: Row) -> str | None:
 
 
 def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
-    """Return what a row states; raise RowRefused if it identifies nothing."""
-    read = ListedRow(location)
+    """Return what a row states; raise ValueError if it identifies nothing."""
+    read, everywhere = ListedRow(location), entry.everywhere
+
+    def member(name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
+        """Return the value of a member; None if it is none, with the reason."""
+        value = _value(entry, row, name) or default
+        try:
+            return None if value is None else reader(value)
+        except ValueError as error:
+            read.problems.append(str(error))
+            return None
+
+    def day(name: str) -> Any:
+        return member(name, partial(_day, name, entry.date_formats))
+
     read.ticker = _ticker(entry, row)
     _read_market(entry, read, row)
     read.name = _value(entry, row, "name")
     read.person = _value(entry, row, "person")
-    read.isin = _checked(read, _value(entry, row, "isin"), is_isin, "an ISIN")
-    read.lei = _checked(read, _value(entry, row, "lei"), is_lei, "an LEI")
-    read.register_number = _register_number(read, _value(entry, row, "register_number"))
-    read.cik = _cik(read, _value(entry, row, "cik"))
-    for member, level in FIGI_LEVELS.items():
-        figi = _checked(read, _value(entry, row, member), is_figi, "a FIGI")
-        if figi:
+    read.isin = member("isin", partial(_checked, is_isin, "an ISIN"))
+    read.lei = member("lei", partial(_checked, is_lei, "an LEI"))
+    read.register_number = member("register_number", _register_number)
+    read.cik = member("cik", cik_of)
+    for name, level in FIGI_LEVELS.items():
+        if figi := member(name, partial(_checked, is_figi, "a FIGI")):
             read.figis[level] = figi
-    read.currency = _currency(read, _value(entry, row, "currency") or entry.everywhere.currency)
-    status = _value(entry, row, "status")
-    read.status = entry.statuses.get(status, status) if status else None
-    read.country = _country(read, _value(entry, row, "country") or entry.everywhere.country)
-    read.day = _day(entry, read, row, "date")
-    read.listed_from = _day(entry, read, row, "listed_from")
-    read.listed_to = _day(entry, read, row, "listed_to")
+    read.currency = member("currency", _currency, everywhere.currency)
+    read.status = member("status", lambda status: entry.statuses.get(status, status))
+    read.country = member("country", _country, everywhere.country)
+    read.day, read.listed_from, read.listed_to = map(day, ("date", "listed_from", "listed_to"))
     if read.listed_from and read.listed_to and read.listed_to < read.listed_from:
         read.problems.append(f"listed until {read.listed_to}, before {read.listed_from}")
         read.listed_to = None
-    _refuse(read)
-    return read
-
-
-def _refuse(read: ListedRow) -> None:
     if read.ticker and not read.market and not (read.mic and _MIC.fullmatch(read.mic)):
-        raise RowRefused("no MIC or no ticker")
+        raise ValueError("no MIC or no ticker")
     if not (read.ticker or read.isin or read.lei or read.register_number or read.cik):
         said = "; ".join(read.problems)
-        raise RowRefused(f"no identifier of an issuer or its share{': ' + said if said else ''}")
+        raise ValueError(f"no identifier of an issuer or its share{': ' + said if said else ''}")
+    return read
 
 
 def _cell(entry: ListEntry, row: Row, name: str) -> str:
@@ -177,50 +186,31 @@ def _read_market(entry: ListEntry, read: ListedRow, row: Row) -> None:
         read.ticker = None
 
 
-def _cik(read: ListedRow, value: str | None) -> str | None:
-    try:
-        return cik_of(value) if value else None
-    except ValueError as error:
-        read.problems.append(str(error))
-        return None
-
-
-def _checked(
-    read: ListedRow, value: str | None, is_valid: Callable[[str], bool], what: str
-) -> str | None:
-    if value is None:
-        return None
+def _checked(is_valid: Callable[[str], bool], what: str, value: str) -> str:
     upper = value.upper()
     if not is_valid(upper):
-        read.problems.append(f"{upper!r:.40} is not {what}: its check digits are wrong")
-        return None
+        raise ValueError(f"{upper!r:.40} is not {what}: its check digits are wrong")
     return upper
 
 
-def _register_number(read: ListedRow, value: str | None) -> str | None:
-    if value is None or has_digits(value):
-        return value
-    read.problems.append(f"{value!r:.40} is no number of a register")
-    return None
+def _register_number(value: str) -> str:
+    if not has_digits(value):
+        raise ValueError(f"{value!r:.40} is no number of a register")
+    return value
 
 
-def _currency(read: ListedRow, value: str | None) -> str | None:
-    if value is None:
-        return None
+def _currency(value: str) -> str:
     code = _MINOR_UNITS.get(value.upper(), value.upper())
     if not _CURRENCY.fullmatch(code) or pycountry.currencies.get(alpha_3=code) is None:
-        read.problems.append(f"{value!r:.40} is not a currency of ISO 4217")
-        return None
+        raise ValueError(f"{value!r:.40} is not a currency of ISO 4217")
     return code
 
 
-def _country(read: ListedRow, value: str | None) -> str | None:
-    if value is None:
-        return None
-    found = _country_code(value)
-    if found is None:
-        read.problems.append(f"{value!r:.40} is not a country of ISO 3166")
-    return found
+def _country(value: str) -> str:
+    code = _country_code(value)
+    if code is None:
+        raise ValueError(f"{value!r:.40} is not a country of ISO 3166")
+    return code
 
 
 @lru_cache(maxsize=1 << 10)
@@ -232,14 +222,10 @@ def _country_code(value: str) -> str | None:
         return None
 
 
-def _day(entry: ListEntry, read: ListedRow, row: Row, member: str) -> date | None:
-    value = _value(entry, row, member)
-    if value is None:
-        return None
-    day = _parsed_day(value, entry.date_formats)
+def _day(member: str, formats: tuple[str, ...], value: str) -> date | None:
+    day = _parsed_day(value, formats)
     if day is None:
-        read.problems.append(f"{member}: {value!r:.40} is no day in any form that is declared")
-        return None
+        raise ValueError(f"{member}: {value!r:.40} is no day in any form that is declared")
     return day if day.year <= _LAST_YEAR else None
 
 
@@ -289,8 +275,8 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
         else:
             try:
                 rows.append(read_row(entry, location, row))
-            except RowRefused as refusal:
-                parsed.reject(IDENTIFIERS, document, location, str(refusal))
+            except ValueError as error:
+                parsed.reject(IDENTIFIERS, document, location, str(error))
     _drop_shared(rows)
     for issuer in issuers_of(rows):
         _add_issuer(parsed, document, entry, issuer)
@@ -408,27 +394,22 @@ def _shared(document: Document, entry: ListEntry, row: ListedRow, service_id: st
 
 def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
     if row.lei:
-        yield _identifier("lei", row.lei)
+        yield identifier_row("lei", row.lei)
     if row.register_number:
-        yield _identifier("registry", row.register_number, entry.register_name)
+        yield identifier_row("registry", row.register_number, entry.register_name)
     if row.cik:
-        yield _identifier("cik", row.cik)
+        yield identifier_row("cik", row.cik)
     if row.isin:
-        yield _identifier("isin", row.isin)
+        yield identifier_row("isin", row.isin)
     if listing := row.listing:
-        dates: dict[str, date | None] = {"valid_from": row.listed_from, "valid_to": row.listed_to}
-        yield (
-            _identifier("ticker", listing, row.mic, row.status) | dates | {"currency": row.currency}
-        )
+        yield identifier_row("ticker", listing, row.mic, row.status) | {
+            "valid_from": row.listed_from,
+            "valid_to": row.listed_to,
+            "currency": row.currency,
+        }
     # In a country with one market the FIGI of the listing is also the composite one.
     for figi, level in {figi: level for level, figi in row.figis.items()}.items():
-        yield _identifier("figi", figi) | {"figi_level": level}
-
-
-def _identifier(
-    kind: str, value: str, issuer: str | None = None, status: str | None = None
-) -> _Row:
-    return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
+        yield identifier_row("figi", figi) | {"figi_level": level}
 
 
 def _add_name(

@@ -60,14 +60,10 @@ def gleif_api(task: FetchTask) -> Iterator[FetchedResponse]:
     return fetchers.fetch_all(task.source, names, partial(_country, task))
 
 
-def isin_lei(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the latest file of LEIs and ISINs; nothing if it has not changed."""
-    return _mapping(task)
-
-
-def oc_lei(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the latest file of LEIs and OpenCorporates ids."""
-    return _mapping(task)
+def mapping(task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch the latest file that maps LEIs to other identifiers; nothing if it has not changed."""
+    # GLEIF names its mapping files as our sources are named.
+    return task.download(task.url(f"api/v2/{task.source}/latest/download"), "zip")
 
 
 def openfigi(task: FetchTask) -> Iterator[FetchedResponse]:
@@ -98,9 +94,8 @@ def _without_figi(task: FetchTask) -> list[dict[str, str]]:
     stored = record.query(_WITHOUT_FIGI.format(record.relation("identifiers", delta)))
     asked = _asked_before(task)
     jobs = []
-    for kind, value in zip(
-        stored["id_type"].to_pylist(), stored["id_value"].to_pylist(), strict=True
-    ):
+    for row in stored.to_pylist():
+        kind, value = row["id_type"], row["id_value"]
         mic, _, ticker = value.partition(":")
         by_ticker = {"idType": "TICKER", "idValue": ticker, "micCode": mic}
         job = _isin_job(value) if kind == "isin" else by_ticker
@@ -127,11 +122,6 @@ def _delta(since: date | None, today: date) -> str | None:
     return next((name for days, name in _DELTAS if (today - since).days <= days), None)
 
 
-def _mapping(task: FetchTask) -> Iterator[FetchedResponse]:
-    # GLEIF names its mapping files as our sources are named.
-    return task.download(task.url(f"api/v2/{task.source}/latest/download"), "zip")
-
-
 def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
     page, last = 1, 1
     while page <= last:
@@ -142,10 +132,7 @@ def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
         }
         answer = task.client.get(task.url("api/v1/lei-records", query), "json")
         pagination = fetchers.json_member(fetchers.response_json(answer), "meta", "pagination")
-        last, total = (
-            fetchers.json_member(pagination, "lastPage"),
-            fetchers.json_member(pagination, "total"),
-        )
+        last, total = (fetchers.json_member(pagination, name) for name in ("lastPage", "total"))
         if not isinstance(last, int) or not isinstance(total, int):
             raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
         # Better no records than some of a country: what is missing would look as if it did not

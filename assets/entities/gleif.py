@@ -16,14 +16,12 @@ from typing import IO, Any, Literal
 
 import msgspec
 
-from assets.entities.identifiers import is_isin, is_lei, mint
-from assets.entities.lei_files import lei_file_records
+from assets.entities.identifiers import identifier_row, is_isin, is_lei, mint
+from assets.entities.lei_files import API_PATHS, CDF_PATHS, lei_file_records
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from quality.persons import Withheld, drop_personal_names, judge_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
-
-# One LEI record, read from the API's or the golden copy's JSON.
 
 _FORMER, _TRADING = "PREVIOUS_LEGAL_NAME", "TRADING_OR_OPERATING_NAME"
 # Codes of ISO 20275 for a form that has no code, and for none.
@@ -32,26 +30,20 @@ _NO_FORM = frozenset({"8888", "9999"})
 
 @dataclass(frozen=True)
 class LeiRecord:
-    """What is stored of an LEI record; None if absent."""
+    """What is read of an LEI record: texts by the names of ``lei_files``, None if absent.
+
+    ``names`` are the other names, each with its type.
+    """
 
     lei: str
     method: Literal["api", "file"]
-    legal_name: str | None
-    other_names: tuple[str, ...]
-    jurisdiction: str | None
-    country: str | None
-    category: str | None
-    status: str | None
-    lei_status: str | None
-    updated_at: datetime | None
-    register: str | None
-    register_number: str | None
-    opencorporates: str | None
-    successor: str | None
-    former_names: frozenset[str]
-    trading_names: frozenset[str]
-    headquarters_country: str | None
-    legal_form: str | None
+    texts: dict[str, str | None]
+    names: list[tuple[str, str | None]]
+
+    @property
+    def category(self) -> str | None:
+        """The kind of organisation, or of a person."""
+        return _upper(self.texts["category"])
 
 
 def from_api(record: Any) -> LeiRecord | None:
@@ -63,59 +55,23 @@ def from_api(record: Any) -> LeiRecord | None:
     if lei is None:
         return None
     names = [
-        (text, _code(name, "type"))
+        (text, _upper(_text(name, "type")))
         for member in ("otherNames", "transliteratedOtherNames")
         for name in _list(attributes, "entity", member)
         if (text := _text(name, "name"))
     ]
-    return LeiRecord(
-        lei=lei,
-        method="api",
-        legal_name=_text(attributes, "entity", "legalName", "name"),
-        other_names=tuple(name for name, _ in names),
-        jurisdiction=_text(attributes, "entity", "jurisdiction"),
-        country=_text(attributes, "entity", "legalAddress", "country"),
-        category=_code(attributes, "entity", "category"),
-        status=_text(attributes, "entity", "status"),
-        lei_status=_text(attributes, "registration", "status"),
-        updated_at=_utc_time(_text(attributes, "registration", "lastUpdateDate")),
-        register=_text(attributes, "entity", "registeredAt", "id"),
-        register_number=_text(attributes, "entity", "registeredAs"),
-        opencorporates=_text(attributes, "ocid"),
-        successor=_text(attributes, "entity", "successorEntity", "lei"),
-        former_names=_of_type(names, _FORMER),
-        trading_names=_of_type(names, _TRADING),
-        headquarters_country=_country(attributes, "entity", "headquartersAddress", "country"),
-        legal_form=_legal_form(attributes, "entity", "legalForm", "id"),
-    )
+    texts = {name: _text(attributes, *path) for name, path in API_PATHS.items()}
+    return LeiRecord(lei, "api", texts, names)
 
 
 def from_cdf(record: Any) -> LeiRecord | None:
     """Return a record of the golden copy; None if it is not one."""
-    lei, register = _text(record, "LEI"), ("Entity", "RegistrationAuthority")
+    lei = _text(record, "LEI")
     if lei is None or not isinstance(_at(record, "Entity"), dict):
         return None
-    names = _other_names(record)
-    return LeiRecord(
-        lei=lei,
-        method="file",
-        legal_name=_text(record, "Entity", "LegalName"),
-        other_names=tuple(name for name, _ in names),
-        jurisdiction=_text(record, "Entity", "LegalJurisdiction"),
-        country=_text(record, "Entity", "LegalAddress", "Country"),
-        category=_code(record, "Entity", "EntityCategory"),
-        status=_text(record, "Entity", "EntityStatus"),
-        lei_status=_text(record, "Registration", "RegistrationStatus"),
-        updated_at=_utc_time(_text(record, "Registration", "LastUpdateDate")),
-        register=_text(record, *register, "RegistrationAuthorityID"),
-        register_number=_text(record, *register, "RegistrationAuthorityEntityID"),
-        opencorporates=None,
-        successor=_text(record, "Entity", "SuccessorEntity", "SuccessorLEI"),
-        former_names=_of_type(names, _FORMER),
-        trading_names=_of_type(names, _TRADING),
-        headquarters_country=_country(record, "Entity", "HeadquartersAddress", "Country"),
-        legal_form=_legal_form(record, "Entity", "LegalForm", "EntityLegalFormCode"),
-    )
+    texts = {name: _text(record, *path) for name, path in CDF_PATHS.items()}
+    # Only the API has it.
+    return LeiRecord(lei, "file", texts | {"opencorporates": None}, _other_names(record))
 
 
 def _other_names(record: Any) -> list[tuple[str, str | None]]:
@@ -130,22 +86,9 @@ def _other_names(record: Any) -> list[tuple[str, str | None]]:
             members = members.get(kind, list(members.values()))
         for member in members if isinstance(members, list) else [members]:
             name = _text(member, kind) or _text(member)
-            names += [(name, _code(member, "@type") or _code(member, "type"))] if name else []
+            stated = _upper(_text(member, "@type")) or _upper(_text(member, "type"))
+            names += [(name, stated)] if name else []
     return names
-
-
-def _of_type(names: list[tuple[str, str | None]], kind: str) -> frozenset[str]:
-    return frozenset(name for name, its_kind in names if its_kind == kind)
-
-
-def _legal_form(value: Any, *path: str) -> str | None:
-    code = _code(value, *path)
-    return None if code in _NO_FORM else code
-
-
-def _country(value: Any, *path: str) -> str | None:
-    code = _code(value, *path)
-    return code if code and len(code) == 2 else None
 
 
 def _at(value: Any, *path: str) -> Any:
@@ -169,8 +112,7 @@ def _text(value: Any, *path: str) -> str | None:
     return (" ".join(text.split()) or None) if isinstance(text, str) else None
 
 
-def _code(value: Any, *path: str) -> str | None:
-    text = _text(value, *path)
+def _upper(text: str | None) -> str | None:
     return text.upper() if text else None
 
 
@@ -191,6 +133,8 @@ _TYPES = {
     "INTERNATIONAL_ORGANIZATION": "other",
 }
 _PERSON = "SOLE_PROPRIETOR"
+# Texts of a record that are columns of an entity.
+_STORED = ("legal_name", "jurisdiction", "country", "status", "lei_status")
 RECORDS_PER_PART = 5_000
 # The row of an LEI that was an organisation's before and now is a person's.
 _WITHDRAWN: dict[str, Any] = dict.fromkeys(ENTITIES.content) | {"withdrawn": True}
@@ -258,19 +202,19 @@ def _add_record(parsed: Parsed, document: Document, location: str, record: Any) 
         if lei is not None and lei.category == _PERSON and is_lei(lei.lei):
             parsed.add(ENTITIES, [_shared(document, location, lei) | _WITHDRAWN])
         return
-    shared = _shared(document, location, lei)
-    others = [name for name in dict.fromkeys(lei.other_names) if name != lei.legal_name]
-    names, reasons = drop_personal_names(others, lei.country, lei.jurisdiction)
+    shared, texts = _shared(document, location, lei), lei.texts
+    all_names = dict.fromkeys(name for name, _ in lei.names)
+    others = [name for name in all_names if name != texts["legal_name"]]
+    names, reasons = drop_personal_names(others, texts["country"], texts["jurisdiction"])
     for reason in reasons:
         parsed.reject(ENTITIES, document, location, reason)
-    kinds = {
-        "former_names": [name for name in names if name in lei.former_names],
-        "trading_names": [name for name in names if name in lei.trading_names],
+    row = _entity(lei) | {
+        "other_names": _json_list(names),
+        "former_names": _json_list([name for name in names if (name, _FORMER) in lei.names]),
+        "trading_names": _json_list([name for name in names if (name, _TRADING) in lei.names]),
+        "withheld_names": "\n".join(name for name in others if name not in names) or None,
     }
-    listed = {column: _json_list(found) for column, found in kinds.items()}
-    dropped = [name for name in others if name not in names]
-    withheld = {"withheld_names": "\n".join(dropped) or None}
-    parsed.add(ENTITIES, [shared | _entity(lei, names) | listed | withheld])
+    parsed.add(ENTITIES, [shared | row])
     parsed.add(IDENTIFIERS, [shared | identifier for identifier in _identifiers(lei)])
 
 
@@ -282,22 +226,20 @@ def _refusal(lei: LeiRecord | None) -> str | None:
         return f"{lei.lei!r:.40} is no LEI: its check digits are wrong"
     if lei.category == _PERSON:
         return "natural person"
-    if lei.legal_name is None:
+    name, country = lei.texts["legal_name"], lei.texts["country"]
+    if name is None:
         return "no legal name"
     # A record without a category may be a person's, so its name must be evidence.
-    if lei.category is None and _is_withheld(lei.legal_name, lei.country):
+    if lei.category is None and isinstance(
+        judge_name(name, country=country, scheme=None, identifier=None), Withheld
+    ):
         return "no category, and nothing else that shows an organisation"
     return None
 
 
-def _is_withheld(name: str, country: str | None) -> bool:
-    verdict = judge_name(name, country=country, scheme=None, identifier=None)
-    return isinstance(verdict, Withheld)
-
-
 def _shared(document: Document, location: str, lei: LeiRecord) -> dict[str, Any]:
     observed_on = document.observed_at.date()
-    updated = lei.updated_at
+    updated = _utc_time(lei.texts["updated_at"])
     return provenance(document, location, lei.method) | {
         "service_id": mint("lei", lei.lei),
         # Whatever the record says, it was public on the day it was read.
@@ -306,21 +248,18 @@ def _shared(document: Document, location: str, lei: LeiRecord) -> dict[str, Any]
     }
 
 
-def _entity(lei: LeiRecord, names: list[str]) -> dict[str, Any]:
+def _entity(lei: LeiRecord) -> dict[str, Any]:
+    texts = lei.texts
     # A merged organisation has a successor too, but only a duplicate is the same organisation.
-    successor = lei.successor if lei.lei_status == "DUPLICATE" else None
+    successor = texts["successor"] if texts["lei_status"] == "DUPLICATE" else None
+    country, form = _upper(texts["headquarters"]), _upper(texts["legal_form"])
     return {
-        "legal_name": lei.legal_name,
-        "other_names": _json_list(names),
-        "jurisdiction": lei.jurisdiction,
-        "country": lei.country,
+        **{name: texts[name] for name in _STORED},
         "entity_type": _TYPES.get(lei.category or ""),
-        "status": lei.status,
         "lei": lei.lei,
-        "lei_status": lei.lei_status,
         "same_as": mint("lei", successor) if successor and is_lei(successor) else None,
-        "headquarters_country": lei.headquarters_country,
-        "legal_form": lei.legal_form,
+        "headquarters_country": country if country and len(country) == 2 else None,
+        "legal_form": None if form in _NO_FORM else form,
     }
 
 
@@ -329,15 +268,13 @@ def _json_list(names: list[str]) -> str | None:
 
 
 def _identifiers(lei: LeiRecord) -> Iterator[dict[str, Any]]:
-    yield _identifier("lei", lei.lei, None, lei.lei_status)
-    if lei.register and lei.register_number and lei.register not in _NO_REGISTER:
-        yield _identifier("registry", lei.register_number, lei.register, None)
-    if lei.opencorporates:
-        yield _identifier("aggregator", lei.opencorporates, "opencorporates", None)
-
-
-def _identifier(kind: str, value: str, issuer: str | None, status: str | None) -> dict[str, Any]:
-    return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
+    texts = lei.texts
+    yield identifier_row("lei", lei.lei, status=texts["lei_status"])
+    register, number = texts["register"], texts["register_number"]
+    if register and number and register not in _NO_REGISTER:
+        yield identifier_row("registry", number, register)
+    if texts["opencorporates"]:
+        yield identifier_row("aggregator", texts["opencorporates"], "opencorporates")
 
 
 def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[str, Any]) -> None:
@@ -350,6 +287,6 @@ def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[st
         )
         return
     observed_on = document.observed_at.date()
-    row = provenance(document, location, "api") | _identifier("isin", isin, None, None)
+    row = provenance(document, location, "api") | identifier_row("isin", isin)
     mapped = {"service_id": mint("lei", lei), "available_at": observed_on}
     parsed.add(IDENTIFIERS, [row | mapped | {"publication": observed_on.isoformat()}])

@@ -1,4 +1,4 @@
-"""Identifiers of organisations: check digits, comparable form, registers, and service_ids.
+"""Identifiers of organisations: check digits, comparable form, registers, markets, service_ids.
 
 Which identifier of an organisation is the strongest is decided in ``joined_ids``, not here.
 """
@@ -6,11 +6,15 @@ Which identifier of an organisation is the strongest is decided in ``joined_ids`
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections import defaultdict
+from datetime import date
+from typing import Any
 
 from stdnum import figi as figis
 from stdnum import isin as isins
 from stdnum import lei as leis
+
+from warehouse.shared.data_files import csv_rows
 
 # Crockford's base32: no I, L, O or U, so that a code can be read aloud and typed.
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -23,39 +27,14 @@ _FIGI = re.compile("[A-Z0-9]{11}[0-9]")
 _CIK = re.compile("[0-9]{1,10}")
 
 
-@dataclass(frozen=True)
-class Register:
-    """A company register, and every code that names it.
-
-    The main code is that of org-id.guide. The others are further codes there or in use by
-    publishers, those of GLEIF's list of registration authorities, and those of the sample world
-    (``RA99....``). A code is listed only if its list, with the register's name or address, or a
-    published LEI record shows that it is this register's; for Kenya, Egypt, Morocco, Ghana and
-    Namibia no code of GLEIF's list is.
-    """
-
-    code: str
-    other_codes: tuple[str, ...]
-
-
-REGISTERS = (
-    Register("ZA-CIP", ("ZA-CIPC", "ZA-CR", "RA000531", "RA990001")),
-    Register("NG-CAC", ("NG-CR", "RA000469", "RA990002")),
-    Register("KE-RCO", ("RA990003",)),
-    Register("EG-CR", ("RA990004",)),
-    Register("MA-CR", ("RA990005",)),
-    Register("GH-RGD", ("GH-CR", "RA990006")),
-    Register("NA-BIPA", ("RA990007",)),
-    Register("CI-CR", ("RA000155", "RA990008")),
-    Register("MU-CR", ("RA000447", "RA990009")),
-    Register("CO-RUE", ("RA000093", "RA990010")),
-)
+# Every code that names a company register -> its main code, that of org-id.guide. The others are
+# further codes there or in use by publishers, those of GLEIF's list of registration authorities,
+# and those of the sample world (``RA99....``). A code is listed only if its list, with the
+# register's name or address, or a published LEI record shows that it is this register's; for Kenya,
+# Egypt, Morocco, Ghana and Namibia no code of GLEIF's list is.
+REGISTERS = {row["code"]: row["register"] for row in csv_rows(__name__, "registers")}
 # How publishers of tenders name the LEI among the schemes of registers.
 LEI_SCHEMES = frozenset({"XI-LEI", "LEI"})
-
-_MAIN_CODES = {
-    code: register.code for register in REGISTERS for code in (register.code, *register.other_codes)
-}
 
 
 def mint(scheme: str, value: str) -> str:
@@ -72,6 +51,13 @@ def mint(scheme: str, value: str) -> str:
     number = int.from_bytes(digest[:8]) >> (64 - 5 * _LENGTH)
     shifts = range(5 * (_LENGTH - 1), -1, -5)
     return "DC" + "".join(_ALPHABET[(number >> shift) & 31] for shift in shifts)
+
+
+def identifier_row(
+    id_type: str, id_value: str, issuer: str | None = None, status: str | None = None
+) -> dict[str, Any]:
+    """Return the columns of an identifier that all sources of identifiers state."""
+    return {"id_type": id_type, "id_value": id_value, "issuer": issuer, "status": status}
 
 
 def is_lei(text: str) -> bool:
@@ -111,7 +97,7 @@ def register_of_number(code: str | None, number: str) -> str | None:
 def register_of(code: str | None) -> str | None:
     """Return the main code of a register; an unknown code stands for itself."""
     normalised = (code or "").strip().upper()
-    return _MAIN_CODES.get(normalised, normalised) or None
+    return REGISTERS.get(normalised, normalised) or None
 
 
 def normalise_number(number: str | None) -> str | None:
@@ -126,3 +112,63 @@ def has_digits(number: str) -> bool:
 
 def _normalise_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split()).upper()
+
+
+# Markets by their MIC (ISO 10383): who operates them, and where.
+#
+# ``mics.csv`` has the vintages of every MIC, also of those that have expired: a row for each list
+# that says something new (``tests/helpers/mic_lists.py`` writes it), in order of the lists. A
+# market of its own has an operating MIC; its segments (the boards of an exchange) have MICs of
+# their own. ``figi_exchanges.csv`` has the exchange codes of OpenFIGI that mean one market.
+
+_VINTAGES: dict[str, list[dict[str, str]]] = defaultdict(list)
+for _vintage in csv_rows(__name__, "mics"):
+    _VINTAGES[_vintage["mic"]].append(_vintage)
+_EXCHANGE_CODES = {
+    row["exch_code"]: row["operating_mic"] for row in csv_rows(__name__, "figi_exchanges")
+}
+
+
+def doubt_of(mic: str, day: date) -> str | None:
+    """Return why a list of a day can hardly mean the market of a MIC; None if nothing is wrong."""
+    if mic.upper() not in _VINTAGES:
+        return f"{mic} is on no list of ISO 10383"
+    # As the last list up to the day has it; what a list does not state is empty.
+    known = [each for each in _VINTAGES[mic.upper()] if each["listed_on"] <= str(day)]
+    expired = known[-1]["expired"] if known else ""
+    return f"{mic} expired on {expired}" if expired and expired <= str(day) else None
+
+
+def operating_mic(mic: str) -> str:
+    """Return the MIC under which listings are compared: of the operator, if it is a segment's.
+
+    A MIC that is not on the list stands for itself.
+    """
+    mic, seen = mic.upper(), set[str]()
+    # The operator of some expired segments was itself taken over.
+    while mic in _VINTAGES and mic not in seen:
+        seen.add(mic)
+        mic = _VINTAGES[mic][-1]["operating_mic"]
+    return mic
+
+
+def market_country(mic: str) -> str | None:
+    """Return the country of a market, alpha-2; None if the MIC is not on the list."""
+    if mic.upper() not in _VINTAGES:
+        return None
+    country = _VINTAGES[mic.upper()][-1]["country"]
+    return country if country and country != "ZZ" else None
+
+
+def comparable_listing(listing: str) -> str:
+    """Return MIC:TICKER with the operating MIC; a ticker is compared without regard to case."""
+    mic, _, ticker = listing.partition(":")
+    return f"{operating_mic(mic)}:{ticker.strip().upper()}"
+
+
+def mic_of_exchange_code(code: str) -> str | None:
+    """Return the operating MIC of an exchange code of OpenFIGI; None unless it means one market.
+
+    "SJ" is Johannesburg; "US" is a country with many markets.
+    """
+    return _EXCHANGE_CODES.get(code.upper())

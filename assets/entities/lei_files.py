@@ -15,6 +15,32 @@ import ijson
 from assets.parsing.csv_lines import BoundedRecords, RecordTooLong, has_undecoded_bytes, read_lines
 from assets.parsing.unpacking import LocatedRecords, located_records
 
+# What is read of a record as one text: where the API and the golden copy have it.
+_MEMBERS = {
+    "legal_name": ("entity.legalName.name", "Entity.LegalName"),
+    "jurisdiction": ("entity.jurisdiction", "Entity.LegalJurisdiction"),
+    "country": ("entity.legalAddress.country", "Entity.LegalAddress.Country"),
+    "headquarters": ("entity.headquartersAddress.country", "Entity.HeadquartersAddress.Country"),
+    "legal_form": ("entity.legalForm.id", "Entity.LegalForm.EntityLegalFormCode"),
+    "category": ("entity.category", "Entity.EntityCategory"),
+    "status": ("entity.status", "Entity.EntityStatus"),
+    "successor": ("entity.successorEntity.lei", "Entity.SuccessorEntity.SuccessorLEI"),
+    "register": (
+        "entity.registeredAt.id",
+        "Entity.RegistrationAuthority.RegistrationAuthorityID",
+    ),
+    "register_number": (
+        "entity.registeredAs",
+        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID",
+    ),
+    "lei_status": ("registration.status", "Registration.RegistrationStatus"),
+    "updated_at": ("registration.lastUpdateDate", "Registration.LastUpdateDate"),
+    "opencorporates": ("ocid", "ocid"),
+}
+API_PATHS = {name: tuple(api.split(".")) for name, (api, _) in _MEMBERS.items()}
+CDF_PATHS = {name: tuple(cdf.split(".")) for name, (_, cdf) in _MEMBERS.items()}
+_CDF_NAMES = frozenset(cdf for _, cdf in _MEMBERS.values())
+
 _BOM = b"\xef\xbb\xbf"
 # Bytes of a record: the longest of the golden copy are some kilobytes.
 _LONGEST_RECORD = 4 << 20
@@ -67,22 +93,6 @@ _OTHER_NAME_COLUMN = re.compile(
     r"\.([0-9]+)(\.type)?"
 )
 _SUCCESSOR_COLUMN = re.compile(r"Entity\.SuccessorEntity(?:\.1)?\.SuccessorLEI")
-_COLUMNS = frozenset(
-    {
-        "LEI",
-        "Entity.LegalName",
-        "Entity.LegalJurisdiction",
-        "Entity.LegalAddress.Country",
-        "Entity.HeadquartersAddress.Country",
-        "Entity.LegalForm.EntityLegalFormCode",
-        "Entity.EntityCategory",
-        "Entity.EntityStatus",
-        "Entity.RegistrationAuthority.RegistrationAuthorityID",
-        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID",
-        "Registration.RegistrationStatus",
-        "Registration.LastUpdateDate",
-    }
-)
 _REQUIRED_COLUMNS = ("LEI", "Entity.LegalName")
 
 
@@ -101,7 +111,7 @@ def csv_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
 
 def _json_path(name: str) -> tuple[str, ...] | None:
     """Return where the JSON has the value of a column; None for columns that are not read."""
-    if name in _COLUMNS:
+    if name == "LEI" or name in _CDF_NAMES:
         return tuple(name.split("."))
     if _SUCCESSOR_COLUMN.fullmatch(name):
         return "Entity", "SuccessorEntity", "SuccessorLEI"

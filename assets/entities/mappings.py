@@ -114,12 +114,8 @@ ROWS_PER_PART = 100_000
 Lines = Iterator[tuple[str, list[str] | str]]
 
 
-class _RowRefused(ValueError):
-    """A row that is not accepted; the message is the reason."""
-
-
 @dataclass(frozen=True)
-class _Mapping:
+class Mapping:
     """A kind of file: the column beside ``lei``, what its values are, and how they are judged.
 
     ``are_valid`` may be false for a value that ``read`` accepts, never true for another.
@@ -146,27 +142,13 @@ class _Block:
         return bool(self.locations or self.problems)
 
 
-def isin_mapping(document: Document, body: bytes) -> Parsed:
-    """Parse GLEIF's file of LEIs and the ISINs of their securities, bare or zipped."""
-    return join_parts(isin_stream(document, io.BytesIO(body)))
+def parse(document: Document, body: bytes, *, mapping: Mapping) -> Parsed:
+    """Parse a file of LEIs and other identifiers, bare or zipped."""
+    return join_parts(stream(document, io.BytesIO(body), mapping=mapping))
 
 
-def isin_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse GLEIF's file of LEIs and ISINs in parts."""
-    return _parse_rows(document, body, _ISINS)
-
-
-def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
-    """Parse GLEIF's file of LEIs and OpenCorporates ids, bare or zipped."""
-    return join_parts(opencorporates_stream(document, io.BytesIO(body)))
-
-
-def opencorporates_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse GLEIF's file of LEIs and OpenCorporates ids in parts."""
-    return _parse_rows(document, body, _OPENCORPORATES)
-
-
-def _parse_rows(document: Document, body: IO[bytes], mapping: _Mapping) -> Iterator[Parsed]:
+def stream(document: Document, body: IO[bytes], *, mapping: Mapping) -> Iterator[Parsed]:
+    """Parse a file of LEIs and other identifiers in parts."""
     for member, block in located_records(body, lambda bare: _blocks(bare, mapping)):
         parsed = Parsed()
         if isinstance(block, str):
@@ -176,7 +158,7 @@ def _parse_rows(document: Document, body: IO[bytes], mapping: _Mapping) -> Itera
         yield parsed
 
 
-def _blocks(body: IO[bytes], mapping: _Mapping) -> Iterator[tuple[str, _Block | str]]:
+def _blocks(body: IO[bytes], mapping: Mapping) -> Iterator[tuple[str, _Block | str]]:
     """Iterate over the rows of a list; a string instead is the reason why there are none."""
     lines = located_cells(text_lines(body))
     header = next((cells for _, cells in lines if not _is_blank(cells)), "the body is empty")
@@ -221,7 +203,7 @@ def _is_blank(cells: list[str] | str) -> bool:
 
 
 def _add_block(
-    parsed: Parsed, document: Document, member: str, block: _Block, mapping: _Mapping
+    parsed: Parsed, document: Document, member: str, block: _Block, mapping: Mapping
 ) -> None:
     """Add the rows of a block: those that are valid as they stand at once, others one by one."""
     leis, values = _texts(block.leis), _texts(block.values)
@@ -248,7 +230,7 @@ def _add_block(
 
 
 def _add_row(
-    parsed: Parsed, document: Document, member: str, block: _Block, row: int, mapping: _Mapping
+    parsed: Parsed, document: Document, member: str, block: _Block, row: int, mapping: Mapping
 ) -> None:
     """Add one row, or reject it with the reason."""
     lei, value = (decode_as_latin1(each[row]).strip() for each in (block.leis, block.values))
@@ -257,13 +239,13 @@ def _add_row(
         return
     try:
         own = {"service_id": mint("lei", _lei(lei)), "id_value": mapping.read(value)}
-    except _RowRefused as refusal:
-        parsed.reject(IDENTIFIERS, document, location, str(refusal))
+    except ValueError as error:
+        parsed.reject(IDENTIFIERS, document, location, str(error))
     else:
         parsed.add(IDENTIFIERS, [_shared(document, location, mapping) | own])
 
 
-def _shared(document: Document, location: str, mapping: _Mapping) -> dict[str, Any]:
+def _shared(document: Document, location: str, mapping: Mapping) -> dict[str, Any]:
     return provenance(document, location, "file") | {
         "available_at": document.observed_at.date(),
         "publication": document.source,
@@ -296,14 +278,14 @@ def _texts(values: list[str]) -> pa.Array:
 def _lei(text: str) -> str:
     lei = text.upper()
     if not is_lei(lei):
-        raise _RowRefused(f"{lei!r:.40} is no LEI: its check digits are wrong")
+        raise ValueError(f"{lei!r:.40} is no LEI: its check digits are wrong")
     return lei
 
 
 def _isin(text: str) -> str:
     isin = text.upper()
     if not is_isin(isin):
-        raise _RowRefused(f"{isin!r:.40} is no ISIN: its check digit is wrong")
+        raise ValueError(f"{isin!r:.40} is no ISIN: its check digit is wrong")
     return isin
 
 
@@ -312,7 +294,7 @@ _NUMBER = r"[a-z]{2}(?:_[a-z]{2,3})?/"
 
 def _opencorporates_id(number: str) -> str:
     if not re.fullmatch(rf"{_NUMBER}\S+", number):
-        raise _RowRefused(f"{number!r:.40} is no OpenCorporates id")
+        raise ValueError(f"{number!r:.40} is no OpenCorporates id")
     return number
 
 
@@ -322,8 +304,8 @@ def _are_opencorporates_ids(numbers: pa.Array) -> Flags:
     return flags
 
 
-_ISINS = _Mapping("isin", "isin", None, are_isins, _isin)
-_OPENCORPORATES = _Mapping(
+ISINS = Mapping("isin", "isin", None, are_isins, _isin)
+OPENCORPORATES = Mapping(
     *("opencorporatesid", "aggregator", "opencorporates"),
     _are_opencorporates_ids,
     _opencorporates_id,

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.identifiers import is_figi, is_isin, mint
-from assets.entities.markets import mic_of_exchange_code
+from assets.entities.identifiers import identifier_row, is_figi, is_isin, mic_of_exchange_code, mint
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS
@@ -90,18 +89,18 @@ def asked_for(job: Any) -> Asked | str:
     if kind == "ID_ISIN":
         if not is_isin(value):
             return f"asked for {value!r:.40}, which is no ISIN"
-        return Asked("isin", value, _identifier("isin", value), value)
+        return Asked("isin", value, identifier_row("isin", value), value)
     if kind in _FIGI_TYPES:
         if not is_figi(value):
             return f"asked for {value!r:.40}, which is no FIGI"
-        figi = _identifier("figi", value) | {"figi_level": _FIGI_TYPES[kind]}
+        figi = identifier_row("figi", value) | {"figi_level": _FIGI_TYPES[kind]}
         return Asked("figi", value, figi, value)
     if kind in _TICKER_TYPES:
         mic = _market(members)
         if not mic or not value:
             return f"asked for the ticker {value!r:.40} without a market"
         listing = f"{mic}:{value}"
-        row = _identifier("ticker", listing) | {"issuer": mic, "currency": _currency(members)}
+        row = identifier_row("ticker", listing) | {"issuer": mic, "currency": _currency(members)}
         return Asked("ticker", listing, row, listing)
     if kind in _NUMBERS and value:
         return Asked(kind.removeprefix("ID_").lower(), value, None, f"{kind} {value}")
@@ -143,7 +142,7 @@ def _rows(
         if asked.scheme == "figi" and figi == asked.value:
             continue
         if is_figi(figi):
-            yield _identifier("figi", figi) | {"figi_level": level}
+            yield identifier_row("figi", figi) | {"figi_level": level}
         else:
             parsed.reject(IDENTIFIERS, document, location, f"{figi!r:.40} is no FIGI")
 
@@ -172,7 +171,3 @@ def _shared(document: Document, location: str, service_id: str) -> dict[str, Any
         "available_at": observed_on,
         "publication": observed_on.isoformat(),
     }
-
-
-def _identifier(kind: str, value: str) -> dict[str, Any]:
-    return {"id_type": kind, "id_value": value, "issuer": None, "status": None}

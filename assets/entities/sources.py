@@ -41,6 +41,12 @@ def list_source(entry: ListEntry) -> Source:
     )
 
 
+def _mapping_parser(mapping: mappings.Mapping) -> Parser:
+    return Parser(
+        2, partial(mappings.parse, mapping=mapping), partial(mappings.stream, mapping=mapping)
+    )
+
+
 SOURCES = (
     Source(
         "gleif",
@@ -80,11 +86,11 @@ SOURCES = (
         "GLEIF and ANNA, ISIN to LEI",
         "cc0",
         _CC0,
-        Parser(2, mappings.isin_mapping, mappings.isin_stream),
+        _mapping_parser(mappings.ISINS),
         (IDENTIFIERS,),
         base_url="https://mapping.gleif.org",
         other_hosts=("isinmapping.gleif.org",),
-        fetch=fetch.isin_lei,
+        fetch=fetch.mapping,
         requests=("/api/v2/isin-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
         # The page is about LEI data; that the mappings are free as well, others say.
@@ -97,11 +103,11 @@ SOURCES = (
         "GLEIF and OpenCorporates, OpenCorporates id to LEI",
         "cc0",
         _CC0,
-        Parser(2, mappings.opencorporates_mapping, mappings.opencorporates_stream),
+        _mapping_parser(mappings.OPENCORPORATES),
         (IDENTIFIERS,),
         base_url="https://mapping.gleif.org",
         other_hosts=("isinmapping.gleif.org",),
-        fetch=fetch.oc_lei,
+        fetch=fetch.mapping,
         requests=("/api/v2/oc-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
         evidence="third party",

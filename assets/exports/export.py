@@ -1,24 +1,28 @@
 """Export a build: every file of a version, then its manifest; ``latest`` is switched afterwards.
 
 A version with a manifest is complete, because the manifest is written last. A killed export leaves
-a version without one, which the next export deletes.
+a version without one, which the next export deletes. Files are described for other tools as well:
+Frictionless Data Package and ML Croissant.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import partial
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
+import pyarrow as pa
 
-from assets.exports import describe
-from assets.exports.artifacts import EXPORT_FILES, ExportFile
+from assets.exports.artifacts import EXPORT_FILES, LICENCES, ExportFile
+from assets.exports.file_columns import FileColumn
 from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
+from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.manifest import step_key
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import register_store
@@ -27,9 +31,11 @@ from warehouse.serve.exports import (
     DATAPACKAGE,
     LATEST,
     MANIFEST_FILE,
+    PARQUET,
     PUBLIC_KEY,
     SIGNATURE,
     Artifact,
+    ArtifactKind,
     Manifest,
     PublishedExports,
     encode_manifest,
@@ -37,10 +43,10 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.code_version import code_version
-from warehouse.shared.dates import DATA_VERSION
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
+from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
@@ -71,45 +77,25 @@ def export(
     """
     store, version = FileStore.of(destination), snapshot.data_version
     _prepare(store, version)
-    artifacts_before = _artifacts(destination, previous)
-    tables = _table_names(snapshot)
+    add_stated_awards(snapshot)
+    files_before = _artifacts(destination, previous)
+    keys, tables = file_keys(snapshot, notice), _table_names(snapshot)
     missing = {
-        export_file.key: [name for name in export_file.needs if name not in tables]
-        for export_file in EXPORT_FILES
+        file.key: [name for name in file.needs if name not in tables] for file in EXPORT_FILES
     }
-    possible = [export_file for export_file in EXPORT_FILES if not missing[export_file.key]]
+    possible = [file for file in EXPORT_FILES if not missing[file.key]]
     register_store(snapshot.sql, store)
-    taken_over = _unchanged(
-        possible, file_keys(snapshot, notice), made_before or {}, set(artifacts_before)
-    )
-    write = partial(write_artifact, snapshot, store, notice)
 
-    def write_or_take_over(export_file: ExportFile, against: str | None) -> Artifact:
-        if export_file.key not in taken_over or against is None:
-            return write(export_file, against)
-        before = artifacts_before[export_file.key]
-        return take_over_artifact(store, version, export_file, before, against)
+    def write(file: ExportFile) -> Artifact:
+        before = files_before.get(file.key)
+        if before is None or previous is None:
+            return write_artifact(snapshot, store, notice, file, None)
+        if (made_before or {}).get(file.key) == keys[file.key]:
+            return take_over_artifact(store, version, file, before, previous)
+        return write_artifact(snapshot, store, notice, file, previous)
 
     with _memory_limit(snapshot.sql), ThreadPoolExecutor(_THREADS) as threads:
-        against = {
-            export_file.key: previous if export_file.key in artifacts_before else None
-            for export_file in possible
-        }
-        written: dict[str, Artifact] = {}
-        # Files made from what another file's reader collects are written in a second round.
-        for second_round in (False, True):
-            export_files = [
-                export_file
-                for export_file in possible
-                if (export_file.after is not None) is second_round
-            ]
-            artifacts_written = threads.map(
-                write_or_take_over,
-                export_files,
-                [against[export_file.key] for export_file in export_files],
-            )
-            written.update((artifact.key, artifact) for artifact in artifacts_written)
-    artifacts = [written[export_file.key] for export_file in possible]
+        artifacts = list(threads.map(write, possible))
     manifest = Manifest(
         data_version=version,
         generated_at=(now or datetime.now(UTC)).astimezone(UTC),
@@ -163,46 +149,34 @@ def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
         return {}
     published = PublishedExports(destination)
     try:
-        artifacts = published.manifest(previous).artifacts
+        artifacts, damaged = (
+            published.manifest(previous).artifacts,
+            dict(published.damaged(previous)),
+        )
     except (UnknownVersion, DamagedFile):
         return {}
     return {
-        artifact.key: artifact
-        for artifact in artifacts
-        if published.is_intact(previous, file_name(artifact.key))
+        artifact.key: artifact for artifact in artifacts if file_name(artifact.key) not in damaged
     }
 
 
 def file_keys(snapshot: Snapshot, notice: str) -> dict[str, str]:
     """Return for each file a key of what it is made from: tables by content, code and notice."""
-    version, contents = code_version("files", __name__), dict[str, str]()
-    keys = {}
-    for export_file in EXPORT_FILES:
-        for table in export_file.needs:
-            if table not in contents:
-                contents[table] = snapshot.content(table)
-        inputs = {table: contents[table] for table in export_file.needs}
-        keys[export_file.key] = step_key(
-            "export", version, export_file.key, inputs, {"notice": notice}
-        )
-    return keys
-
-
-def _unchanged(
-    export_files: Sequence[ExportFile],
-    keys: Mapping[str, str],
-    before: Mapping[str, str],
-    exported: Collection[str],
-) -> set[str]:
-    """Return which files are those of the version before."""
-    same = {
-        file.key
-        for file in export_files
-        if file.key in exported and before.get(file.key) == keys[file.key]
+    version = code_version("files", __name__)
+    contents = {
+        table: snapshot.content(table)
+        for table in dict.fromkeys(name for file in EXPORT_FILES for name in file.needs)
     }
-    # What another file is made from is collected while the first is written.
-    needed = {file.after for file in export_files if file.after and file.key not in same}
-    return same - needed
+    return {
+        file.key: step_key(
+            "export",
+            version,
+            file.key,
+            {table: contents[table] for table in file.needs},
+            {"notice": notice},
+        )
+        for file in EXPORT_FILES
+    }
 
 
 def _table_names(snapshot: Snapshot) -> set[str]:
@@ -221,13 +195,172 @@ def _memory_limit(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
         sql.execute(f"SET GLOBAL memory_limit = '{before}'")
 
 
-def _describe(
-    store: FileStore, manifest: Manifest, described: list[tuple[ExportFile, Artifact]], notice: str
-) -> None:
+# Descriptions of an export for other tools.
+
+_NAME = "sankofa-exports"
+_TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"
+_LICENCE_PAGES: dict[ArtifactKind, str | None] = {
+    "open-panel": "https://creativecommons.org/licenses/by/4.0/",
+    "licensed": None,
+}
+Described = Sequence[tuple[ExportFile, Artifact]]
+
+
+def _describe(store: FileStore, manifest: Manifest, described: Described, notice: str) -> None:
     version, created = manifest.data_version, manifest.generated_at
     for export_file, _ in described:
-        schema = msgspec.json.encode(describe.table_schema(export_file))
+        schema = msgspec.json.encode(table_schema(export_file))
         store.put(schema, version, schema_name(export_file.key))
-    for name, make in ((DATAPACKAGE, describe.datapackage), (CROISSANT, describe.croissant)):
+    for name, make in ((DATAPACKAGE, datapackage), (CROISSANT, croissant)):
         body = msgspec.json.encode(make(described, version, notice, created))
         store.put(msgspec.json.format(body, indent=1), version, name)
+
+
+def table_schema(export_file: ExportFile) -> dict[str, Any]:
+    """Describe the columns of a file as a Frictionless Table Schema."""
+    fields = [
+        {
+            "name": column.name,
+            "type": _type_names(column.field.type)[0],
+            "description": column.meaning,
+            "example": _json_example(column.example),
+            "constraints": {"required": not column.field.nullable},
+        }
+        for column in export_file.columns
+    ]
+    return {"fields": fields, "primaryKey": [export_file.id]}
+
+
+def datapackage(described: Described, data_version: str, notice: str, created: datetime) -> Any:
+    """Describe all files as a Data Package, version 2."""
+    kinds = dict.fromkeys(export_file.kind for export_file, _ in described)
+    return {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": _NAME,
+        "title": _TITLE,
+        "description": notice,
+        "version": data_version,
+        "created": created.isoformat().replace("+00:00", "Z"),
+        "licenses": [_licence(kind) for kind in kinds],
+        "resources": [_resource(export_file, artifact) for export_file, artifact in described],
+    }
+
+
+def croissant(described: Described, data_version: str, notice: str, created: datetime) -> Any:
+    """Describe all files and their fields as ML Croissant 1.0."""
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": _NAME,
+        "description": f"{_TITLE}. {notice}",
+        "citeAs": f"Sankofa, data_version {data_version}",
+        "version": data_version,
+        "datePublished": created.isoformat(),
+        "license": list(
+            dict.fromkeys(_licence_url(export_file.kind) for export_file, _ in described)
+        ),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": export_file.key,
+                "name": file_name(export_file.key),
+                "description": export_file.title,
+                "contentUrl": artifact.url,
+                "contentSize": f"{artifact.size_bytes} B",
+                "encodingFormat": "application/x-parquet",
+                "sha256": artifact.sha256,
+            }
+            for export_file, artifact in described
+        ],
+        "recordSet": [_record_set(export_file) for export_file, _ in described],
+    }
+
+
+def _resource(export_file: ExportFile, artifact: Artifact) -> dict[str, Any]:
+    return {
+        "name": export_file.key,
+        "title": export_file.title,
+        "path": file_name(export_file.key),
+        "format": "parquet",
+        "mediatype": PARQUET,
+        "bytes": artifact.size_bytes,
+        "hash": f"sha256:{artifact.sha256}",
+        "licenses": [_licence(export_file.kind)],
+        "schema": table_schema(export_file),
+    }
+
+
+def _record_set(export_file: ExportFile) -> dict[str, Any]:
+    name = f"{export_file.key}-rows"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": export_file.title,
+        "key": {"@id": f"{name}/{export_file.id}"},
+        "field": [_field(export_file, name, column) for column in export_file.columns],
+    }
+
+
+def _field(export_file: ExportFile, record_set: str, column: FileColumn) -> dict[str, Any]:
+    described = {
+        "@type": "cr:Field",
+        "@id": f"{record_set}/{column.name}",
+        "name": f"{record_set}/{column.name}",
+        "description": column.meaning,
+        "dataType": _type_names(column.field.type)[1],
+        "source": {"fileObject": {"@id": export_file.key}, "extract": {"column": column.name}},
+    }
+    return described | ({"repeated": True} if pa.types.is_list(column.field.type) else {})
+
+
+def _licence(kind: ArtifactKind) -> dict[str, str]:
+    page = _LICENCE_PAGES[kind]
+    return {"name": LICENCES[kind]} | ({"path": page} if page else {})
+
+
+def _licence_url(kind: ArtifactKind) -> str:
+    return _LICENCE_PAGES[kind] or LICENCES[kind]
+
+
+def _type_names(data_type: pa.DataType) -> tuple[str, str]:
+    """Return the names of an Arrow type in Table Schema and in Croissant."""
+    if pa.types.is_list(data_type):
+        return "array", _type_names(data_type.value_type)[1]
+    return {
+        pa.string(): ("string", "sc:Text"),
+        pa.int64(): ("integer", "sc:Integer"),
+        pa.bool_(): ("boolean", "sc:Boolean"),
+        pa.date32(): ("date", "sc:Date"),
+        pa.timestamp("us", tz="UTC"): ("datetime", "sc:DateTime"),
+    }.get(data_type, ("number", "sc:Float"))
+
+
+def _json_example(example: Any) -> Any:
+    if isinstance(example, Decimal):
+        return str(example)
+    return example.isoformat() if isinstance(example, date) else example
+
+
+# The terms of Croissant that are called as in its vocabulary.
+_TERMS = (
+    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty"),
+    *("fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
+    *("path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+    *("separator", "source", "subField", "transform"),
+)
+
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _TERMS},
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+}

@@ -1,6 +1,5 @@
-"""Sign a manifest with Ed25519, and verify an export against its signed manifest."""
+"""Sign a manifest with Ed25519, and check its signature."""
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +16,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from warehouse.serve.exports import (
-    MANIFEST_FILE,
-    PUBLIC_KEY,
-    SIGNATURE,
-    decode_manifest,
-    delta_name,
-    file_name,
-)
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.file_store import FileStore
+from warehouse.shared.files import create_file
 
 
 class BadSigningKey(SankofaError):
@@ -86,50 +77,6 @@ def _create_key(path: Path) -> None:
     )
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(pem)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        # Unlike a rename, a link fails if the file exists.
-        os.link(partial, path)
-    except FileExistsError:
-        pass
-    finally:
-        partial.unlink()
-
-
-_CHUNK = 1 << 20
-
-
-def verify_export(
-    destination: str, data_version: str, public_pem: bytes | None = None
-) -> list[str]:
-    """Return the differences between a version and what was signed; none if it is intact.
-
-    ``public_pem`` is the trusted key. Without it the key beside the manifest is used, which
-    detects damage but not forgery.
-    """
-    store = FileStore.of(destination)
-    body, signature = store.read(data_version, MANIFEST_FILE), store.read(data_version, SIGNATURE)
-    if not is_signed(body, signature, public_pem or store.read(data_version, PUBLIC_KEY)):
-        return [f"{MANIFEST_FILE}: its signature is not of these bytes"]
-    problems = []
-    for artifact in decode_manifest(body).artifacts:
-        problems += _differences(store, data_version, file_name(artifact.key), artifact.sha256)
-        if delta := artifact.delta:
-            problems += _differences(store, data_version, delta_name(artifact.key), delta.sha256)
-    return problems
-
-
-def _differences(store: FileStore, data_version: str, name: str, sha256: str) -> list[str]:
-    if not store.exists(data_version, name):
-        return [f"{name}: is missing"]
-    digest = hashlib.sha256()
-    with store.open(data_version, name) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    if digest.hexdigest() == sha256:
-        return []
-    return [f"{name}: its SHA-256 is {digest.hexdigest()}, and {sha256} was signed"]
+    # Before anything is in it: nobody else can read it at any moment.
+    partial.touch(0o600)
+    create_file(path, pem, partial)

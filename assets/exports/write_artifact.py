@@ -1,16 +1,20 @@
 """Write one bulk file and its delta against the version before; return its manifest entry."""
 
+import hashlib
+import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing, nullcontext
-from pathlib import Path
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import BinaryIO
 
 import duckdb
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assets.exports.artifacts import LICENCES, TIERS, ExportFile
-from assets.exports.parquet import BATCH, WrittenFile, file_schema, write_parquet
+from assets.exports.artifacts import LICENCES, SQL, TIERS, ExportFile
 from warehouse.publish.snapshot import Snapshot
 from warehouse.serve.exports import (
     Artifact,
@@ -22,6 +26,27 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.file_store import FileStore
+
+GROUP = 100_000
+# Small enough that no text column of a batch exceeds the 2 GiB that Arrow's offsets can address.
+BATCH = 10 * 2_048
+# Columns with a different value in nearly every row: a dictionary would only cost space.
+_DISTINCT = (
+    *("fact_id", "record_id", "provenance_id", "source_ref", "source_url"),
+    *("ocid", "release_id", "release"),
+)
+# Long texts: their minimum and maximum are of no use to a reader.
+_NO_STATISTICS = ("release",)
+_MEANING = (
+    "Rows whose change is 'put' are new or replace the row with the same {id}, for example a "
+    "vintage that now has a superseded_at. Rows whose change is 'removed' are no longer in the "
+    "file; only their {id} is filled."
+)
+_APPLY = (
+    "SELECT * FROM '{{previous}}' WHERE {id} NOT IN (SELECT {id} FROM '{{delta}}') "
+    "UNION ALL SELECT * EXCLUDE (change) FROM '{{delta}}' WHERE change = 'put'"
+)
+_CHANGE = pa.field("change", pa.string(), nullable=False)
 
 
 def write_artifact(
@@ -35,21 +60,28 @@ def write_artifact(
 
     ``previous`` is the version to compare with, None if that has no such file.
     """
-    version = snapshot.data_version
-    schema = file_schema(export_file.columns, _file_metadata(export_file, version, notice))
-    row_reader = (
-        nullcontext() if export_file.row_reader is None else export_file.row_reader(snapshot)
-    )
+    version, name = snapshot.data_version, file_name(export_file.key)
+    fields = [
+        column.field.with_metadata({"description": column.meaning})
+        for column in export_file.columns
+    ]
+    schema = pa.schema(fields, metadata=_file_metadata(export_file, version, notice))
     with closing(snapshot.sql.cursor()) as sql:
-        rows, name = rows_of(export_file, snapshot, sql), file_name(export_file.key)
-        with row_reader as read:
-            written = write_parquet(
-                rows, schema, export_file.sort, export_file.period, store, version, name, read=read
-            )
+        rows = sql.sql(export_file.statement).to_arrow_reader(BATCH)
+        written = _write_parquet(rows, schema, export_file, store, version, name)
         delta = None
-        if previous is not None and same_columns(sql, store, previous, export_file, schema):
-            changes = write_delta(sql, export_file, schema, store, previous, version)
-            delta = _delta(export_file, changes, previous)
+        if previous is not None and _same_columns(sql, store, previous, export_file, schema):
+            newer, older = (_read(store, each, export_file) for each in (version, previous))
+            changes = SQL.statement(
+                "delta",
+                id=export_file.id,
+                names=", ".join(schema.names),
+                sort=", ".join(export_file.sort),
+                newer=newer,
+                older=older,
+            )
+            changed = sql.sql(changes).to_arrow_reader(BATCH)
+            delta = _write_delta(changed, schema, export_file, store, version, previous)
     return Artifact(
         key=export_file.key,
         title=export_file.title,
@@ -89,20 +121,9 @@ def take_over_artifact(
     store.take_over((previous, name), (version, name))
     with store.open(version, name) as file:
         schema = pq.read_schema(file)
-    changes = write_parquet(
-        (),
-        delta_schema(export_file, schema),
-        export_file.sort,
-        export_file.period,
-        store,
-        version,
-        delta_name(export_file.key),
-    )
+    delta = _write_delta((), schema, export_file, store, version, previous)
     return msgspec.structs.replace(
-        before,
-        url=name,
-        schema_url=schema_name(export_file.key),
-        delta=_delta(export_file, changes, previous),
+        before, url=name, schema_url=schema_name(export_file.key), delta=delta
     )
 
 
@@ -125,109 +146,33 @@ def failed_artifact(export_file: ExportFile, missing: Iterable[str]) -> Failed:
     return Failed(key=export_file.key, title=export_file.title, sku=export_file.sku, reason=reason)
 
 
-def _delta(export_file: ExportFile, changes: WrittenFile, previous: str) -> Delta:
+def _write_delta(
+    changes: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    export_file: ExportFile,
+    store: FileStore,
+    version: str,
+    previous: str,
+) -> Delta:
+    """Write the rows that differ from those of a version before."""
+    # Of a row that is gone only the id is filled.
+    fields = [field.with_nullable(field.name != export_file.id) for field in schema]
+    schema = pa.schema([_CHANGE, *fields], metadata=schema.metadata)
+    name = delta_name(export_file.key)
+    written = _write_parquet(changes, schema, export_file, store, version, name)
     return Delta(
         against=previous,
-        url=delta_name(export_file.key),
-        rows=changes.rows,
-        size_bytes=changes.size_bytes,
-        sha256=changes.sha256,
+        url=name,
+        rows=written.rows,
+        size_bytes=written.size_bytes,
+        sha256=written.sha256,
         key=export_file.id,
-        meaning=MEANING.format(id=export_file.id),
-        sql_apply=sql_apply(export_file),
+        meaning=_MEANING.format(id=export_file.id),
+        sql_apply=_APPLY.format(id=export_file.id),
     )
 
 
-def rows_of(
-    export_file: ExportFile, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file in order; a snapshot table that is sorted so is not sorted again."""
-    table = export_file.sorted_table
-    if table is None or snapshot.order(table) != export_file.snapshot_sort:
-        ordered = f"{export_file.statement} ORDER BY {', '.join(export_file.sort)}"
-        yield from sql.sql(ordered).to_arrow_reader(BATCH)
-    elif export_file.relation == f"SELECT * FROM {table}":
-        yield from _columns(Path(snapshot.paths(table)[0]), export_file)
-    else:
-        yield from sql.sql(export_file.statement).to_arrow_reader(BATCH)
-
-
-def _columns(path: Path, export_file: ExportFile) -> Iterator[pa.RecordBatch]:
-    """Read columns of a snapshot table without DuckDB, which would copy each text again."""
-    expressions, names = zip(
-        *((column.sql, column.name) for column in export_file.columns), strict=True
-    )
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH, columns=list(expressions)):
-            yield pa.RecordBatch.from_arrays([batch[name] for name in expressions], names)
-
-
-MEANING = (
-    "Rows whose change is 'put' are new or replace the row with the same {id}, for example a "
-    "vintage that now has a superseded_at. Rows whose change is 'removed' are no longer in the "
-    "file; only their {id} is filled."
-)
-_APPLY = (
-    "SELECT * FROM '{{previous}}' WHERE {id} NOT IN (SELECT {id} FROM '{{delta}}') "
-    "UNION ALL SELECT * EXCLUDE (change) FROM '{{delta}}' WHERE change = 'put'"
-)
-_CHANGE = pa.field("change", pa.string(), nullable=False)
-
-
-def sql_apply(export_file: ExportFile) -> str:
-    """Return the SQL that makes the file of this version from the one before and the delta."""
-    return _APPLY.format(id=export_file.id)
-
-
-def delta_schema(export_file: ExportFile, schema: pa.Schema) -> pa.Schema:
-    """Return the schema of the delta: that of the file, with all but the id nullable."""
-    fields = [field.with_nullable(field.name != export_file.id) for field in schema]
-    return pa.schema([_CHANGE, *fields], metadata=schema.metadata)
-
-
-def write_delta(
-    sql: duckdb.DuckDBPyConnection,
-    export_file: ExportFile,
-    schema: pa.Schema,
-    store: FileStore,
-    previous: str,
-    data_version: str,
-) -> WrittenFile:
-    """Compare the files of two versions row by row, and write the rows that differ."""
-    newer, older = (_read(store, version, export_file) for version in (data_version, previous))
-    names = ", ".join(schema.names)
-    order = ", ".join(export_file.sort)
-    statement = f"""
--- ids whose rows differ, or are in one of the two files only
-WITH changed AS (
-    -- rows are compared by a hash of all their columns, which is far smaller than the rows
-    SELECT coalesce(newer.id, older.id) AS id, newer.id IS NULL AS is_removed
-    FROM (SELECT {export_file.id} AS id, hash({names}) AS row_hash FROM {newer}) AS newer
-    FULL JOIN (SELECT {export_file.id} AS id, hash({names}) AS row_hash FROM {older}) AS older
-      ON newer.id = older.id
-    WHERE newer.row_hash IS DISTINCT FROM older.row_hash
-),
-put AS (
-    SELECT * FROM {newer}
-    WHERE {export_file.id} IN (SELECT id FROM changed WHERE NOT is_removed)
-)
-SELECT 'put' AS change, {names} FROM put
-UNION ALL BY NAME
-SELECT 'removed' AS change, id AS {export_file.id} FROM changed WHERE is_removed
-ORDER BY {order}
-"""
-    return write_parquet(
-        sql.sql(statement).to_arrow_reader(BATCH),
-        delta_schema(export_file, schema),
-        export_file.sort,
-        export_file.period,
-        store,
-        data_version,
-        delta_name(export_file.key),
-    )
-
-
-def same_columns(
+def _same_columns(
     sql: duckdb.DuckDBPyConnection,
     store: FileStore,
     previous: str,
@@ -243,3 +188,110 @@ def same_columns(
 def _read(store: FileStore, version: str, export_file: ExportFile) -> str:
     url = store.url(version, file_name(export_file.key)).replace("'", "''")
     return f"read_parquet('{url}')"
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """Size, digest and period of a file that was written."""
+
+    rows: int
+    size_bytes: int
+    sha256: str
+    period_min: date | None
+    period_max: date | None
+
+
+class _HashingFile:
+    """A file object that hashes what is written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.hash = hashlib.sha256()
+        self.size = 0
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        self.hash.update(data)
+        self.size += len(data)
+        self._file.write(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        # pyarrow closes what it has written; the store still has to flush its file.
+        self.closed = True
+
+
+def _write_parquet(
+    rows: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    export_file: ExportFile,
+    store: FileStore,
+    *path: str,
+) -> WrittenFile:
+    """Write sorted rows to a file of a store, hashing it on the way.
+
+    At most one row group is in memory.
+    """
+    days: list[date] = []
+    count = 0
+    with store.create(*path) as file:
+        out = _HashingFile(file)
+        with _writer(out, schema, export_file.sort) as writer:
+            for group in row_groups(rows, schema):
+                writer.write_table(group, row_group_size=GROUP)
+                count += len(group)
+                days += _days(group, export_file.period)
+        file.flush()
+        # An object store shows a file only once it is complete; a disk may lose it with the power.
+        if store.is_local:
+            os.fsync(file.fileno())
+    first, last = min(days, default=None), max(days, default=None)
+    return WrittenFile(count, out.size, out.hash.hexdigest(), first, last)
+
+
+def _writer(out: _HashingFile, schema: pa.Schema, sort: tuple[str, ...]) -> pq.ParquetWriter:
+    return pq.ParquetWriter(
+        pa.PythonFile(out, mode="w"),
+        schema,
+        compression="zstd",
+        use_dictionary=[
+            _leaf(field)
+            for field in schema
+            # Amounts hardly repeat.
+            if field.name not in _DISTINCT and not pa.types.is_decimal(field.type)
+        ],
+        write_statistics=[_leaf(field) for field in schema if field.name not in _NO_STATISTICS],
+        write_page_index=True,
+        sorting_columns=[pq.SortingColumn(schema.names.index(name)) for name in sort],
+    )
+
+
+def _leaf(field: pa.Field) -> str:
+    """Return the name of a leaf column in the file; a list has its elements as a leaf."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+
+
+def row_groups(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, size: int = GROUP
+) -> Iterator[pa.Table]:
+    """Regroup batches of any size into row groups of one size, so that files are reproducible."""
+    pending = schema.empty_table()
+    for batch in batches:
+        pending = pa.concat_tables([pending, pa.Table.from_batches([batch]).cast(schema)])
+        while len(pending) >= size:
+            yield pending.slice(0, size)
+            pending = pending.slice(size)
+    if len(pending):
+        yield pending
+
+
+def _days(group: pa.Table, period: tuple[str, ...]) -> list[date]:
+    bounds = [pc.min_max(group[name]).as_py() for name in period]
+    days = [day for bound in bounds for day in bound.values() if day is not None]
+    return [day.date() if isinstance(day, datetime) else day for day in days]

@@ -1,15 +1,24 @@
-"""Which addresses a source may lead us to: its own hosts, and none inside of a private network."""
+"""Which addresses a source may lead us to, and how often a host is asked.
+
+A source leads to its own hosts, and to none inside of a private network.
+"""
 
 import ipaddress
 import logging
+import os
+import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 import httpx2
 
 from assets.fetching.http_bodies import AttemptFailed
-from assets.fetching.rate_limit import LOOPBACK
+from warehouse.shared.errors import SankofaError
+from warehouse.shared.locks import file_lock
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # Removal of API keys and credentials from URLs, before one is stored, logged or shown.
 
@@ -112,3 +121,62 @@ def _is_public(text: str) -> bool:
     address = ipaddress.ip_address(text.partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_global
+
+
+# Rate limits per host, shared by all processes of this machine.
+
+# Most requests per second to a domain that no source declares; a longer suffix goes before.
+DEFAULT_RATES: dict[str, float] = {"localhost": 1000.0, "127.0.0.1": 1000.0, "": 2.0}
+
+
+class RateLimiter:
+    """The rate limits of all hosts; hosts with the same domain suffix share one.
+
+    Its file contains the time of the last request. The next process sleeps while it has the
+    file lock, which the kernel releases when that process dies. Nothing sleeps longer than one
+    interval, whatever a stale file or a changed clock says.
+    """
+
+    def __init__(
+        self,
+        rates: Mapping[str, float],
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+        folder: Path,
+    ) -> None:
+        self._rates, self._clock, self._sleep = {**DEFAULT_RATES, **rates}, clock, sleep
+        self._folder = _owned(folder)
+
+    def wait(self, host: str) -> None:
+        """Sleep until the next request to a host is allowed."""
+        suffixes = [
+            suffix
+            for suffix in self._rates
+            if not suffix or host == suffix or host.endswith(f".{suffix}")
+        ]
+        name = max(suffixes, key=len)
+        interval = 1 / self._rates[name]
+        # Hosts without a rate of their own share the default rate, but do not wait for each other.
+        with file_lock(self._folder / re.sub(r"[^a-z0-9.-]", "_", (name or host).lower())) as file:
+            try:
+                last = float(file.read())
+            except ValueError:
+                last = float("-inf")
+            # After a reboot the monotonic clock starts again, below the time in the file.
+            seconds = min(interval, last + interval - self._clock())
+            if seconds > 0:
+                self._sleep(seconds)
+            file.seek(0)
+            file.truncate()
+            file.write(repr(self._clock()))
+
+
+def _owned(folder: Path) -> Path:
+    """Create the folder if needed; refuse one that another user owns."""
+    # Usually below /tmp, where another user could have created it with files that make us wait.
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise SankofaError(
+            f"{folder} belongs to another user: set SANKOFA_TURNS to a folder of your own"
+        )
+    return folder

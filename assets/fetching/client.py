@@ -21,6 +21,8 @@ import httpx2
 import tenacity
 
 from assets.fetching.addresses import (
+    LOOPBACK,
+    RateLimiter,
     is_on_this_machine,
     log_without_secrets,
     refuse_other_host,
@@ -37,7 +39,6 @@ from assets.fetching.http_bodies import (
     receive,
     refuse_status,
 )
-from assets.fetching.rate_limit import LOOPBACK, RateLimiter
 from warehouse.shared.errors import SankofaError
 
 Progress = Callable[[int, int | None], None]
@@ -320,7 +321,9 @@ class Client:
                 if response.status_code != 304:
                     refuse_status(response, check_deadline, spec.retry_on)
                     receive(response, spec.expects, spec.limits, sink, on_chunk)
-                return _source_response(spec, response)
+                headers, now = landed_headers(response.headers.items()), datetime.now(UTC)
+                url = without_secrets(spec.url)
+                return SourceResponse(url, response.status_code, headers, b"", now)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             _explain(error)
 
@@ -365,13 +368,6 @@ def landed_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the headers that are landed with a body: those that say something of the document."""
     lowercase = ((name.lower(), value) for name, value in headers)
     return {name: value for name, value in lowercase if name not in _UNSTORED_HEADERS}
-
-
-def _source_response(spec: _RequestSpec, response: httpx2.Response) -> SourceResponse:
-    headers = landed_headers(response.headers.items())
-    return SourceResponse(
-        without_secrets(spec.url), response.status_code, headers, b"", datetime.now(UTC)
-    )
 
 
 def _error(url: str, requested: str, failed: AttemptFailed, attempts: int) -> FetchError:

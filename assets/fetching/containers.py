@@ -13,16 +13,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO
 from urllib.parse import quote
 
 from assets.parsing.unpacking import UNREADABLE, zip_members
-from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import SankofaError
-
-OnError = Callable[[SankofaError], None]
 
 _CHUNK = 1 << 20
 # Smaller members are decompressed once and kept in memory; larger ones whenever they are read.
@@ -56,47 +53,25 @@ def container_url(url: str) -> str:
     return url.partition(_SEPARATOR)[0]
 
 
-def expanded(
-    container: FetchedResponse,
-    wanted: Callable[[str], bool] = lambda name: True,
-    on_error: OnError | None = None,
-    limits: ContainerLimits | None = None,
-) -> Iterator[FetchedResponse]:
-    """Yield the members of a fetched zip as if each had been fetched, with flat memory.
-
-    ``wanted`` chooses by name. The body of a response is open until the next one is asked for.
-    """
-    zipped = container.body
-    body = io.BytesIO(zipped) if isinstance(zipped, bytes) else zipped
-    for name, member in zip_documents(body, wanted, on_error, limits):
-        yield replace(container, url=member_url(container.url, name), body=member)
-
-
 def zip_documents(
-    body: IO[bytes],
-    wanted: Callable[[str], bool] = lambda name: True,
-    on_error: OnError | None = None,
-    limits: ContainerLimits | None = None,
+    body: IO[bytes], wanted: Callable[[str], bool], on_error: Callable[[SankofaError], None]
 ) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and content of the members of a zip; raise ContainerError for a bad one.
+    """Yield name and content of the wanted members of a zip; raise ContainerError for a bad one.
 
-    One that is a link, or whose name is absolute or leads out of the zip, is bad as well. With
-    ``on_error`` a member that cannot be read is reported to it, and the others follow.
+    A member that cannot be read is reported to ``on_error``, and the others follow. So is one that
+    is a link, or whose name is absolute or leads out of the zip.
     """
-    limits = limits or ContainerLimits()
     try:
         archive = zipfile.ZipFile(body)
     except UNREADABLE as error:
         raise ContainerError(f"the zip is damaged ({error}); get it again") from None
     with archive:
         chosen = [info for info in zip_members(archive) if wanted(info.filename)]
-        _refuse_bombs(chosen, limits)
+        _refuse_bombs(chosen, ContainerLimits())
         for info in chosen:
             try:
                 member = _verified(archive, info)
             except ContainerError as error:
-                if on_error is None:
-                    raise
                 on_error(error)
                 continue
             with member:

@@ -7,7 +7,7 @@ import json
 import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 from urllib.parse import urlencode
@@ -57,7 +57,8 @@ class FetchTask:
 
     def url(self, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
         """Return a URL of the source."""
-        return build_url(self.base_url, path, parameters)
+        query = urlencode(parameters or {}, safe=":")
+        return f"{self.base_url}/{path}?{query}" if query else f"{self.base_url}/{path}"
 
     def landable(
         self, response: SourceResponse, extra_headers: Mapping[str, str] | None = None
@@ -85,15 +86,7 @@ class FetchTask:
             response = self.client.download(url, body, expects, retry_on=retry_on)
             if response.changed:
                 body.seek(0)
-                yield FetchedResponse(
-                    self.source,
-                    response.url,
-                    body,
-                    self.license_class,
-                    response.observed_at,
-                    200,
-                    response.headers,
-                )
+                yield replace(self.landable(response), body=body, status=200)
 
 
 Fetch = Callable[[FetchTask], Iterator[FetchedResponse]]
@@ -104,12 +97,6 @@ def fetch_addresses(addresses: Sequence[str], task: FetchTask) -> Iterator[Fetch
     return fetch_all(
         task.source, addresses, lambda address: task.download(task.url(address[1:]), "any")
     )
-
-
-def build_url(base: str, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
-    """Join base, path and query string."""
-    query = urlencode(parameters or {}, safe=":")
-    return f"{base}/{path}?{query}" if query else f"{base}/{path}"
 
 
 def response_json(response: SourceResponse) -> Any:

@@ -5,18 +5,18 @@ Bodies are decompressed and checked chunk by chunk, so memory stays small.
 
 import contextlib
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from itertools import chain
 from typing import IO, Literal
 
 import httpx2
 
-from assets.fetching.rate_limit import retry_after
+from assets.parsing.unpacking import TruncatedBody, gunzip_chunks
 
 ExpectedFormat = Literal["json", "csv", "zip", "gzip", "any"]
-Decompress = Callable[[bytes], Iterator[bytes]]
 
 # 403 is how the SEC and some portals answer a client that sends too many requests.
 RETRYABLE_STATUSES = frozenset({403, 408, 413, 429, *range(500, 600)})
@@ -83,20 +83,22 @@ def receive(
     if length is not None and length > limits.received:
         raise _too_large("it announces", length, limits.received)
     received = written = 0
-    decompress = _decompressor(response)
-    for chunk in response.iter_raw():
-        received += len(chunk)
-        if received > limits.received:
-            raise _too_large("it sends at least", received, limits.received)
-        for part in decompress(chunk):
-            if not written:
-                _refuse_wrong_format(response, expects, part)
-            written += sink.write(part)
-            if written > limits.opened:
-                raise _too_large("it decompresses to at least", written, limits.opened)
-        on_chunk(received, length)
-    # Marks the end of the body: raises if the gzip ends in the middle.
-    list(decompress(b""))
+
+    def chunks() -> Iterator[bytes]:
+        nonlocal received
+        for chunk in response.iter_raw():
+            received += len(chunk)
+            if received > limits.received:
+                raise _too_large("it sends at least", received, limits.received)
+            yield chunk
+            on_chunk(received, length)
+
+    for part in _decompressed(response, chunks()):
+        if not written:
+            _refuse_wrong_format(response, expects, part)
+        written += sink.write(part)
+        if written > limits.opened:
+            raise _too_large("it decompresses to at least", written, limits.opened)
     if length is not None and received != length:
         raise AttemptFailed(f"{received} of {length} bytes arrived", LATER, retryable=True)
     _refuse_incomplete(expects, sink, written)
@@ -122,6 +124,19 @@ def refuse_status(
     )
 
 
+def retry_after(value: str | None, now: datetime) -> float | None:
+    """Return the seconds of a Retry-After header, which is a number or a date."""
+    if value is None:
+        return None
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        retry_at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (retry_at.replace(tzinfo=retry_at.tzinfo or UTC) - now).total_seconds())
+
+
 def first_words(body: bytes) -> str:
     """Return the beginning of a page as text, without markup."""
     text = _TAGS.sub(" ", body.decode("utf-8", "replace"))
@@ -131,14 +146,17 @@ def first_words(body: bytes) -> str:
 def _beginning(response: httpx2.Response, check_deadline: Callable[[], None]) -> bytes:
     """Return the beginning of a body, as far as it can be read before the deadline."""
     body = b""
-    with contextlib.suppress(httpx2.HTTPError, AttemptFailed):
-        decompress = _decompressor(response)
+
+    def chunks() -> Iterator[bytes]:
         for chunk in response.iter_raw():
-            for part in decompress(chunk):
-                body += part
-                if len(body) > _CHUNK:
-                    return body
+            yield chunk
             check_deadline()
+
+    with contextlib.suppress(httpx2.HTTPError, AttemptFailed):
+        for part in _decompressed(response, chunks()):
+            body += part
+            if len(body) > _CHUNK:
+                break
     return body
 
 
@@ -147,40 +165,19 @@ def _length(response: httpx2.Response) -> int | None:
     return int(header) if header.isdecimal() else None
 
 
-def _decompressor(response: httpx2.Response) -> Decompress:
-    """Return a function that decompresses chunk by chunk; an empty chunk marks the end."""
+def _decompressed(response: httpx2.Response, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a body without their compression."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in ("", "identity"):
-        return lambda chunk: iter([chunk] if chunk else [])
+        yield from chunks
+        return
     if encoding not in ("gzip", "x-gzip"):
         raise AttemptFailed(f"it is encoded as {encoding!r:.40}, which was not requested", LATER)
-    return _Gunzip().decompress
-
-
-class _Gunzip:
-    """Decompresses gzip, also of several members, at most ``_CHUNK`` bytes at a time."""
-
-    def __init__(self) -> None:
-        self._open = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        self._begun = False
-
-    def decompress(self, chunk: bytes) -> Iterator[bytes]:
-        if not chunk and self._begun and not self._open.eof:
-            raise AttemptFailed("its gzip ends in the middle", LATER, retryable=True)
-        while chunk:
-            if self._open.eof:
-                self._open = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            self._begun = True
-            try:
-                # Bounded: a megabyte of gzip can decompress to a gigabyte.
-                part = self._open.decompress(chunk, _CHUNK)
-            except zlib.error as error:
-                raise AttemptFailed(
-                    f"its gzip is damaged ({error})", LATER, retryable=True
-                ) from None
-            if part:
-                yield part
-            chunk = self._open.unused_data if self._open.eof else self._open.unconsumed_tail
+    if first := next(chunks, b""):
+        try:
+            yield from gunzip_chunks(chain([first], chunks))
+        except TruncatedBody as error:
+            raise AttemptFailed(f"its gzip is damaged ({error})", LATER, retryable=True) from None
 
 
 def _too_large(what: str, size: int, limit: int) -> AttemptFailed:

@@ -3,26 +3,29 @@
 Facts of elements outside the table of line items are not read. A comparative column is a
 sighting like any other; which of them are vintages is worked out from the record. What only
 looks like a restatement is rejected here, where all filings of the issuer are at hand.
+The facts of other sources of the SEC become figures in the same way (``add_figures``).
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
+from assets.entities.identifiers import cik_of, identifier_row
 from assets.filings.cross_checks import WITNESSES, Witness
-from assets.filings.figures import unit_of
-from assets.filings.filers import ANNUAL_REPORTS, accession_number, service_id_of
-from assets.filings.issuer_facts import (
-    Fact,
-    add_figures,
-    name_issuer,
-    refuse_impossible,
-    without_scaled,
-)
-from assets.filings.line_items import BY_ELEMENT, STANDARDS, TaxonomyElement
-from assets.parsing.parsed import Parsed
+from assets.filings.figures import Reading, of_line, scaled_amounts, unit_of
+from assets.filings.issuers import ANNUAL_REPORTS, accession_number, folded_name, service_id_of
+from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element, Place, TaxonomyElement
+from assets.filings.periods import KnownPeriods, Span
+from assets.filings.restatements import StatedValues, settled_figures, without_echoes
+from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
     json_number,
@@ -32,19 +35,91 @@ from assets.parsing.strict import (
     read_text,
 )
 from warehouse.record.landing import Document
-from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.tables import PUBLISHED
+from warehouse.tables.fundamentals import PeriodType
+from warehouse.tables.sighting import Method
+
+# The day of a filing, and start and end of a period in it.
+Stated = tuple[date, date | None, date]
 
 
-def facts_of(
-    parsed: Parsed, document: Document, taxonomy: str, name: str, raw: bytes
-) -> Iterator[Fact]:
-    """Yield the facts of one element in all its units."""
-    path = ("facts", taxonomy, name)
-    element = BY_ELEMENT[taxonomy, name]
+@dataclass(frozen=True)
+class Fact:
+    """One value of an element, in one filing."""
+
+    element: TaxonomyElement
+    unit: str
+    written_unit: str
+    location: str
+    value: Decimal
+    start: date | None
+    end: date
+    filed: date
+    accession: str
+    form: str | None
+
+    @property
+    def taxonomy(self) -> str:
+        """The taxonomy of its element."""
+        return self.element.name[0]
+
+
+class _Company(msgspec.Struct):
+    cik: int | str
+    # Raw: most elements are no line items, and stay undecoded.
+    facts: dict[str, dict[str, msgspec.Raw]]
+    name: object = msgspec.field(default=None, name="entityName")
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer."""
+    parsed = Parsed()
+    try:
+        company = _company(body)
+        service_id = service_id_of(company.cik)
+    except ValueError as error:
+        parsed.reject(FUNDAMENTALS, document, "", str(error))
+        return parsed
+    stated = [
+        each
+        for taxonomy, elements in company.facts.items()
+        for name, raw in elements.items()
+        if (taxonomy, name) in BY_ELEMENT or (taxonomy, name) in WITNESSES
+        for each in _stated(parsed, document, (taxonomy, name), bytes(raw))
+    ]
+    witnesses = [each for each in stated if isinstance(each, Witness)]
+    facts = [each for each in stated if isinstance(each, Fact)]
+    facts = without_scaled(parsed, document, facts)
+    if company.name is not None and any(
+        fact.form in ANNUAL_REPORTS and fact.taxonomy in STANDARDS for fact in facts
+    ):
+        dated = max((fact.filed, fact.accession) for fact in facts)
+        name_issuer(
+            parsed, document, "/entityName", company.cik, company.name, dated, member="entityName"
+        )
+    add_figures(parsed, document, service_id, facts, witnesses)
+    return parsed
+
+
+def _company(body: bytes) -> _Company:
+    try:
+        return msgspec.json.decode(read_text(body), type=_Company)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"the document is not companyfacts: {error}") from None
+    except RecursionError:
+        raise ValueError("the document is not companyfacts: it is nested too deeply") from None
+
+
+def _stated(
+    parsed: Parsed, document: Document, name: Element, raw: bytes
+) -> Iterator[Fact | Witness]:
+    """Yield the facts of one element in all its units; and what it says as a witness."""
+    path, element = ("facts", *name), BY_ELEMENT.get(name)
 
     def reject(location: str, reason: str) -> None:
         # An element that is a part of a line gives no row, so nothing of it can be missing.
-        if element.places:
+        if element is not None and element.places:
             parsed.reject(FUNDAMENTALS, document, location, reason)
 
     try:
@@ -59,28 +134,22 @@ def facts_of(
             continue
         for position, record in enumerate(records):
             location = f"{unit_pointer}/{position}"
+            if name in WITNESSES:
+                with suppress(ValueError):
+                    yield _witness(name, unit, json_object(record))
             try:
-                yield _fact(element, unit, location, record)
+                if element is not None:
+                    yield _fact(element, unit, location, record)
             except ValueError as error:
                 reject(location, str(error))
 
 
-def _witnesses_of(taxonomy: str, name: str, raw: bytes) -> Iterator[Witness]:
-    """Yield the readable facts of an element that helps to check others."""
-    try:
-        units = json_object(json_object(read_json(raw)).get("units"))
-    except ValueError:
-        return
-    for unit, records in units.items():
-        for record in records if isinstance(records, list) else ():
-            with suppress(ValueError):
-                fact = json_object(record)
-                start = None if fact.get("start") is None else calendar_day(fact["start"])
-                end = _read_member("end", calendar_day, fact)
-                accession = accession_number(fact.get("accn"))
-                statement = (accession, STANDARDS[taxonomy], unit, start, end)
-                value = _read_member("val", json_number, fact)
-                yield Witness(statement, f"{taxonomy}:{name}", value)
+def _witness(name: Element, unit: str, fact: dict[str, Any]) -> Witness:
+    start = None if fact.get("start") is None else calendar_day(fact["start"])
+    end = _read_member("end", calendar_day, fact)
+    accession = accession_number(fact.get("accn"))
+    statement = (accession, STANDARDS[name[0]], unit, start, end)
+    return Witness(statement, ":".join(name), _read_member("val", json_number, fact))
 
 
 def _fact(element: TaxonomyElement, unit: str, location: str, record: object) -> Fact:
@@ -114,53 +183,166 @@ def _read_member(name: str, read: Any, members: dict[str, Any]) -> Any:
         raise ValueError(f"{name}: {error}") from None
 
 
-class _Company(msgspec.Struct):
-    cik: int | str
-    # Raw: most elements are no line items, and stay undecoded.
-    facts: dict[str, dict[str, msgspec.Raw]]
-    name: object = msgspec.field(default=None, name="entityName")
+def refuse_impossible(element: TaxonomyElement, start: date | None, end: date, filed: date) -> None:
+    """Raise ValueError if a fact cannot be: a period that is none, or not yet over."""
+    if start is not None and element.kind == "instant":
+        raise ValueError(f"{element.item.name} is a balance at an instant, and a period is given")
+    if start is not None and start > end:
+        raise ValueError(f"the period ends ({end}) before it starts ({start})")
+    # A forecast, or a mistake in the filing: nothing can be reported before it is over.
+    if end > filed:
+        raise ValueError(f"the period ends ({end}) after the filing was made ({filed})")
 
 
-def parse(document: Document, body: bytes) -> Parsed:
-    """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer."""
-    parsed = Parsed()
+def add_figures(
+    parsed: Parsed,
+    document: Document,
+    service_id: str,
+    facts: list[Fact],
+    witnesses: Iterable[Witness],
+    years: Iterable[Span] = (),
+) -> None:
+    """Add the figures of one issuer, from its facts in all filings of the document.
+
+    ``years`` are financial years that the document states beside the facts.
+    """
+    periods = _periods(facts, years)
+    standards = _standards(facts)
+    readings: list[Reading] = []
+    for fact in facts:
+        standard = standards.get((fact.accession, fact.taxonomy))
+        if standard is None and fact.element.places:
+            reason = "no statement of the filing tells its accounting standard"
+            parsed.reject(FUNDAMENTALS, document, fact.location, reason)
+        elif standard is not None:
+            readings.extend(
+                _reading(document, service_id, fact, place, standard, periods)
+                for place in fact.element.places
+            )
+    stated = [(fact.accession, fact.element, fact.value) for fact in facts]
+    settled = settled_figures(parsed, document, readings, stated, witnesses, as_written=True)
+    # Echoes last, since they compare the settled figures of several filings.
+    accepted = without_echoes(parsed, document, settled, StatedValues(readings))
+    parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
+
+
+def name_issuer(
+    parsed: Parsed,
+    document: Document,
+    location: str,
+    cik: object,
+    name: object,
+    dated: tuple[date, str],
+    *,
+    member: str,
+    method: Method = "api",
+) -> None:
+    """Add an organisation that filed an annual report, and its CIK.
+
+    Persons have CIKs too, but file no statements. Day and number of the latest filing date it.
+    ``member`` is what the document calls the name.
+    """
     try:
-        company, elements = _open(body)
-        service_id = service_id_of(company.cik)
+        legal_name = folded_name(name)
     except ValueError as error:
-        parsed.reject(FUNDAMENTALS, document, "", str(error))
-        return parsed
-    facts: list[Fact] = []
-    witnesses: list[Witness] = []
-    for taxonomy, element, raw in elements:
-        if (taxonomy, element) in BY_ELEMENT:
-            facts.extend(facts_of(parsed, document, taxonomy, element, raw))
-        if (taxonomy, element) in WITNESSES:
-            witnesses.extend(_witnesses_of(taxonomy, element, raw))
-    facts = without_scaled(parsed, document, facts)
-    if company.name is not None and any(
-        fact.form in ANNUAL_REPORTS and fact.taxonomy in STANDARDS for fact in facts
-    ):
-        dated = max((fact.filed, fact.accession) for fact in facts)
-        name_issuer(
-            parsed, document, "/entityName", company.cik, company.name, dated, member="entityName"
-        )
-    add_figures(parsed, document, service_id, facts, witnesses)
-    return parsed
+        parsed.reject(ENTITIES, document, location, f"{member}: {error}")
+        return
+    shared = {
+        **provenance(document, location, method),
+        "available_at": dated[0],
+        "publication": dated[1],
+        "service_id": service_id_of(cik),
+    }
+    parsed.add(ENTITIES, [shared | dict.fromkeys(ENTITIES.content) | {"legal_name": legal_name}])
+    parsed.add(IDENTIFIERS, [shared | identifier_row("cik", cik_of(cik))])
 
 
-def _open(body: bytes) -> tuple[_Company, list[tuple[str, str, bytes]]]:
-    """Return the company and the elements of line items; other elements stay undecoded."""
-    try:
-        company = msgspec.json.decode(read_text(body), type=_Company)
-    except msgspec.DecodeError as error:
-        raise ValueError(f"the document is not companyfacts: {error}") from None
-    except RecursionError:
-        raise ValueError("the document is not companyfacts: it is nested too deeply") from None
-    line_elements = [
-        (taxonomy, element, bytes(raw))
-        for taxonomy, elements in company.facts.items()
-        for element, raw in elements.items()
-        if (taxonomy, element) in BY_ELEMENT or (taxonomy, element) in WITNESSES
-    ]
-    return company, line_elements
+def without_scaled(parsed: Parsed, document: Document, facts: list[Fact]) -> list[Fact]:
+    """Return the facts without amounts per share that were scaled like the statements.
+
+    It happens where an amount has its currency for a unit, as that of a statement has.
+    """
+    amounts: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.element.item.measure == "money per share" and fact.written_unit.isalpha():
+            amounts[fact.accession, fact.written_unit].append(fact)
+    scaled: set[str] = set()
+    for (_, unit), of_filing in amounts.items():
+        values = scaled_amounts(fact.value for fact in of_filing)
+        for fact in of_filing:
+            if fact.value in values:
+                scaled.add(fact.location)
+                line = f"{fact.element.item.name} is {fact.element.item.measure}"
+                reason = f"unit {unit!r:.40}: {fact.value} is scaled, and {line}"
+                if fact.element.places:
+                    parsed.reject(FUNDAMENTALS, document, fact.location, reason)
+    return [fact for fact in facts if fact.location not in scaled]
+
+
+def _periods(
+    facts: list[Fact], years: Iterable[Span]
+) -> dict[Stated, tuple[PeriodType, str | None]]:
+    """Return type and label of each period, by what was filed until the day that states it."""
+    known = KnownPeriods()
+    known.add(years)
+    periods: dict[Stated, tuple[PeriodType, str | None]] = {}
+    by_day = attrgetter("filed")
+    for filed, of_day in groupby(sorted(facts, key=by_day), key=by_day):
+        spans = [(fact.start, fact.end) for fact in of_day]
+        known.add((start, end) for start, end in spans if start is not None)
+        for start, end in set(spans):
+            periods[filed, start, end] = known.named(start, end)
+    return periods
+
+
+def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
+    """Return the accounting standard of each filing and taxonomy.
+
+    A cover has that of the filing's statements, or the only one of all filings until that day.
+    """
+    filed = {fact.accession: fact.filed for fact in facts}
+    by_taxonomy = {(fact.accession, fact.taxonomy): STANDARDS.get(fact.taxonomy) for fact in facts}
+    standards = {key: standard for key, standard in by_taxonomy.items() if standard is not None}
+    first_used: dict[str, date] = {}
+    for (accession, _), standard in standards.items():
+        first_used[standard] = min(first_used.get(standard, date.max), filed[accession])
+    for accession, taxonomy in by_taxonomy.keys() - standards.keys():
+        in_filing = {
+            standards[accession, other] for other in STANDARDS if (accession, other) in standards
+        }
+        candidates = in_filing or {
+            standard for standard, day in first_used.items() if day <= filed[accession]
+        }
+        if len(candidates) == 1:
+            standards[accession, taxonomy] = next(iter(candidates))
+    return standards
+
+
+def _reading(
+    document: Document,
+    service_id: str,
+    fact: Fact,
+    place: Place,
+    standard: str,
+    periods: dict[Stated, tuple[PeriodType, str | None]],
+) -> Reading:
+    period, label = periods[fact.filed, fact.start, fact.end]
+    # A fact without a start is a balance, or a duration of unknown length.
+    if fact.start is None and fact.element.kind == "duration":
+        period, label = "OTHER", None
+    row = {
+        **provenance(document, fact.location, "xbrl"),
+        **of_line(place.item, fact.element.name, standard, fact.unit),
+        # The filing date: what EDGAR accepts after hours is dated the next working day.
+        "available_at": fact.filed,
+        "available_at_evidence": PUBLISHED,
+        "publication": fact.accession,
+        "service_id": service_id,
+        "value_reported": fact.value,
+        "period_type": period,
+        "period_start": fact.start,
+        "period_end": fact.end,
+        "fiscal_label": label,
+    }
+    element = fact.element.name[1]
+    return Reading(element, place.rank, fact.location, row, unless=place.unless)

@@ -1,20 +1,27 @@
-"""A filing checked against itself: which of its figures contradict its others.
+"""A filing checked against itself: which of its figures contradict its others, or their own name.
 
 Each check is a sum that the figures of one filing, unit and period keep: assets are liabilities
-and equity, profit before tax less tax is profit. Elements that are no line items take part as
-witnesses: they are read, and not stored. Only the filing itself is asked, so nothing published
-later can decide.
+and equity, profit before tax less tax is profit (``checks.csv``). Elements that are no line items
+take part as witnesses: they are read, and not stored.
+
+The balance of an element (debit or credit) says what a positive value means: a cost, a payment, an
+asset. Filers who copy the brackets of a printed statement state such figures as negative. Nothing
+is turned by us: a figure of the wrong sign is marked, and no metric takes it. Earnings per
+share have the sign of the profit that their filing states for the period.
+
+Only the filing itself is read, so nothing published later can decide.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
-from assets.filings.figures import Reading
+from assets.filings.figures import FIGURE, Reading
 from assets.filings.line_items import Element
-from assets.filings.restatements import FilingScales
+from warehouse.shared.data_files import csv_rows
 
 # Elements that are named to come before or after lines that others include: results of associates,
 # dividends of preference shares.
@@ -46,21 +53,21 @@ class Check:
 
     A line of ``perhaps`` belongs to the sum in some filings and not in others, and is stated with
     either sign: the check holds if it does with any choice of them. Lines that have no element of
-    the taxonomy may leave the total ``short`` of the sum or ``over`` it by such shares of the
-    largest figure. Where a line of ``perhaps`` is stated, that ``explains_all``: nothing else may
-    be missing. Or ``more_follows``: where one is stated, others may be missing too. A turned sign
-    is a contradiction all the same.
+    the taxonomy may be missing, up to such a share of the largest figure (``missing_share``): small
+    lines such as margins on sales to associates, or those that filers state under an element of
+    their own, of any size. Where a line of ``perhaps`` is stated, that ``explains_all``: nothing
+    else may be missing. Or ``more_follows``: where one is stated, others may be missing too. A
+    turned sign is a contradiction all the same.
     """
 
     total: str
     parts: tuple[str, ...]
-    less: tuple[str, ...] = ()
-    perhaps: tuple[str, ...] = ()
-    short: Decimal = Decimal(0)
-    over: Decimal = Decimal(0)
-    standard: str | None = None
-    explains_all: bool = False
-    more_follows: bool = False
+    less: tuple[str, ...]
+    perhaps: tuple[str, ...]
+    missing_share: Decimal
+    standard: str | None
+    explains_all: bool
+    more_follows: bool
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -96,114 +103,28 @@ class Check:
         ):
             return self.more_follows
         largest = max(abs(values[name]) for name in self.members)
-        gap = self.gap(values)
-        return -self.short * largest <= gap <= self.over * largest
+        return abs(self.gap(values)) <= self.missing_share * largest
 
 
-def _of(taxonomy: str, names: str) -> tuple[str, ...]:
-    return tuple(f"{taxonomy}:{name}" for name in names.split())
+def _checks() -> Iterator[Check]:
+    # Lines that belong together, by the name of their group.
+    groups: dict[str, list[str]] = defaultdict(list)
+    for row in csv_rows(__name__, "check_lines"):
+        groups[row["group"]].append(row["line"])
+    for row in csv_rows(__name__, "checks"):
+        yield Check(
+            row["total"],
+            tuple(row["parts"].split()),
+            tuple(row["less"].split()),
+            tuple(line for group in row["perhaps"].split() for line in groups[group]),
+            Decimal(row["missing_share"] or 0),
+            row["standard"] or None,
+            row["where_perhaps"] == "explains all",
+            row["where_perhaps"] == "more follows",
+        )
 
 
-_TEMPORARY_EQUITY = (
-    "temporary_equity",
-    *_of(
-        "us-gaap",
-        "TemporaryEquityCarryingAmount TemporaryEquityCarryingAmountAttributableToParent "
-        "TemporaryEquityCarryingAmountAttributableToNoncontrollingInterest "
-        "RedeemableNoncontrollingInterestEquityCarryingAmount "
-        "RedeemableNoncontrollingInterestEquityCommonCarryingAmount "
-        "RedeemableNoncontrollingInterestEquityFairValue",
-    ),
-)
-_OF_MINORITIES = (
-    "profit_minority",
-    *_of(
-        "us-gaap",
-        "NetIncomeLossAttributableToNonredeemableNoncontrollingInterest "
-        "NetIncomeLossAttributableToRedeemableNoncontrollingInterest",
-    ),
-)
-_AFTER_TAX = (
-    *_of(
-        "us-gaap",
-        "IncomeLossFromDiscontinuedOperationsNetOfTax "
-        "IncomeLossFromDiscontinuedOperationsNetOfTaxAttributableToReportingEntity "
-        "IncomeLossFromEquityMethodInvestments "
-        "ExtraordinaryItemNetOfTax CumulativeEffectOfChangeInAccountingPrincipleNetOfTax",
-    ),
-    *_of(
-        "ifrs-full",
-        "ProfitLossFromDiscontinuedOperations "
-        "ShareOfProfitLossOfAssociatesAndJointVenturesAccountedForUsingEquityMethod",
-    ),
-)
-_FOR_SALE = _of(
-    "ifrs-full",
-    "NoncurrentAssetsOrDisposalGroupsClassifiedAsHeldForSale "
-    "NoncurrentAssetsOrDisposalGroupsClassifiedAsHeldForSaleOrAsHeldForDistributionToOwners",
-)
-_SOLD_WITH = _of("ifrs-full", "LiabilitiesIncludedInDisposalGroupsClassifiedAsHeldForSale")
-_BEFORE_TAX, _TAX = ("profit_before_tax",), ("income_tax_expense",)
-# Small lines between two others, such as margins on sales to associates; and lines that filers
-# state under an element of their own, of any size.
-_SMALL, _ANY = Decimal("0.05"), Decimal(2)
-
-CHECKS = (
-    Check("liabilities_and_equity", ("total_assets",)),
-    Check("total_assets", ("total_liabilities", "total_equity"), perhaps=_TEMPORARY_EQUITY),
-    Check(
-        "total_equity",
-        ("equity_attributable",),
-        perhaps=("equity_minority",),
-        short=_ANY,
-        over=_ANY,
-        explains_all=True,
-    ),
-    Check("total_assets", ("current_assets", "ifrs-full:NoncurrentAssets"), perhaps=_FOR_SALE),
-    Check(
-        "total_liabilities",
-        ("current_liabilities", "ifrs-full:NoncurrentLiabilities"),
-        perhaps=_SOLD_WITH,
-    ),
-    Check("total_liabilities", ("current_liabilities", "us-gaap:LiabilitiesNoncurrent")),
-    Check("gross_profit", ("revenue",), ("cost_of_sales",), short=_SMALL, over=_SMALL),
-    Check(
-        "profit",
-        ("profit_attributable",),
-        perhaps=_OF_MINORITIES,
-        short=_ANY,
-        over=_ANY,
-        explains_all=True,
-    ),
-    Check(
-        "profit",
-        _BEFORE_TAX,
-        _TAX,
-        (*_AFTER_TAX, *_OF_MINORITIES),
-        standard="ifrs",
-        more_follows=True,
-    ),
-    # Results of associates come after tax under US-GAAP, often under an element of the issuer's.
-    Check(
-        "profit",
-        _BEFORE_TAX,
-        _TAX,
-        (*_AFTER_TAX, *_OF_MINORITIES),
-        short=_SMALL,
-        over=_SMALL,
-        standard="us-gaap",
-        more_follows=True,
-    ),
-    Check(
-        "profit_attributable",
-        _BEFORE_TAX,
-        _TAX,
-        (*_AFTER_TAX, *_OF_MINORITIES),
-        short=_ANY,
-        over=_ANY,
-    ),
-    Check("ifrs-full:ProfitLossFromContinuingOperations", _BEFORE_TAX, _TAX),
-)
+CHECKS = tuple(_checks())
 
 
 def _witnesses() -> Iterator[Element]:
@@ -217,7 +138,89 @@ def _witnesses() -> Iterator[Element]:
 WITNESSES: frozenset[Element] = frozenset(_witnesses())
 
 
-def mark_contradictions(readings: list[Reading], witnesses: Iterable[Witness]) -> None:
+# So many figures of a filing show its scale; with fewer, the zeros of one value may be chance.
+_PROOF = 4
+
+_LINE = ("line_item", "basis", "period_start", "period_end")
+
+
+class FilingScales:
+    """Currency and scale of each filing, inferred from all readings of an issuer."""
+
+    def __init__(self, readings: list[Reading]) -> None:
+        """Group the readings by filing; currency and scale are computed on demand."""
+        self._readings = readings
+        self._by_filing: dict[str, list[Reading]] = {}
+        for reading in readings:
+            self._by_filing.setdefault(reading.row["publication"], []).append(reading)
+        self._scales: dict[tuple[str, str], tuple[int, bool]] = {}
+        self._money: dict[str, str | None] = {}
+
+    def scale(self, reading: Reading) -> tuple[int, bool]:
+        """Return the power of ten a filing is written in, and whether enough figures prove it."""
+        filing_unit = reading.row["publication"], reading.row["unit"]
+        if filing_unit not in self._scales:
+            same_unit = (
+                other
+                for other in self._by_filing[filing_unit[0]]
+                if other.row["unit"] == filing_unit[1]
+            )
+            scales = Counter(scale_of(other.value) for other in same_unit if other.value)
+            main_scale = max(scales, key=lambda scale: (scales[scale], scale), default=0)
+            self._scales[filing_unit] = main_scale, scales.total() >= _PROOF
+        main_scale, proved = self._scales[filing_unit]
+        return (main_scale, True) if proved else (scale_of(reading.value), False)
+
+    def reports_in(self, reading: Reading) -> str | None:
+        """Return the currency of a filing's statements: of several, that of most figures."""
+        filing = reading.row["publication"]
+        if filing not in self._money:
+            in_filing = _money(self._by_filing[filing])
+            overall = _money(self._until(reading)) if len(in_filing) > 1 else in_filing
+            main_currency = max(
+                in_filing, key=lambda code: (in_filing[code], overall[code]), default=None
+            )
+            self._money[filing] = main_currency
+        return self._money[filing]
+
+    def _until(self, reading: Reading) -> list[Reading]:
+        """Return what was public on the day of a reading."""
+        day = reading.row["available_at"]
+        return [other for other in self._readings if other.row["available_at"] <= day]
+
+    def is_translation(self, reading: Reading) -> bool:
+        """Return whether the filing states the same line in its reporting currency."""
+        currency = self.reports_in(reading)
+        if currency is None or reading.row["currency_reported"] in (None, currency):
+            return False
+        line = [reading.row[name] for name in _LINE]
+        return any(
+            other.row["currency_reported"] == currency
+            and [other.row[name] for name in _LINE] == line
+            for other in self._by_filing[reading.row["publication"]]
+        )
+
+
+def _money(readings: list[Reading]) -> Counter[str]:
+    return Counter(
+        reading.row["currency_reported"] for reading in readings if reading.row["currency_reported"]
+    )
+
+
+def scale_of(value: Decimal) -> int:
+    """Return the power of ten in which a value is written: 5 for 1,471,900,000."""
+    exponent = value.normalize().as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
+
+
+def mark_figures(readings: list[Reading], witnesses: Iterable[Witness]) -> None:
+    """Mark what filings contradict themselves in, and the measuring unit of their figures."""
+    _mark_contradictions(readings, witnesses)
+    _mark_wrong_signs(readings)
+    _date_measuring_units(readings)
+
+
+def _mark_contradictions(readings: list[Reading], witnesses: Iterable[Witness]) -> None:
     """Mark the figures that contradict others of their filing, with the lines they contradict."""
     statements: dict[Statement, dict[str, Reading]] = defaultdict(dict)
     for reading in readings:
@@ -290,3 +293,147 @@ def _rounding(readings: Iterable[Reading], scales: FilingScales) -> Decimal:
         return Decimal(1).scaleb(-min(decimals))
     found = [scales.scale(reading) for reading in lines if reading.value]
     return Decimal(1).scaleb(min((scale for scale, _ in found), default=0))
+
+
+# Lines whose elements cannot be negative in any normal year: the name of each says what flows or is
+# owned or owed. Profit, tax, cash flow and equity may have either sign.
+ONE_SIDED = frozenset(
+    (
+        *("borrowings_current", "borrowings_non_current", "capex", "cash", "claims"),
+        *("cost_of_sales", "current_assets", "current_liabilities", "deposits"),
+        *("depreciation_amortisation", "dividends_paid", "finance_costs", "interest_income"),
+        *("inventories", "loans", "payables", "premiums", "receivables", "shares_outstanding"),
+        *("temporary_equity", "total_assets", "total_liabilities"),
+    )
+)
+# Earnings per share, and the profits of which they are a share, the nearest first.
+_PER_SHARE = frozenset({"eps_basic", "eps_diluted"})
+_PROFITS = ("profit_attributable", "profit")
+# A column of a statement: a period of a filing, on one basis and in one currency.
+_COLUMN = (*(name for name in FIGURE if name not in ("line_item", "unit")), "currency_reported")
+
+
+class Profits:
+    """The profits that filings state, beside their earnings per share."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        """Keep the profits among the readings of an issuer."""
+        self._lines: dict[tuple[Any, ...], Reading] = {}
+        for reading in readings:
+            if reading.row["line_item"] in _PROFITS and reading.value:
+                self._lines[self._key(reading, reading.row["line_item"])] = reading
+
+    @staticmethod
+    def _key(reading: Reading, line_item: str) -> tuple[Any, ...]:
+        return (line_item, *(reading.row[name] for name in _COLUMN))
+
+    def contradicted_by(self, reading: Reading) -> Reading | None:
+        """Return the profit or loss of the same filing and period that has another sign."""
+        if reading.row["line_item"] not in _PER_SHARE:
+            return None
+        found = (self._lines.get(self._key(reading, name)) for name in _PROFITS)
+        profit = next((line for line in found if line is not None), None)
+        return profit if profit is not None and profit.value * reading.value < 0 else None
+
+
+def contradicts_its_balance(reading: Reading) -> bool:
+    """Return whether a figure is negative that its element states as a positive amount."""
+    return reading.value < 0 and reading.row["line_item"] in ONE_SIDED
+
+
+def _mark_wrong_signs(readings: list[Reading]) -> None:
+    """Mark figures whose sign contradicts the balance of their element with their own line.
+
+    Earnings per share beside a loss are marked with it. Of a profit, dividends of preference shares
+    may leave a loss to the others, which is not marked.
+    """
+    profits = Profits(readings)
+    for reading in readings:
+        if contradicts_its_balance(reading):
+            _mark(reading, reading.row["line_item"])
+        loss = profits.contradicted_by(reading)
+        if loss is not None and loss.value < 0:
+            _mark(reading, loss.row["line_item"])
+
+
+def _mark(reading: Reading, line_item: str) -> None:
+    reading.row["conflicts_with"] = ",".join(sorted({*conflicts_of(reading), line_item}))
+
+
+def conflicts_of(reading: Reading) -> frozenset[str]:
+    """Return the line items that a figure is marked to contradict."""
+    marked: str | None = reading.row.get("conflicts_with")
+    return frozenset(marked.split(",")) if marked else frozenset()
+
+
+# In the purchasing power of which day figures under IAS 29 are stated.
+#
+# A filing in the currency of a hyperinflationary economy states every figure, comparatives too, in
+# the measuring unit that is current at the end of its own reporting period. ``hyperinflation.csv``
+# says which currencies and when, and what each line rests on. An issuer may present its accounts in
+# such a currency while it keeps them in another, and then restates nothing: its filings repeat
+# earlier figures unchanged.
+
+# So many figures that repeat those of an earlier filing tell whether comparatives are restated.
+_REPEATED = 4
+# So many figures make the end of a reporting period; fewer may be of an event after it.
+_AT_END = 3
+
+
+def _hyperinflation() -> dict[str, list[tuple[date, date]]]:
+    """Return by currency the ends of the reporting periods to which IAS 29 applies."""
+    periods: dict[str, list[tuple[date, date]]] = defaultdict(list)
+    for line in csv_rows(__name__, "hyperinflation"):
+        first, last = line["first_period_end"], line["last_period_end"] or str(date.max)
+        periods[line["currency"]].append((date.fromisoformat(first), date.fromisoformat(last)))
+    return dict(periods)
+
+
+PERIODS = _hyperinflation()
+
+
+def is_hyperinflationary(currency: str, period_end: date) -> bool:
+    """Return whether IAS 29 applies to a currency in a reporting period that ends on a day."""
+    return any(first <= period_end <= last for first, last in PERIODS.get(currency, ()))
+
+
+def _date_measuring_units(readings: list[Reading]) -> None:
+    """Set ``measuring_unit_date`` of every figure of a filing under IAS 29."""
+    filings: dict[tuple[str, str], list[Reading]] = defaultdict(list)
+    for reading in readings:
+        currency = reading.row["currency_reported"]
+        if currency in PERIODS and reading.row["accounting_standard"] == "ifrs":
+            filings[reading.row["publication"], currency].append(reading)
+    # What earlier filings stated, figure by figure, and the end of their reporting periods.
+    stated: dict[tuple[object, ...], tuple[Decimal, date]] = {}
+    for (_, currency), figures in sorted(filings.items(), key=_published):
+        end = _reporting_date(figures)
+        if is_hyperinflationary(currency, end) and not _repeats(figures, end, stated):
+            for reading in figures:
+                reading.row["measuring_unit_date"] = end
+        stated |= {reading.identity: (reading.value, end) for reading in figures}
+
+
+def _published(filing: tuple[tuple[str, str], list[Reading]]) -> tuple[date, str]:
+    (publication, _), figures = filing
+    return figures[0].row["available_at"] or date.min, publication
+
+
+def _reporting_date(figures: list[Reading]) -> date:
+    """Return the end of a filing's reporting period: the newest balance date."""
+    balances = [reading for reading in figures if reading.row["period_start"] is None]
+    ends: Counter[date] = Counter(reading.row["period_end"] for reading in balances or figures)
+    return max([end for end, count in ends.items() if count >= _AT_END] or ends)
+
+
+def _repeats(
+    figures: list[Reading], end: date, stated: dict[tuple[object, ...], tuple[Decimal, date]]
+) -> bool:
+    """Return whether a filing repeats the figures of earlier reporting periods unchanged."""
+    same: Counter[bool] = Counter()
+    for reading in figures:
+        value, stated_at = stated.get(reading.identity, (None, end))
+        # Another filing for the same period is in the same measuring unit: it tells nothing.
+        if reading.value and stated_at < end:
+            same[reading.value == value] += 1
+    return same[True] >= _REPEATED and same[True] > same[False]

@@ -9,35 +9,48 @@ figures nobody has any more: they are filings, dated in the same way.
 A group's figures are read; those of the parent company alone only where a document has no others.
 Every account of the form has an amount, zero if the company left it empty: a statement of nothing
 but zeros, and a profit of which no part goes to anybody, were not filled in.
+
+A zip of a year has a file for each statement, consolidated and individual, and an index; any of
+them can also be read by itself. They are told apart by their columns. Fields are separated by
+semicolons and never quoted, in Latin-1; copies that were saved as UTF-8 are read too.
+
+``cvm_accounts.csv`` has, for each line, the accounts of CVM's charts that state it. Industry, banks
+and insurers have charts of their own, in which one code has several meanings: an account is
+identified by its code and its description together. A ``*`` is one part of a code. CVM states costs
+and taxes as negative amounts; ``sign`` turns them into what the line means. Accounts that each
+company names itself are not there: they cannot be distinguished.
 """
 
 import io
+import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import IO, Any
+from decimal import Decimal
+from functools import lru_cache
+from typing import IO, Any, NamedTuple
 
-from assets.entities.identifiers import CNPJ_REGISTER, mint
-from assets.filings.cross_checks import mark_contradictions
-from assets.filings.cvm_lines import (
-    TAXONOMY,
-    Company,
-    ListedDocument,
-    StatedAccount,
-    UnreadDocument,
-    Version,
-    located_lines,
-)
-from assets.filings.figures import Reading, of_line, settle
-from assets.filings.periods import KnownPeriods, Span, fiscal_label
-from assets.filings.signs import mark_wrong_signs
+from stdnum.br import cnpj as cnpjs
+
+from assets.entities.identifiers import CNPJ_REGISTER, identifier_row, mint
+from assets.filings.cross_checks import mark_figures
+from assets.filings.figures import Consolidation, Reading, of_line, settle, without_filling_zeros
+from assets.filings.periods import KnownPeriods, Span
+from assets.parsing.csv_lines import LineTooLong, bounded_lines, decode_as_latin1
 from assets.parsing.parsed import Parsed, join_parts, provenance
+from assets.parsing.strict import calendar_day, number_from_text, printable_text
+from assets.parsing.unpacking import located_records
 from quality.contacts import has_contact
 from quality.persons import personal_name_rule
+from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ
 
+TAXONOMY = "cvm"
 CVM_CODE = "BR-CVM"
 # Groups apply IFRS since 2010; companies alone what Brazil adopted of it, and banks less.
 _STANDARDS = {"consolidated": "ifrs", "individual": "br-gaap"}
@@ -47,7 +60,121 @@ _PARTS = {
 }
 _FILINGS_PER_PART = 200
 
-Located = tuple[str, StatedAccount]
+_COMPANY = ("CNPJ_CIA", "DT_REFER", "VERSAO", "DENOM_CIA", "CD_CVM")
+_STATEMENT = (
+    *("GRUPO_DFP", "MOEDA", "ESCALA_MOEDA", "ORDEM_EXERC", "DT_FIM_EXERC"),
+    *("CD_CONTA", "DS_CONTA", "VL_CONTA"),
+)
+_INDEX = ("CATEG_DOC", "ID_DOC", "DT_RECEB", "LINK_DOC")
+_CONSOLIDATIONS: dict[str, Consolidation] = {
+    "df consolidado": "consolidated",
+    "df individual": "individual",
+}
+_SCALES = {"MIL": Decimal(1000), "UNIDADE": Decimal(1)}
+_CURRENCIES = {"REAL": "BRL"}
+_ORDERS = {"ultimo": "last", "penultimo": "last but one"}
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of a chart, and the line that it states; the lowest rank wins."""
+
+    item: LineItem
+    name: str
+    code: re.Pattern[str]
+    description: str
+    rank: int
+    sign: int
+
+
+def fold(text: str) -> str:
+    """Return a description in comparable form: case, accents and blanks do not matter."""
+    plain = unicodedata.normalize("NFKD", text)
+    return " ".join(
+        "".join(char for char in plain if not unicodedata.combining(char)).split()
+    ).casefold()
+
+
+def _accounts() -> Iterator[Account]:
+    lines = {item.name: item for item in LINE_ITEMS}
+    for row in csv_rows(__name__, "cvm_accounts"):
+        yield Account(
+            lines[row["line_item"]],
+            f"{row['code']} {row['description']}",
+            re.compile(re.escape(row["code"]).replace(r"\*", "[0-9]{2}")),
+            fold(row["description"]),
+            int(row["rank"]),
+            int(row["sign"]),
+        )
+
+
+ACCOUNTS = tuple(_accounts())
+_BY_DESCRIPTION: dict[str, list[Account]] = defaultdict(list)
+for _account in ACCOUNTS:
+    _BY_DESCRIPTION[_account.description].append(_account)
+
+
+# Bounded: what companies name their own accounts is without end.
+@lru_cache(1 << 16)
+def account_of(code: str, description: str) -> Account | None:
+    """Return the account of a code and a description as written; None if it states no line."""
+    candidates = _BY_DESCRIPTION.get(fold(description), ())
+    return next((account for account in candidates if account.code.fullmatch(code)), None)
+
+
+class Version(NamedTuple):
+    """A version of the document of a company for a reporting date.
+
+    CVM numbers a company in the federal register, and among those it supervises.
+    """
+
+    cnpj: str
+    reference: date
+    number: int
+    cvm_code: str
+
+    @property
+    def service_id(self) -> str:
+        """The id of the company."""
+        return mint("registry", f"{CNPJ_REGISTER}:{self.cnpj}")
+
+
+class _StatedAccount(NamedTuple):
+    """An account that states a line item, with the value that the line means."""
+
+    account: Account
+    consolidation: Consolidation
+    statement: str
+    order: str
+    element: str
+    start: date | None
+    end: date
+    value: Decimal
+    currency: str
+
+
+class _Line(NamedTuple):
+    """A line names a version of a document and its company.
+
+    A line of a statement may state an account; one of the index lists the document, with the
+    columns of a filing.
+    """
+
+    version: Version
+    name: str
+    stated: _StatedAccount | None = None
+    listed: dict[str, Any] | None = None
+
+
+class _UnreadDocument(NamedTuple):
+    """Why a line of the index is none."""
+
+    reason: str
+
+
+_Located = tuple[str, _StatedAccount]
+# A text instead of a line says why there is none.
+_LocatedLines = Iterator[tuple[str, _Line | _UnreadDocument | str]]
 
 
 def parse(document: Document, body: bytes) -> Parsed:
@@ -58,23 +185,25 @@ def parse(document: Document, body: bytes) -> Parsed:
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
     """Parse the zip of a year, or one file of it, some filings at a time."""
     parsed = Parsed()
-    names: dict[Company, tuple[str, str]] = {}
-    filings: dict[Version, list[Located]] = defaultdict(list)
-    for location, line in located_lines(body):
+    names: dict[tuple[str, str], tuple[Version, str, str]] = {}
+    filings: dict[Version, list[_Located]] = defaultdict(list)
+    for location, line in located_records(body, _lines):
         if isinstance(line, str):
             parsed.reject(FUNDAMENTALS, document, location, line)
             continue
-        if isinstance(line, UnreadDocument):
+        if isinstance(line, _UnreadDocument):
             parsed.reject(FILINGS, document, location, line.reason)
             continue
-        names.setdefault(line.version.company, (location, line.name))
-        if isinstance(line, StatedAccount):
-            filings[line.version].append((location, line))
-        elif isinstance(line, ListedDocument):
-            parsed.add(FILINGS, [_filing(document, location, line)])
-    for company, (location, name) in names.items():
-        _name_company(parsed, document, company, location, name)
-    for count, version in enumerate(sorted(filings, key=_order), 1):
+        version = line.version
+        names.setdefault((version.cnpj, version.cvm_code), (version, location, line.name))
+        if line.stated is not None:
+            filings[version].append((location, line.stated))
+        elif line.listed is not None:
+            row = provenance(document, location, "file") | _published(document, version)
+            parsed.add(FILINGS, [row | line.listed])
+    for version, location, name in names.values():
+        _name_company(parsed, document, version, location, name)
+    for count, version in enumerate(sorted(filings, key=lambda each: each[:3]), 1):
         _add_figures(parsed, document, version, filings.pop(version))
         if count % _FILINGS_PER_PART == 0:
             yield parsed
@@ -82,36 +211,137 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
     yield parsed
 
 
-def _order(version: Version) -> tuple[str, date, int]:
-    return version.company.cnpj, version.reference, version.number
+def _lines(body: "io.BufferedReader[Any]") -> _LocatedLines:
+    text = io.TextIOWrapper(body, "utf-8-sig", "surrogateescape")
+    lines = bounded_lines(text)
+    try:
+        header = decode_as_latin1(next(lines, "")).strip().split(";")
+        if not {*_COMPANY} <= {*header}:
+            yield "", f"not a file of documents: no columns {', '.join(_COMPANY)}"
+            return
+        read = _reader({*header})
+        for number, line in enumerate(lines, 2):
+            cells = decode_as_latin1(line).rstrip("\r\n").split(";")
+            if cells == [""]:
+                continue
+            try:
+                if len(cells) != len(header):
+                    raise ValueError("the line has more or fewer cells than the header")
+                found = read(dict(zip(header, cells, strict=True)))
+            except ValueError as error:
+                is_index = read is _listed_document
+                yield f"line {number}", _UnreadDocument(str(error)) if is_index else str(error)
+            else:
+                if found is not None:
+                    yield f"line {number}", found
+    except LineTooLong as error:
+        yield "", f"not a file of documents: {error}"
 
 
-def _service_id(company: Company) -> str:
-    return mint("registry", f"{CNPJ_REGISTER}:{company.cnpj}")
+def _reader(columns: set[str]) -> Callable[[dict[str, str]], _Line | None]:
+    """Return what reads the lines of a file with these columns."""
+    if {*_STATEMENT} <= columns:
+        return _stated_account
+    # Of audit reports and the like only the company and the version are read.
+    return _listed_document if {*_INDEX} <= columns else _named_version
 
 
-def _read_on(document: Document) -> date:
-    return document.observed_at.date()
+def _named_version(cells: dict[str, str]) -> _Line:
+    return _Line(_version(cells), " ".join(printable_text(cells["DENOM_CIA"]).split()))
+
+
+def _listed_document(cells: dict[str, str]) -> _Line:
+    number = cells["ID_DOC"].strip()
+    if not number.isdecimal() or not number.isascii():
+        raise ValueError(f"ID_DOC: {number!r:.40} is no number of a document")
+    line = _named_version(cells)
+    listed = {
+        "form": printable_text(cells["CATEG_DOC"]),
+        "period_end": line.version.reference,
+        "document_id": number,
+        "version": line.version.number,
+        "received_on": calendar_day(cells["DT_RECEB"]),
+        "received_at": None,
+        "link": cells["LINK_DOC"].strip() or None,
+    }
+    return line._replace(listed=listed)
+
+
+def _stated_account(cells: dict[str, str]) -> _Line | None:
+    account = account_of(cells["CD_CONTA"], cells["DS_CONTA"])
+    if account is None or "COLUNA_DF" in cells:
+        return None
+    order = _ORDERS.get(fold(cells["ORDEM_EXERC"]))
+    if order is None:
+        raise ValueError(f"ORDEM_EXERC: {cells['ORDEM_EXERC']!r:.40} is not known")
+    group = fold(cells["GRUPO_DFP"]).partition(" - ")
+    consolidation = _CONSOLIDATIONS.get(group[0])
+    if consolidation is None:
+        raise ValueError(f"GRUPO_DFP: {cells['GRUPO_DFP']!r:.60} is neither of a group nor of one")
+    if cells["ESCALA_MOEDA"] not in _SCALES:
+        raise ValueError(f"ESCALA_MOEDA: {cells['ESCALA_MOEDA']!r:.40} is no known scale")
+    if cells["MOEDA"] not in _CURRENCIES:
+        raise ValueError(f"MOEDA: {cells['MOEDA']!r:.40} is no known currency")
+    start, end = _period(account, cells)
+    line = _named_version(cells)
+    value = _value(cells["VL_CONTA"]) * _SCALES[cells["ESCALA_MOEDA"]] * account.sign
+    stated = _StatedAccount(
+        account,
+        consolidation,
+        group[2],
+        order,
+        f"{cells['CD_CONTA']} {' '.join(cells['DS_CONTA'].split())}",
+        start,
+        end,
+        # Plus zero: a cost of nothing is not minus nothing.
+        value + 0,
+        _CURRENCIES[cells["MOEDA"]],
+    )
+    return line._replace(stated=stated)
+
+
+def _period(account: Account, cells: dict[str, str]) -> tuple[date | None, date]:
+    end = calendar_day(cells["DT_FIM_EXERC"])
+    if account.item.kind == "instant":
+        return None, end
+    start = calendar_day(cells.get("DT_INI_EXERC", ""))
+    if start > end:
+        raise ValueError(f"the period ends ({end}) before it starts ({start})")
+    return start, end
+
+
+def _value(text: str) -> Decimal:
+    return without_filling_zeros(number_from_text(text if "." in text else text.replace(",", ".")))
+
+
+def _version(cells: dict[str, str]) -> Version:
+    number = cells["VERSAO"].strip()
+    if not number.isdecimal() or not number.isascii() or len(number) > 4:
+        raise ValueError(f"VERSAO: {number!r:.40} is no version")
+    cnpj = cells["CNPJ_CIA"].strip()
+    if not cnpjs.is_valid(cnpj):
+        raise ValueError(f"CNPJ_CIA: {cnpj!r:.40} is no CNPJ: its check digits are wrong")
+    code = cells["CD_CVM"].strip()
+    if not code.isdecimal() or not code.isascii() or not int(code):
+        raise ValueError(f"CD_CVM: {code!r:.40} is no code of CVM")
+    # Zeros fill the code up in documents, and not in the register.
+    reference = calendar_day(cells["DT_REFER"])
+    return Version(cnpjs.format(cnpj), reference, int(number), str(int(code)))
 
 
 def _name_company(
-    parsed: Parsed, document: Document, company: Company, location: str, name: str
+    parsed: Parsed, document: Document, version: Version, location: str, name: str
 ) -> None:
-    day = _read_on(document)
+    day = document.observed_at.date()
     shared = {
         **provenance(document, location, "file"),
-        "service_id": _service_id(company),
+        "service_id": version.service_id,
         "available_at": day,
         "publication": day.isoformat(),
     }
-    numbers = ((CNPJ_REGISTER, company.cnpj), (CVM_CODE, company.cvm_code))
-    parsed.add(
-        IDENTIFIERS,
-        [
-            shared | {"id_type": "registry", "id_value": number, "issuer": register, "status": None}
-            for register, number in numbers
-        ],
-    )
+    numbers = ((CNPJ_REGISTER, version.cnpj), (CVM_CODE, version.cvm_code))
+    identifiers = [identifier_row("registry", number, register) for register, number in numbers]
+    parsed.add(IDENTIFIERS, [shared | row for row in identifiers])
     # CVM supervises companies only, whatever they are called; a remark may name a receiver.
     rule = personal_name_rule(name, "BR") if "(" in name else None
     if rule or has_contact(name):
@@ -126,31 +356,17 @@ def _name_company(
 def _published(document: Document, version: Version) -> dict[str, Any]:
     """Return when a version could be read, and of whom; it is a publication."""
     return {
-        "service_id": _service_id(version.company),
-        "available_at": _read_on(document),
+        "service_id": version.service_id,
+        "available_at": document.observed_at.date(),
         "available_at_evidence": FIRST_READ,
-        "publication": f"{version.company.cvm_code}/{version.reference}/{version.number:04}",
-    }
-
-
-def _filing(document: Document, location: str, line: ListedDocument) -> dict[str, Any]:
-    return {
-        **provenance(document, location, "file"),
-        **_published(document, line.version),
-        "form": line.form,
-        "period_end": line.version.reference,
-        "document_id": line.document_id,
-        "version": line.version.number,
-        "received_on": line.received_on,
-        "received_at": None,
-        "link": line.link,
+        "publication": f"{version.cvm_code}/{version.reference}/{version.number:04}",
     }
 
 
 def _add_figures(
-    parsed: Parsed, document: Document, version: Version, lines: list[Located]
+    parsed: Parsed, document: Document, version: Version, lines: list[_Located]
 ) -> None:
-    day, published = _read_on(document), _published(document, version)
+    day, published = document.observed_at.date(), _published(document, version)
     stated = list(_filled_in(parsed, document, _of_group(lines)))
     known = _periods(version.reference, [line for _, line in stated])
     readings = []
@@ -161,19 +377,18 @@ def _add_figures(
             continue
         readings.append(_reading(document, location, line, known, published))
     settled = list(settle(parsed, document, readings))
-    mark_contradictions(settled, ())
-    mark_wrong_signs(settled)
+    mark_figures(settled, ())
     parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
 
 
-def _of_group(lines: list[Located]) -> list[Located]:
+def _of_group(lines: list[_Located]) -> list[_Located]:
     """Return the lines of consolidated statements; those of the company alone if there are none."""
     return [each for each in lines if each[1].consolidation == "consolidated"] or lines
 
 
-def _filled_in(parsed: Parsed, document: Document, lines: list[Located]) -> Iterator[Located]:
+def _filled_in(parsed: Parsed, document: Document, lines: list[_Located]) -> Iterator[_Located]:
     """Yield the lines that the company filled in; reject zeros that only look like figures."""
-    columns: dict[tuple[Any, ...], list[Located]] = defaultdict(list)
+    columns: dict[tuple[Any, ...], list[_Located]] = defaultdict(list)
     for location, line in lines:
         columns[line.statement, line.order, line.start, line.end].append((location, line))
     for column in columns.values():
@@ -196,7 +411,7 @@ def _filled_in(parsed: Parsed, document: Document, lines: list[Located]) -> Iter
                 yield location, line
 
 
-def _periods(reference: date, lines: Iterable[StatedAccount]) -> KnownPeriods:
+def _periods(reference: date, lines: Iterable[_StatedAccount]) -> KnownPeriods:
     """Return the periods of a filing, and the years that its columns since a year's start tell."""
     spans = [(line.start, line.end) for line in lines if line.start is not None]
     known = KnownPeriods()
@@ -223,16 +438,12 @@ def _year_earlier(day: date) -> date:
 def _reading(
     document: Document,
     location: str,
-    line: StatedAccount,
+    line: _StatedAccount,
     known: KnownPeriods,
     published: dict[str, Any],
 ) -> Reading:
     account = line.account
-    if line.start is None:
-        period, label = "INSTANT", known.label_at(line.end)
-    else:
-        kind = known.type_of((line.start, line.end))
-        period, label = kind, fiscal_label((line.start, line.end), kind)
+    period, label = known.named(line.start, line.end)
     row = {
         **provenance(document, location, "file"),
         **of_line(
@@ -243,8 +454,7 @@ def _reading(
             line.consolidation,
         ),
         **published,
-        # Plus zero: a cost of nothing is not minus nothing.
-        "value_reported": line.value * line.scale * account.sign + 0,
+        "value_reported": line.value,
         "period_type": period,
         "period_start": line.start,
         "period_end": line.end,

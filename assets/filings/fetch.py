@@ -9,12 +9,12 @@ per issuer, under the SEC's own address of it.
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 from zipfile import BadZipFile
 
 from assets.fetching import fetchers
@@ -44,12 +44,6 @@ LARGEST_MEMBER = 256 << 20
 _HEAD = 4 << 10
 _ADDRESSES, _FILINGS = b'"addresses"', b'"filings"'
 _NAME = re.compile(r"(?:.*/)?(CIK([0-9]{10})(-submissions-[0-9]+)?\.json)")
-
-
-def file_name(member_name: str) -> str | None:
-    """Return the name of the file of an issuer that a member is; None if it is none."""
-    match = _NAME.fullmatch(member_name)
-    return match[1] if match else None
 
 
 @dataclass(frozen=True)
@@ -138,8 +132,8 @@ _log = logging.getLogger(__name__)
 
 _FILER_URL = re.compile(r"/CIK([0-9]{10})\.json$")
 _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
-# Thousands of members can fail for one reason: so many failures are told.
-_TOLD = 5
+# Thousands of members can fail for one reason: so many failures are named.
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -154,31 +148,21 @@ class _Files:
         """The SEC's address of the zip."""
         return f"{DAILY_INDEX}/{self.zip_path}"
 
-    def url_of(self, name: str) -> str:
-        """Return the SEC's own address of the file of an issuer."""
-        return f"{API}/{self.path}/{name}"
-
     def member_url(self, member_name: str) -> str | None:
-        """Return the same of a member of any zip; None if it is no issuer's."""
-        name = file_name(member_name)
-        return None if name is None else self.url_of(name)
+        """Return the SEC's own address of a member of any zip; None if it is no issuer's."""
+        match = _NAME.fullmatch(member_name)
+        return f"{API}/{self.path}/{match[1]}" if match else None
 
 
 LISTS = _Files("bulkdata/submissions.zip", "submissions")
 FACTS = _Files("xbrl/companyfacts.zip", "api/xbrl/companyfacts")
 
 
-@dataclass(frozen=True)
-class _Followed:
+class _Followed(NamedTuple):
     """The issuers to fetch, and why some filers could not be judged."""
 
     ciks: frozenset[str]
-    failures: dict[str, str] = field(default_factory=dict)
-
-
-_FetchOne = Callable[[FetchTask, str], Iterator[FetchedResponse]]
-_FetchAll = Callable[[FetchTask, ChosenIssuers], Iterator[FetchedResponse]]
-_Choose = Callable[[BulkFile], _Followed]
+    failures: Mapping[str, str] = {}
 
 
 def submissions(task: FetchTask) -> Iterator[FetchedResponse]:
@@ -186,49 +170,49 @@ def submissions(task: FetchTask) -> Iterator[FetchedResponse]:
 
     The source cannot be queried by date; an issuer whose list has not changed adds nothing.
     """
-    return _since_last_fetch(task, LISTS, _submissions, _all_submissions)
+    return _since_last_fetch(task, LISTS)
 
 
 def companyfacts(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch all facts of the issuers that filed something; none can be queried by date."""
-    return _since_last_fetch(task, FACTS, _companyfacts, _all_companyfacts)
+    return _since_last_fetch(task, FACTS)
 
 
-def _all_submissions(task: FetchTask, chosen: ChosenIssuers) -> Iterator[FetchedResponse]:
-    if chosen.by_rule:
-        return _from_zip(task, LISTS, partial(_by_rule, task, chosen), chosen)
-    return _some(task, LISTS, chosen, _submissions)
-
-
-def _all_companyfacts(task: FetchTask, chosen: ChosenIssuers) -> Iterator[FetchedResponse]:
-    if chosen.by_rule and _in_all_batches(task):
-        return _from_zip(task, FACTS, lambda _: _followed(task, chosen), chosen)
-    return _some(task, FACTS, chosen, _companyfacts)
-
-
-def _since_last_fetch(
-    task: FetchTask, files: _Files, fetch_one: _FetchOne, fetch_all: _FetchAll
-) -> Iterator[FetchedResponse]:
+def _since_last_fetch(task: FetchTask, files: _Files) -> Iterator[FetchedResponse]:
     """Fetch the issuers that filed something since the last fetch of the same ones, or all."""
     chosen, begun = ChosenIssuers.from_words(task.settings.ciks), utc_now()
-    ciks = _to_ask(task, files, chosen, begun)
+    ciks = _to_ask(task, chosen, begun)
     if ciks is None:
-        yield from fetch_all(task, chosen)
+        yield from _all(task, files, chosen)
     else:
         _log.info("%s: asking for %d issuers that filed something", task.source, len(ciks))
-        fetch_if_there = partial(_fetch_if_there, task, chosen, fetch_one)
+        fetch_if_there = partial(_fetch_if_there, task, files, chosen)
         yield from fetchers.fetch_all(task.source, sorted(ciks), fetch_if_there)
     # Only now: what failed must be asked for again.
     if task.landing is not None:
         task.landing.mark_fetched(_fetched_key(task), begun)
 
 
+def _all(task: FetchTask, files: _Files, chosen: ChosenIssuers) -> Iterator[FetchedResponse]:
+    """Fetch all issuers: from the zip or, if they are a list or batches of few, one by one."""
+    if chosen.by_rule and (files is LISTS or _in_all_batches(task)):
+        yield from _from_zip(task, files, None, chosen)
+        return
+    followed = _Followed(frozenset(chosen.only)) if chosen.only else _followed(task, chosen)
+    ciks = [cik for cik in chosen.only or sorted(followed.ciks) if _in_batches(task, cik)]
+    if len(ciks) <= FEW:
+        yield from fetchers.fetch_all(task.source, ciks, partial(_fetch_one, task, files))
+    else:
+        some = _Followed(frozenset(ciks), followed.failures)
+        yield from _from_zip(task, files, some, chosen)
+
+
 def _fetch_if_there(
-    task: FetchTask, chosen: ChosenIssuers, fetch_one: _FetchOne, cik: str
+    task: FetchTask, files: _Files, chosen: ChosenIssuers, cik: str
 ) -> Iterator[FetchedResponse]:
-    """Fetch an issuer; as in the zips, one that nobody named may have no file."""
+    """Fetch an issuer; as in the zips, one that is not named by its number may have no file."""
     try:
-        yield from fetch_one(task, cik)
+        yield from _fetch_one(task, files, cik)
     except FetchError as error:
         if error.status != _NOT_FOUND or cik in chosen.named:
             raise
@@ -245,9 +229,7 @@ def _fetched_key(task: FetchTask) -> str:
     return f"{task.source}.{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
 
 
-def _to_ask(
-    task: FetchTask, files: _Files, chosen: ChosenIssuers, now: datetime
-) -> frozenset[str] | None:
+def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[str] | None:
     """Return the followed issuers that filed something since the last fetch; None for all.
 
     Once a week all are asked for: the SEC also changes files of issuers that filed nothing, and
@@ -295,28 +277,22 @@ def _in_batches(task: FetchTask, cik: str) -> bool:
     return not task.window.batches or batch_of(cik) in task.window.batches
 
 
-def _some(
-    task: FetchTask, files: _Files, chosen: ChosenIssuers, fetch_one: _FetchOne
-) -> Iterator[FetchedResponse]:
-    """Fetch a list or batches of issuers: one by one if they are few."""
-    followed = _Followed(frozenset(chosen.only)) if chosen.only else _followed(task, chosen)
-    ciks = [cik for cik in chosen.only or sorted(followed.ciks) if _in_batches(task, cik)]
-    if len(ciks) <= FEW:
-        yield from fetchers.fetch_all(task.source, ciks, partial(fetch_one, task))
-    else:
-        followed = _Followed(frozenset(ciks), followed.failures)
-        yield from _from_zip(task, files, lambda _: followed, chosen)
-
-
 def _from_zip(
-    task: FetchTask, files: _Files, choose: _Choose, chosen: ChosenIssuers
+    task: FetchTask, files: _Files, followed: _Followed | None, chosen: ChosenIssuers
 ) -> Iterator[FetchedResponse]:
-    """Download a zip and yield the files of the issuers that ``choose`` names, one at a time."""
+    """Download a zip and yield the files of issuers, one at a time.
+
+    Without ``followed`` they are those of the rule; the zip of lists itself says whom it takes.
+    """
     for zipped, bulk in _zips(task, files):
-        followed = choose(bulk)
-        failures, found = dict(followed.failures), set[str]()
+        if followed is None:
+            # Only now: a zip that has not changed needs no lists.
+            is_list = files is LISTS
+            followed = _by_rule(task, chosen, bulk) if is_list else _followed(task, chosen)
+        ciks, unjudged = followed
+        failures, found = dict(unjudged), set[str]()
         for member in bulk.members():
-            if member.cik not in followed.ciks:
+            if member.cik not in ciks:
                 continue
             found.add(member.cik)
             try:
@@ -324,13 +300,9 @@ def _from_zip(
             except ValueError as error:
                 failures[member.name] = str(error)
                 continue
-            yield replace(
-                zipped,
-                url=files.url_of(member.name),
-                body=body,
-                headers=_zip_headers(zipped, files),
-            )
-        missing = (chosen.named & followed.ciks) - found
+            url = f"{API}/{files.path}/{member.name}"
+            yield replace(zipped, url=url, body=body, headers=_zip_headers(zipped, files))
+        missing = (chosen.named & ciks) - found
         failures |= dict.fromkeys(sorted(missing), "not in the zip")
         _raise_failures(files.zip_url, failures)
 
@@ -352,9 +324,9 @@ def _zip_headers(zipped: FetchedResponse, files: _Files) -> dict[str, str]:
 def _raise_failures(url: str, failures: dict[str, str]) -> None:
     if not failures:
         return
-    told = [f"{name}: {reason}" for name, reason in list(failures.items())[:_TOLD]]
-    more = f", and {len(failures) - _TOLD:,} more" if len(failures) > _TOLD else ""
-    raise FetchError(f"{url} did not arrive complete. {'. '.join(told)}{more}")
+    named = [f"{name}: {reason}" for name, reason in list(failures.items())[:_NAMED]]
+    more = f", and {len(failures) - _NAMED:,} more" if len(failures) > _NAMED else ""
+    raise FetchError(f"{url} did not arrive complete. {'. '.join(named)}{more}")
 
 
 def _by_rule(task: FetchTask, chosen: ChosenIssuers, lists: BulkFile) -> _Followed:
@@ -406,16 +378,15 @@ def _is_followed(body: bytes) -> bool:
         return False
 
 
-def _submissions(task: FetchTask, cik: str) -> Iterator[FetchedResponse]:
-    url = f"{task.base_url}/{LISTS.path}"
+def _fetch_one(task: FetchTask, files: _Files, cik: str) -> Iterator[FetchedResponse]:
+    """Fetch the file of an issuer, if it has changed; with its older pages if it is a list."""
+    url = f"{task.base_url}/{files.path}"
     response = task.client.get(f"{url}/CIK{cik}.json", "json", conditional=True)
     if not response.changed:
         return
     # The list names only the recent filings; older ones are in files beside it.
-    older = [
-        task.client.get(f"{url}/{name}", "json")
-        for name in _older_pages(fetchers.response_json(response))
-    ]
+    names = _older_pages(fetchers.response_json(response)) if files is LISTS else []
+    older = [task.client.get(f"{url}/{name}", "json") for name in names]
     for page in (response, *older):
         yield task.landable(page)
 
@@ -429,10 +400,3 @@ def _older_pages(filer: Any) -> list[str]:
             f"{invalid[0]!r:.60} is not the name of an older page of filings; report it"
         )
     return names
-
-
-def _companyfacts(task: FetchTask, cik: str) -> Iterator[FetchedResponse]:
-    url = f"{task.base_url}/{FACTS.path}/CIK{cik}.json"
-    response = task.client.get(url, "json", conditional=True)
-    if response.changed:
-        yield task.landable(response)

@@ -86,10 +86,7 @@ def xbrl_filings(task: FetchTask) -> Iterator[FetchedResponse]:
 
 def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
     for filing in _index(task, country):
-        path, added = (
-            fetchers.json_member(filing, "json_url"),
-            str(fetchers.json_member(filing, "date_added")),
-        )
+        path, added = fetchers.json_member(filing, "json_url"), _date_added(filing)
         # A filing without a JSON report is one that the index could not convert.
         if not path or (task.window.to and added[:10] > str(task.window.to)):
             continue
@@ -114,10 +111,8 @@ def _index(task: FetchTask, country: str) -> Iterator[Any]:
     while seen < count:
         response = task.client.get(task.url("api/filings", query | {"page[number]": page}), "json")
         index = fetchers.response_json(response)
-        filings, count = (
-            fetchers.json_member(index, "data"),
-            fetchers.json_member(index, "meta", "count"),
-        )
+        filings = fetchers.json_member(index, "data")
+        count = fetchers.json_member(index, "meta", "count")
         if not isinstance(filings, list) or not isinstance(count, int):
             raise FetchError(f"{response.url}: not a page of the index; report it")
         # Otherwise a page that fails quietly would look like the end.
@@ -125,9 +120,11 @@ def _index(task: FetchTask, country: str) -> Iterator[Any]:
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:
             attributes = fetchers.json_member(filing, "attributes")
-            if task.window.from_ and str(fetchers.json_member(attributes, "date_added"))[:10] < str(
-                task.window.from_
-            ):
+            if task.window.from_ and _date_added(attributes)[:10] < str(task.window.from_):
                 return
             yield attributes
         seen, page = seen + len(filings), page + 1
+
+
+def _date_added(filing: Any) -> str:
+    return str(fetchers.json_member(filing, "date_added"))

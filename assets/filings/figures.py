@@ -1,5 +1,6 @@
 """Readings of one filing to figures: the element of the best rank states each of them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,6 +36,11 @@ class Reading:
         value: Decimal = self.row["value_reported"]
         return value
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Which figure it is, in whatever filing."""
+        return tuple(self.row[name] for name in FUNDAMENTALS.identity)
+
 
 def of_line(
     item: LineItem,
@@ -69,6 +75,12 @@ def unit_of(item: LineItem, unit: str) -> str:
     return f"{money}/{per}" if per else money
 
 
+def without_filling_zeros(value: Decimal) -> Decimal:
+    """Return a value without the zeros that fill it up to so many decimals in some files."""
+    whole = value.to_integral_value()
+    return whole if whole == value else value.normalize()
+
+
 def scaled_amounts(values: Iterable[Decimal]) -> set[Decimal]:
     """Return which amounts per share of a filing, in one currency, were scaled like its statements.
 
@@ -86,12 +98,12 @@ def _measure(money: str, per: str) -> Measure | None:
     return "money" if not per else "money per share" if per == "shares" else None
 
 
-def by_figure(readings: Iterable[Reading]) -> list[list[Reading]]:
-    """Return the readings of each figure of each filing."""
+def grouped(readings: Iterable[Reading], columns: Iterable[str] = FIGURE) -> list[list[Reading]]:
+    """Return the readings that are equal in some columns together: those of each figure."""
+    names = tuple(columns)
     groups: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
-        figure = tuple(reading.row[name] for name in FIGURE)
-        groups.setdefault(figure, []).append(reading)
+        groups.setdefault(tuple(reading.row[name] for name in names), []).append(reading)
     return list(groups.values())
 
 
@@ -101,7 +113,7 @@ def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> I
     If elements of equal rank, or one element, state different values, all are rejected; one
     element that repeats its value gives every repetition.
     """
-    for group in by_figure(readings):
+    for group in grouped(readings):
         first = min(reading.rank for reading in group)
         best = [reading for reading in group if reading.rank == first]
         reason = _disagreement(best)
@@ -178,10 +190,12 @@ def without_refuted(readings: Iterable[Reading], shown: Shown) -> list[Reading]:
     A reading that a sum proves to be the whole stays, and those of its figure that differ go.
     """
     all_readings = list(readings)
-    sums = _Sums(all_readings)
+    stated: dict[tuple[Any, ...], set[Decimal]] = defaultdict(set)
+    for reading in all_readings:
+        stated[*_column(reading), reading.row["line_item"]].add(reading.value)
     kept: list[Reading] = []
-    for group in by_figure(all_readings):
-        proved = [reading for reading in group if reading.value in sums.of(reading)]
+    for group in grouped(all_readings):
+        proved = [reading for reading in group if reading.value in _sums_of(reading, stated)]
         kept += proved or [reading for reading in group if not _is_refuted(reading, shown)]
     return kept
 
@@ -225,7 +239,7 @@ def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
     """Return the elements that are, anywhere in their filing, smaller than they can be."""
     return {
         _element_of(reading)
-        for group in by_figure(readings)
+        for group in grouped(readings)
         for reading in group
         for other in group
         if (share := _LEAST_SHARES.get(reading.element, {}).get(other.element))
@@ -236,7 +250,7 @@ def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
 def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:
     """Return the elements that differ, anywhere in their filing, from one of a better rank."""
     narrower = set()
-    for group in by_figure(readings):
+    for group in grouped(readings):
         first = min(reading.rank for reading in group)
         wider = {reading.value for reading in group if reading.rank == first}
         narrower |= {
@@ -247,24 +261,15 @@ def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:
     return narrower
 
 
-class _Sums:
-    """The sums that filings state beside a line: what its whole must be."""
-
-    def __init__(self, readings: list[Reading]) -> None:
-        self._values: dict[tuple[Any, ...], set[Decimal]] = {}
-        for reading in readings:
-            line = *_column(reading), reading.row["line_item"]
-            self._values.setdefault(line, set()).add(reading.value)
-
-    def of(self, reading: Reading) -> set[Decimal]:
-        """Return what the line of a reading amounts to by the others of its column."""
-        column = _column(reading)
-        return {
-            one + other
-            for first, second in _SUMS.get(reading.row["line_item"], ())
-            for one in self._values.get((*column, first), ())
-            for other in self._values.get((*column, second), ())
-        }
+def _sums_of(reading: Reading, stated: Mapping[tuple[Any, ...], set[Decimal]]) -> set[Decimal]:
+    """Return what the line of a reading amounts to by the others of its column of a statement."""
+    column = _column(reading)
+    return {
+        one + other
+        for first, second in _SUMS.get(reading.row["line_item"], ())
+        for one in stated.get((*column, first), ())
+        for other in stated.get((*column, second), ())
+    }
 
 
 def _column(reading: Reading) -> tuple[Any, ...]:

@@ -9,47 +9,57 @@ a number is read if the filing shows that this is exact, by the name of its inst
 balance on the eve of the period or a period that ends or begins on the day of the balance. Values
 are rounded to four decimals: one that has as many is not read. Filers outside our markets are not
 followed, and what is left out of a filing is counted.
+
+Fields are separated by tabs and never quoted, in UTF-8, below a line with their names. The order
+of columns and lines has changed over the years. ``prevrpt`` of a submission says that a later one
+amends it, which was not known on the day it was filed: it is not read.
 """
 
 import io
+import re
 import zipfile
+from calendar import monthrange
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
-from assets.filings.cross_checks import WITNESSES, Witness
-from assets.filings.figures import unit_of
-from assets.filings.filers import ANNUAL_REPORTS, service_id_of
-from assets.filings.fsds_tables import (
-    NUMBERS,
-    SUBMISSIONS,
-    Cells,
-    Submission,
-    element_of,
-    is_followed,
-    located_cells,
-    period_of,
-    read_submission,
-)
-from assets.filings.issuer_facts import (
+from assets.entities.identifiers import cik_of
+from assets.filings.companyfacts import (
     Fact,
     add_figures,
     name_issuer,
     refuse_impossible,
     without_scaled,
 )
-from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element
-from assets.filings.periods import years_of
+from assets.filings.cross_checks import WITNESSES, Witness
+from assets.filings.figures import unit_of, without_filling_zeros
+from assets.filings.issuers import ANNUAL_REPORTS, MARKETS, accession_number, service_id_of
+from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, Element
+from assets.filings.periods import Span, years_of
+from assets.parsing.csv_lines import LineTooLong, bounded_lines, has_undecoded_bytes
 from assets.parsing.parsed import Parsed, join_parts
-from assets.parsing.strict import number_from_text
+from assets.parsing.strict import calendar_day, number_from_text
 from assets.parsing.unpacking import UNREADABLE, counted, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
+
+_SUBMISSIONS = (
+    *("adsh", "cik", "name", "countryba", "countryinc", "form", "period", "fye"),
+    *("filed", "accepted", "instance"),
+)
+_NUMBERS = ("adsh", "tag", "version", "coreg", "ddate", "qtrs", "uom", "value")
+# The sets write "ifrs/2019" where a filing has "ifrs-full".
+_TAXONOMIES = {"us-gaap": US_GAAP, "ifrs": IFRS, "ifrs-full": IFRS, "dei": "dei"}
+_DAY = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?")
+_DAY_IN_NAME = re.compile(r"(?<![0-9])[0-9]{8}(?![0-9])")
+_MOST_QUARTERS = 400
 
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 _ISSUERS_PER_PART = 100
@@ -66,8 +76,48 @@ _ROUNDED = f"with {_DECIMALS} decimals, to which the set rounds"
 _SHORT = "of a period that the set rounds to no quarter"
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
+_Cells = Mapping[str, str]
+_Period = tuple[date | None, date]
+
+
+@dataclass(frozen=True)
+class _Submission:
+    """A filing of the quarter; ``period`` and ``year_end`` are rounded to the end of a month."""
+
+    location: str
+    accession: str
+    cik: str
+    name: str
+    form: str
+    period: date
+    year_end: int | None
+    available_at: date
+    instance: str
+
+    def why_days_are_unknown(self) -> str | None:
+        """Return why the days of the filing are not known exactly; None if they are.
+
+        All days of a set are rounded to the nearest end of a month. The name of an instance has
+        the day on which the period of its filing really ends.
+        """
+        days = _DAY_IN_NAME.findall(self.instance)
+        rounded = f"{self.period:%Y%m%d}"
+        if rounded in days:
+            return None
+        if days:
+            return f"the set rounds to {self.period} what ended on {days[0]}"
+        return "the set rounds days to ends of months, and the name of the instance has no day"
+
+    def years(self) -> list[Span]:
+        """Return the financial year in which the period of the filing ends, and the one before."""
+        if self.year_end is None:
+            return []
+        year = self.period.year + (self.period.month > self.year_end)
+        ends = [_month_end(each, self.year_end) for each in (year - 2, year - 1, year)]
+        return [(before + timedelta(days=1), end) for before, end in pairwise(ends)]
+
+
+class _Number(NamedTuple):
     """A line of ``num.txt`` whose element states a line item, or is a witness."""
 
     location: str
@@ -82,12 +132,12 @@ class _Number:
 class _Filing:
     """What a set states in one filing; ``periods`` are end and quarters of all its numbers."""
 
-    submission: Submission
+    submission: _Submission
     numbers: list[_Number] = field(default_factory=list)
     periods: set[tuple[str, str]] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def exact_periods(self) -> set[tuple[date | None, date]]:
+    def exact_periods(self) -> set[_Period]:
         """Return the periods and balance days that the filing shows to be exact.
 
         A period has a balance on its eve; a balance is of a day on which a period or a financial
@@ -96,7 +146,7 @@ class _Filing:
         spans = set()
         for ddate, qtrs in self.periods:
             with suppress(ValueError):
-                spans.add(period_of(ddate, qtrs))
+                spans.add(_period_of(ddate, qtrs))
         balances = {end for start, end in spans if start is None}
         durations = [(start, end) for start, end in spans if start is not None]
         turning = [*durations, *self.submission.years()]
@@ -166,15 +216,15 @@ def _filings(
     """Return the filings of followed issuers by their number."""
     filings: dict[str, _Filing] = {}
     others = 0
-    for line, cells in located_cells(table, SUBMISSIONS):
+    for line, cells in _located_cells(table, _SUBMISSIONS):
         location = f"{prefix}{line}"
         if isinstance(cells, str):
             parsed.reject(FUNDAMENTALS, document, location, cells)
-        elif not is_followed(cells):
+        elif MARKETS.keys().isdisjoint((cells["countryba"], cells["countryinc"])):
             others += 1
         else:
             try:
-                submission = read_submission(location, cells)
+                submission = _read_submission(location, cells)
             except ValueError as error:
                 parsed.reject(FUNDAMENTALS, document, location, str(error))
             else:
@@ -192,7 +242,7 @@ def _read_numbers(
     filings: dict[str, _Filing],
 ) -> None:
     """Give the filings their numbers."""
-    for line, cells in located_cells(table, NUMBERS):
+    for line, cells in _located_cells(table, _NUMBERS):
         location = f"num.txt#{line}"
         if isinstance(cells, str):
             parsed.reject(FUNDAMENTALS, document, location, cells)
@@ -200,9 +250,10 @@ def _read_numbers(
             _take(filing, location, cells)
 
 
-def _take(filing: _Filing, location: str, cells: Cells) -> None:
+def _take(filing: _Filing, location: str, cells: _Cells) -> None:
     """Keep a number of a filing, or count why it is left out."""
-    element = element_of(cells)
+    # The taxonomy is empty if it is unknown.
+    element = _TAXONOMIES.get(cells["version"].partition("/")[0], ""), cells["tag"]
     of_whole = not cells["coreg"] and not cells.get("segments")
     if of_whole:
         filing.periods.add((cells["ddate"], cells["qtrs"]))
@@ -221,12 +272,107 @@ def _states_line(element: Element) -> bool:
     return element in BY_ELEMENT and bool(BY_ELEMENT[element].places)
 
 
-def _why_left_out(cells: Cells) -> str:
+def _why_left_out(cells: _Cells) -> str:
     if cells["coreg"]:
         return _COREGISTRANT
     if cells.get("segments"):
         return _SEGMENT
     return _NO_VALUE if not cells["value"].strip() else _COVER
+
+
+def _located_cells(
+    body: "io.BufferedReader[Any]", columns: tuple[str, ...]
+) -> Iterator[tuple[str, _Cells | str]]:
+    """Yield the lines of a table by the names of its columns; a text says why there is none."""
+    lines = bounded_lines(io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline="\n"))
+    try:
+        header = next(lines, "").rstrip("\r\n").split("\t")
+        missing = [name for name in columns if name not in header]
+        if missing:
+            yield "", f"no column {', '.join(missing)}: give the zip of a quarter"
+            return
+        for number, line in enumerate(lines, 2):
+            cells = line.rstrip("\r\n").split("\t")
+            if cells == [""]:
+                continue
+            if len(cells) != len(header):
+                yield f"line {number}", "the line has more or fewer cells than the header"
+            elif has_undecoded_bytes(line):
+                yield f"line {number}", "the line is not UTF-8"
+            else:
+                yield f"line {number}", dict(zip(header, cells, strict=True))
+    except LineTooLong as error:
+        yield "", f"not a table of the data sets: {error}"
+
+
+def _read_submission(location: str, cells: _Cells) -> _Submission:
+    """Return a submission; ValueError says what cannot be read of it."""
+    return _Submission(
+        location,
+        accession_number(cells["adsh"]),
+        cik_of(cells["cik"]),
+        cells["name"],
+        cells["form"],
+        _member("period", cells),
+        _year_end(cells["fye"]),
+        _available_at(cells),
+        cells["instance"],
+    )
+
+
+def _available_at(cells: _Cells) -> date:
+    """Return the day on which a filing was public: that of its filing, as in company facts.
+
+    What EDGAR accepts after hours is dated the next working day. Where the SEC moved a filing date
+    back, the filing could not be read before it was accepted.
+    """
+    accepted = cells["accepted"].strip()
+    if not _MOMENT.fullmatch(accepted):
+        raise ValueError(f"accepted: {accepted!r:.60} is not a moment")
+    try:
+        moment = datetime.fromisoformat(accepted)
+    except ValueError:
+        raise ValueError(f"accepted: {accepted} is not in the calendar") from None
+    return max(_member("filed", cells), moment.date())
+
+
+def _year_end(text: str) -> int | None:
+    """Return the month in which a financial year ends; None if it is not stated."""
+    month = text.strip()[:2]
+    return int(month) if month.isdecimal() and 1 <= int(month) <= 12 else None
+
+
+def _member(name: str, cells: _Cells) -> date:
+    try:
+        return _day_of(cells[name])
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _day_of(text: str) -> date:
+    """Return a day that is written as YYYYMMDD."""
+    match = _DAY.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r:.60} is not a date")
+    return calendar_day("-".join(match.groups()))
+
+
+def _period_of(ddate: str, qtrs: str) -> _Period:
+    """Return first and last day of a period of whole quarters; no first day for a balance."""
+    end = _day_of(ddate)
+    if end != _month_end(end.year, end.month):
+        raise ValueError(f"ddate: {end} is not the end of a month")
+    if not qtrs.isascii() or not qtrs.isdecimal() or int(qtrs) > _MOST_QUARTERS:
+        raise ValueError(f"qtrs: {qtrs!r:.60} is no number of quarters")
+    if int(qtrs) == 0:
+        return None, end
+    year, month = divmod(end.year * 12 + end.month - 3 * int(qtrs), 12)
+    return date(year, month + 1, 1), end
+
+
+def _month_end(year: int, month: int) -> date:
+    """Return the last day of a month."""
+    return date(year, month, monthrange(year, month)[1])
 
 
 def _by_issuer(filings: dict[str, _Filing]) -> list[list[_Filing]]:
@@ -240,14 +386,13 @@ def _name(parsed: Parsed, document: Document, filings: list[_Filing]) -> None:
     annual = [each.submission for each in filings if each.submission.form in ANNUAL_REPORTS]
     if annual:
         latest = max(annual, key=lambda each: (each.available_at, each.accession))
-        dated = latest.available_at, latest.accession
         name_issuer(
             parsed,
             document,
             latest.location,
             latest.cik,
             latest.name,
-            dated,
+            (latest.available_at, latest.accession),
             member="name",
             method="file",
         )
@@ -281,16 +426,18 @@ def _facts(
     exact = filing.exact_periods()
     for number in filing.numbers:
         try:
-            start, end = period_of(number.ddate, number.qtrs)
-            value = _value(number.value)
-            reason = unknown_days or _why_inexact(number, value, start)
-            if reason is None and (start, end) not in exact:
-                reason = _NO_TURN if start is None else _NO_EVE
+            period = _period_of(number.ddate, number.qtrs)
+            value = without_filling_zeros(number_from_text(number.value))
+            reason = unknown_days or _why_inexact(number, value, period[0])
+            if reason is None and period not in exact:
+                reason = _NO_TURN if period[0] is None else _NO_EVE
             if reason is None:
                 if number.element in BY_ELEMENT:
-                    yield _fact(filing.submission, number, start, end, value)
+                    yield _fact(filing.submission, number, *period, value)
                 if number.element in WITNESSES:
-                    witnesses.append(_witness(filing.submission, number, start, end, value))
+                    accession, (taxonomy, name) = filing.submission.accession, number.element
+                    statement = accession, STANDARDS[taxonomy], number.unit, *period
+                    witnesses.append(Witness(statement, f"{taxonomy}:{name}", value))
             elif _states_line(number.element):
                 filing.left_out[reason] += 1
         except ValueError as error:
@@ -311,15 +458,8 @@ def _eve(start: date) -> date:
     return start - timedelta(days=1)
 
 
-def _value(text: str) -> Decimal:
-    """Return a value without the zeros that fill it up to four decimals."""
-    value = number_from_text(text)
-    whole = value.to_integral_value()
-    return whole if whole == value else value.normalize()
-
-
 def _fact(
-    submission: Submission, number: _Number, start: date | None, end: date, value: Decimal
+    submission: _Submission, number: _Number, start: date | None, end: date, value: Decimal
 ) -> Fact:
     element = BY_ELEMENT[number.element]
     refuse_impossible(element, start, end, submission.available_at)
@@ -335,11 +475,3 @@ def _fact(
         submission.accession,
         submission.form,
     )
-
-
-def _witness(
-    submission: Submission, number: _Number, start: date | None, end: date, value: Decimal
-) -> Witness:
-    taxonomy, name = number.element
-    statement = (submission.accession, STANDARDS[taxonomy], number.unit, start, end)
-    return Witness(statement, f"{taxonomy}:{name}", value)

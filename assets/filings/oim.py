@@ -18,28 +18,19 @@ from urllib.parse import urlsplit
 from stdnum import lei as lei_number
 
 from assets.entities.identifiers import mint
-from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
-from assets.filings.figures import (
-    Reading,
-    of_line,
-    settle,
-    showing,
-    unit_of,
-    without_narrower,
-    without_refuted,
-)
-from assets.filings.filers import service_id_of
+from assets.filings.cross_checks import WITNESSES, Witness
+from assets.filings.figures import Reading, of_line, unit_of
+from assets.filings.issuers import service_id_of
 from assets.filings.line_items import (
     BY_ELEMENT,
     IFRS,
     STANDARDS,
     US_GAAP,
+    Element,
     TaxonomyElement,
 )
-from assets.filings.measuring_units import date_measuring_units
-from assets.filings.periods import KnownPeriods, fiscal_label
-from assets.filings.restatements import without_roundings
-from assets.filings.signs import mark_wrong_signs
+from assets.filings.periods import KnownPeriods
+from assets.filings.restatements import settled_figures
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -88,21 +79,36 @@ def add_figures(parsed: Parsed, document: Document, report: Report) -> None:
         parsed.reject(FUNDAMENTALS, document, location, reason)
     for what, count in report.left_out.items():
         parsed.reject(FUNDAMENTALS, document, "", f"{what}: {count} not read", partial=True)
-    namespaces, facts = report.namespaces, report.facts
-    readings = list(_readings(parsed, document, namespaces, facts))
+    readings: list[Reading] = []
+    stated: list[tuple[str, TaxonomyElement, Decimal]] = []
+    witnesses: list[Witness] = []
+    for location, fact in report.facts.items():
+        try:
+            dimensions = json_object(json_object(fact).get("dimensions"))
+            # A fact with another dimension is the value of a segment.
+            if set(dimensions) - _CORE:
+                continue
+            name = _concept(report.namespaces, dimensions)
+            element = BY_ELEMENT.get(name)
+            # A fact that cannot be read shows nothing.
+            with suppress(ValueError):
+                value = number_from_text(fact.get("value"))
+                if element is not None:
+                    stated.append((published["publication"], element, value))
+                if name in WITNESSES:
+                    witnesses.append(_witness(published["publication"], name, dimensions, value))
+            if element is not None and element.places:
+                found = location, fact, dimensions, element
+                readings.extend(_of_element(document, report.namespaces, *found))
+        except ValueError as error:
+            parsed.reject(FUNDAMENTALS, document, location, str(error))
     spans = [(reading.row["period_start"], reading.row["period_end"]) for reading in readings]
     known = KnownPeriods()
     known.add(span for span in spans if span[0] is not None)
     for reading, span in zip(readings, spans, strict=True):
-        kind = "INSTANT" if span[0] is None else known.type_of(span)
-        label = known.label_at(span[1]) if span[0] is None else fiscal_label(span, kind)
+        kind, label = known.named(*span)
         reading.row.update(published, period_type=kind, fiscal_label=label)
-    shown = showing((published["publication"], *stated) for stated in _stated(namespaces, facts))
-    precise = without_roundings(parsed, document, without_refuted(readings, shown))
-    settled = list(settle(parsed, document, without_narrower(precise)))
-    mark_contradictions(settled, _witnesses(namespaces, facts, published["publication"]))
-    mark_wrong_signs(settled)
-    date_measuring_units(settled)
+    settled = settled_figures(parsed, document, readings, stated, witnesses)
     parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
 
 
@@ -121,66 +127,23 @@ def _published(document: Document) -> dict[str, Any]:
     }
 
 
-def _readings(
-    parsed: Parsed, document: Document, namespaces: dict[str, Any], facts: dict[str, Any]
-) -> Iterator[Reading]:
-    for location, fact in facts.items():
-        try:
-            dimensions = json_object(json_object(fact).get("dimensions"))
-            element = _element(namespaces, dimensions)
-            if element is not None and element.places:
-                yield from _of_element(document, namespaces, location, fact, dimensions, element)
-        except ValueError as error:
-            parsed.reject(FUNDAMENTALS, document, location, str(error))
+def _witness(
+    publication: str, name: Element, dimensions: dict[str, Any], value: Decimal
+) -> Witness:
+    instants = printable_text(dimensions.get("period")).split("/")
+    start = _midnight(instants[0]) if len(instants) == 2 else None
+    end = _midnight(instants[-1]) - timedelta(days=1)
+    unit = printable_text(dimensions.get("unit")).rpartition(":")[2]
+    return Witness((publication, STANDARDS[name[0]], unit, start, end), ":".join(name), value)
 
 
-def _stated(
-    namespaces: dict[str, Any], facts: dict[str, Any]
-) -> Iterator[tuple[TaxonomyElement, Decimal]]:
-    """Yield element and value of the facts that can be read."""
-    for fact in facts.values():
-        try:
-            element = _element(namespaces, json_object(json_object(fact).get("dimensions")))
-            if element is not None:
-                yield element, number_from_text(fact.get("value"))
-        except ValueError:
-            # A fact that cannot be read shows nothing.
-            continue
-
-
-def _witnesses(
-    namespaces: dict[str, Any], facts: dict[str, Any], publication: str
-) -> Iterator[Witness]:
-    """Yield the readable facts of elements that help to check others."""
-    for fact in facts.values():
-        with suppress(ValueError):
-            dimensions = json_object(json_object(fact).get("dimensions"))
-            taxonomy, name = _concept(namespaces, dimensions)
-            if (taxonomy, name) not in WITNESSES or set(dimensions) - _CORE:
-                continue
-            instants = printable_text(dimensions.get("period")).split("/")
-            start = _midnight(instants[0]) if len(instants) == 2 else None
-            end = _midnight(instants[-1]) - timedelta(days=1)
-            unit = printable_text(dimensions.get("unit")).rpartition(":")[2]
-            statement = (publication, STANDARDS[taxonomy], unit, start, end)
-            yield Witness(statement, f"{taxonomy}:{name}", number_from_text(fact.get("value")))
-
-
-def _concept(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, str]:
+def _concept(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> Element:
     """Return taxonomy and name of the element of a fact; the taxonomy is empty if unknown."""
     prefix, _, name = str(dimensions.get("concept")).partition(":")
     namespace = str(namespaces.get(prefix))
     if namespace.endswith("/ifrs-full"):
         return IFRS, name
     return (US_GAAP if "/us-gaap/" in namespace else ""), name
-
-
-def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> TaxonomyElement | None:
-    """Return the element of a fact; None if the fact is out of scope."""
-    # A fact with another dimension is the value of a segment.
-    if set(dimensions) - _CORE:
-        return None
-    return BY_ELEMENT.get(_concept(namespaces, dimensions))
 
 
 def _of_element(

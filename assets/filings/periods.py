@@ -87,21 +87,26 @@ class KnownPeriods:
         self._years.update(years_of(figures))
         self._types.clear()
 
-    def type_of(self, span: Span) -> PeriodType:
-        """Return the period type of a duration, by the years known so far."""
-        if span not in self._types:
-            self._types[span] = period_type(span, self._years)
-        return self._types[span]
+    def named(self, start: date | None, end: date) -> tuple[PeriodType, str | None]:
+        """Return type and label of a period, by the years known so far.
 
-    def label_at(self, end: date) -> str | None:
-        """Return the label of the period that ends on a day, for balances on it."""
-        kinds = ((span, self.type_of(span)) for span in self._by_end.get(end, ()))
+        A balance, which has no start, is labelled by the period that ends on its day.
+        """
+        if start is not None:
+            kind = self._type_of((start, end))
+            return kind, fiscal_label((start, end), kind)
+        kinds = ((span, self._type_of(span)) for span in self._by_end.get(end, ()))
         labels = (
             (_LABELLED.index(kind), label)
             for span, kind in kinds
             if (label := fiscal_label(span, kind)) is not None
         )
-        return min(labels, default=(0, None))[1]
+        return "INSTANT", min(labels, default=(0, None))[1]
+
+    def _type_of(self, span: Span) -> PeriodType:
+        if span not in self._types:
+            self._types[span] = period_type(span, self._years)
+        return self._types[span]
 
 
 def _nearest(span: Span, years: Counter[Span]) -> list[Span]:

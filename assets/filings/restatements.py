@@ -9,18 +9,29 @@ xBRL-JSON states its decimals; in company facts only trailing zeros show it.
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from assets.filings.figures import Reading
-from assets.filings.signs import (
+from assets.filings.cross_checks import (
+    FilingScales,
     Profits,
+    Witness,
+    conflicts_of,
     contradicts_its_balance,
-    count_signs,
-    why_turned_away,
+    mark_figures,
+    scale_of,
 )
+from assets.filings.figures import (
+    Reading,
+    grouped,
+    settle,
+    showing,
+    without_narrower,
+    without_refuted,
+)
+from assets.filings.line_items import BY_ELEMENT, TaxonomyElement
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -88,75 +99,8 @@ def _filing(reading: Reading) -> tuple[date, str]:
     return reading.row["available_at"] or date.min, reading.row["publication"]
 
 
-# So many figures of a filing show its scale; with fewer, the zeros of one value may be chance, and
-# the scales must lie at least two powers of ten apart.
-_PROOF = 4
+# Where too few figures of a filing show its scale, two scales must lie so many powers of ten apart.
 _WITHOUT_PROOF = 2
-
-_LINE = ("line_item", "basis", "period_start", "period_end")
-
-
-class FilingScales:
-    """Currency and scale of each filing, inferred from all readings of an issuer."""
-
-    def __init__(self, readings: list[Reading]) -> None:
-        """Group the readings by filing; currency and scale are computed on demand."""
-        self._readings = readings
-        self._by_filing: dict[str, list[Reading]] = {}
-        for reading in readings:
-            self._by_filing.setdefault(reading.row["publication"], []).append(reading)
-        self._scales: dict[tuple[str, str], tuple[int, bool]] = {}
-        self._money: dict[str, str | None] = {}
-
-    def scale(self, reading: Reading) -> tuple[int, bool]:
-        """Return the power of ten a filing is written in, and whether enough figures prove it."""
-        filing_unit = reading.row["publication"], reading.row["unit"]
-        if filing_unit not in self._scales:
-            same_unit = (
-                other
-                for other in self._by_filing[filing_unit[0]]
-                if other.row["unit"] == filing_unit[1]
-            )
-            scales = Counter(scale_of(other.value) for other in same_unit if other.value)
-            main_scale = max(scales, key=lambda scale: (scales[scale], scale), default=0)
-            self._scales[filing_unit] = main_scale, scales.total() >= _PROOF
-        main_scale, proved = self._scales[filing_unit]
-        return (main_scale, True) if proved else (scale_of(reading.value), False)
-
-    def reports_in(self, reading: Reading) -> str | None:
-        """Return the currency of a filing's statements: of several, that of most figures."""
-        filing = reading.row["publication"]
-        if filing not in self._money:
-            in_filing = _money(self._by_filing[filing])
-            overall = _money(self._until(reading)) if len(in_filing) > 1 else in_filing
-            main_currency = max(
-                in_filing, key=lambda code: (in_filing[code], overall[code]), default=None
-            )
-            self._money[filing] = main_currency
-        return self._money[filing]
-
-    def _until(self, reading: Reading) -> list[Reading]:
-        """Return what was public on the day of a reading."""
-        day = reading.row["available_at"]
-        return [other for other in self._readings if other.row["available_at"] <= day]
-
-    def is_translation(self, reading: Reading) -> bool:
-        """Return whether the filing states the same line in its reporting currency."""
-        currency = self.reports_in(reading)
-        if currency is None or reading.row["currency_reported"] in (None, currency):
-            return False
-        line = [reading.row[name] for name in _LINE]
-        return any(
-            other.row["currency_reported"] == currency
-            and [other.row[name] for name in _LINE] == line
-            for other in self._by_filing[reading.row["publication"]]
-        )
-
-
-def _money(readings: list[Reading]) -> Counter[str]:
-    return Counter(
-        reading.row["currency_reported"] for reading in readings if reading.row["currency_reported"]
-    )
 
 
 class StatedValues:
@@ -172,8 +116,7 @@ class StatedValues:
 
     @staticmethod
     def _statement(reading: Reading, value: Decimal) -> tuple[Any, ...]:
-        identity = tuple(reading.row[name] for name in FUNDAMENTALS.identity)
-        return (*identity, reading.element, value)
+        return (*reading.identity, reading.element, value)
 
     def before(self, reading: Reading, value: Decimal) -> bool:
         """Return whether the element of a reading had stated another value by then."""
@@ -191,7 +134,8 @@ def without_echoes(
     all_readings = list(readings)
     filings, sizes = FilingScales(all_readings), FilingSizes(all_readings)
     profits = Profits(all_readings)
-    for group in _by_identity(all_readings):
+    for group in grouped(all_readings, FUNDAMENTALS.identity):
+        group.sort(key=lambda other: (other.row["available_at"], other.row["publication"]))
         standing = group[0]
         for number, reading in enumerate(group, start=1):
             reason = _no_restatement(standing, reading, filings)
@@ -205,17 +149,6 @@ def without_echoes(
                 yield reading
             else:
                 parsed.reject(FUNDAMENTALS, document, reading.location, reason)
-
-
-def _by_identity(readings: list[Reading]) -> Iterator[list[Reading]]:
-    groups: dict[tuple[Any, ...], list[Reading]] = {}
-    for reading in readings:
-        identity = tuple(reading.row[name] for name in FUNDAMENTALS.identity)
-        groups.setdefault(identity, []).append(reading)
-    for group in groups.values():
-        if len(group) > 1:
-            group.sort(key=lambda other: (other.row["available_at"], other.row["publication"]))
-        yield group
 
 
 def _no_restatement(standing: Reading, reading: Reading, filings: FilingScales) -> str | None:
@@ -255,11 +188,60 @@ def _turned(
     """Return why a value of the other sign does not replace the one that stands."""
     if reading.value == -standing.value:
         same_size = (other for other in until_then if abs(other.value) == abs(reading.value))
-        return why_turned_away(standing, reading, count_signs(same_size), profits)
+        return _why_turned_away(standing, reading, _count_signs(same_size), profits)
     # Profit may turn into loss by a restatement; a payment never becomes a receipt.
     if contradicts_its_balance(reading):
         return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"
     return None
+
+
+def _why_turned_away(
+    standing: Reading, reading: Reading, stated: Counter[int], profits: Profits
+) -> str | None:
+    """Return why a value of the other sign is no correction of the one that stands; None if it is.
+
+    ``stated`` counts by sign the filings that stated the figure until then, this one included. The
+    balance of the element decides, and for earnings per share the profit of their filing; where
+    they allow both signs, the filing that contradicts itself is wrong; where that does not tell,
+    the sign of most filings is right, and of as many on both sides that of an expense.
+    """
+    wrong = contradicts_its_balance(reading)
+    if wrong != contradicts_its_balance(standing):
+        if not wrong:
+            return None
+        return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"
+    profit = profits.contradicted_by(reading)
+    if (profit is None) != (profits.contradicted_by(standing) is None):
+        if profit is None:
+            return None
+        named = f"{profit.row['line_item']} = {profit.value}"
+        return f"its sign contradicts its own filing ({named}): {standing.value} stands"
+    if bool(conflicts_of(reading)) != bool(conflicts_of(standing)):
+        if conflicts_of(standing):
+            return None
+        others = ", ".join(sorted(conflicts_of(reading)))
+        return f"its sign contradicts its own filing ({others}): {standing.value} stands"
+    given, before = stated[_sign(reading)], stated[_sign(standing)]
+    if given > before or (given == before and _is_usual(reading)):
+        return None
+    return f"its sign is turned, a convention and no restatement: {standing.value} stands"
+
+
+def _is_usual(reading: Reading) -> bool:
+    """Return whether a figure is an expense, as its element is named, and not the benefit."""
+    taxonomy, _, name = reading.row["element"].partition(":")
+    is_expense = BY_ELEMENT[taxonomy, name].balance == "debit"
+    return is_expense and reading.row["statement"] == "income" and reading.value > 0
+
+
+def _count_signs(readings: Iterable[Reading]) -> Counter[int]:
+    """Count the filings that state a figure with each sign."""
+    filings = {(reading.row["publication"], _sign(reading)) for reading in readings}
+    return Counter(sign for _, sign in filings)
+
+
+def _sign(reading: Reading) -> int:
+    return (reading.value > 0) - (reading.value < 0)
 
 
 def _in_another_scale(standing: Reading, reading: Reading, filings: FilingScales) -> bool:
@@ -279,28 +261,46 @@ def _in_another_scale(standing: Reading, reading: Reading, filings: FilingScales
     return abs(reading.value - standing.value) < unit
 
 
+def settled_figures(
+    parsed: Parsed,
+    document: Document,
+    readings: Iterable[Reading],
+    stated: Iterable[tuple[str, TaxonomyElement, Decimal]],
+    witnesses: Iterable[Witness],
+    *,
+    as_written: bool = False,
+) -> list[Reading]:
+    """Return each figure of each filing once, checked against its filing; reject the others.
+
+    ``stated`` is what filings state by whatever element, and ``as_written`` as in
+    ``without_roundings``.
+    """
+    # In this order: parts first, which are no roundings of a total; then roundings, or the elements
+    # of a filing would seem to disagree.
+    unrefuted = without_refuted(readings, showing(stated))
+    precise = without_roundings(parsed, document, unrefuted, as_written=as_written)
+    settled = list(settle(parsed, document, without_narrower(precise)))
+    mark_figures(settled, witnesses)
+    return settled
+
+
 def without_roundings(
-    parsed: Parsed, document: Document, readings: Iterable[Reading]
+    parsed: Parsed, document: Document, readings: Iterable[Reading], *, as_written: bool = False
 ) -> Iterator[Reading]:
-    """Yield the readings that are not a rounding of another; reject the roundings."""
-    for group in _by_figure(readings):
-        best = max(group, key=_precision)
-        yield from _others(parsed, document, group, best, is_rounding)
+    """Yield the readings that are not a rounding of another in their filing; reject the roundings.
 
-
-def without_written_roundings(
-    parsed: Parsed, document: Document, readings: Iterable[Reading]
-) -> Iterator[Reading]:
-    """Like ``without_roundings``, where only trailing zeros show how far a value was rounded."""
-    for group in _by_figure(readings):
-        best = group[0] if len(group) == 1 else min(group, key=lambda other: scale_of(other.value))
-        yield from _others(parsed, document, group, best, is_written_rounded)
-
-
-def scale_of(value: Decimal) -> int:
-    """Return the power of ten in which a value is written: 5 for 1,471,900,000."""
-    exponent = value.normalize().as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
+    ``as_written``: only trailing zeros show how far a value was rounded, and no decimals.
+    """
+    is_rounded = is_written_rounded if as_written else is_rounding
+    precision = _written_precision if as_written else _precision
+    for group in grouped(readings, (*FUNDAMENTALS.identity, "publication")):
+        best = group[0] if len(group) == 1 else max(group, key=precision)
+        for reading in group:
+            if reading.value != best.value and is_rounded(reading, best):
+                reason = f"a rounding of {best.value}, which the same report states"
+                parsed.reject(FUNDAMENTALS, document, reading.location, reason)
+            else:
+                yield reading
 
 
 def is_written_rounded(reading: Reading, precise: Reading) -> bool:
@@ -310,31 +310,6 @@ def is_written_rounded(reading: Reading, precise: Reading) -> bool:
     if scale <= scale_of(precise.value) or len(reading.value.normalize().as_tuple().digits) < 2:
         return False
     return abs(reading.value - precise.value) <= Decimal(5).scaleb(scale - 1)
-
-
-def _by_figure(readings: Iterable[Reading]) -> Iterable[list[Reading]]:
-    groups: dict[tuple[Any, ...], list[Reading]] = {}
-    for reading in readings:
-        row = reading.row
-        figure = (row["service_id"], row["line_item"], row["unit"], row["basis"])
-        period = (row["period_start"], row["period_end"], row["publication"])
-        groups.setdefault((*figure, *period), []).append(reading)
-    return groups.values()
-
-
-def _others(
-    parsed: Parsed,
-    document: Document,
-    group: list[Reading],
-    best: Reading,
-    is_rounded: Callable[[Reading, Reading], bool],
-) -> Iterator[Reading]:
-    for reading in group:
-        if reading.value != best.value and is_rounded(reading, best):
-            reason = f"a rounding of {best.value}, which the same report states"
-            parsed.reject(FUNDAMENTALS, document, reading.location, reason)
-        else:
-            yield reading
 
 
 def is_rounding(reading: Reading, precise: Reading) -> bool:
@@ -347,3 +322,7 @@ def is_rounding(reading: Reading, precise: Reading) -> bool:
 
 def _precision(reading: Reading) -> tuple[bool, int]:
     return reading.decimals is None, reading.decimals or 0
+
+
+def _written_precision(reading: Reading) -> tuple[bool, int]:
+    return True, -scale_of(reading.value)

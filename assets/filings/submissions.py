@@ -8,17 +8,22 @@ the number of the filer in its address alone.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
 from stdnum import lei as lei_number
 
-from assets.entities.identifiers import cik_of
+from assets.entities.identifiers import cik_of, identifier_row
 from assets.entities.list_files import EDGAR_MARKETS
-from assets.filings.filers import ANNUAL_REPORTS, folded_name, service_id_of
-from assets.filings.issuers import country_of, jurisdiction_of
+from assets.filings.issuers import (
+    ANNUAL_REPORTS,
+    accession_number,
+    country_of,
+    folded_name,
+    jurisdiction_of,
+    service_id_of,
+)
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
 from quality.persons import drop_personal_names
@@ -37,7 +42,6 @@ _OPTIONAL = ("reportDate", "acceptanceDateTime")
 _OWNERS = ("3", "4", "5", "144", "SC 13D", "SC 13G", "SCHEDULE 13D", "SCHEDULE 13G")
 # What owners report of their holdings, with amendments.
 OWNERS_REPORTS = frozenset(form + amendment for form in _OWNERS for amendment in ("", "/A"))
-_ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 _ACCEPTED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z?")
 _ARCHIVE = "https://www.sec.gov/Archives/edgar/data"
 
@@ -77,7 +81,8 @@ def add_filings(
             reason = "not as long as the list of filings"
             parsed.reject(FILINGS, document, json_pointer(*place, name), reason)
             return
-    for number, cells in enumerate(_filings(columns)):
+    for number, filing in enumerate(zip(*columns.values(), strict=True)):
+        cells = dict(zip(columns, filing, strict=True))
         if isinstance(cells["form"], str) and cells["form"] in OWNERS_REPORTS:
             by_owners[cells["form"]] += 1
             continue
@@ -94,15 +99,8 @@ def add_filings(
         parsed.reject(FILINGS, document, json_pointer(*place, "form"), reason, partial=True)
 
 
-def _filings(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    for cells in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, cells, strict=True))
-
-
 def _row(document: Document, cik: str, cells: dict[str, Any]) -> dict[str, Any]:
-    accession = cells["accessionNumber"]
-    if not isinstance(accession, str) or not _ACCESSION.fullmatch(accession):
-        raise ValueError(f"{accession!r:.60} is not an accession number")
+    accession = accession_number(cells["accessionNumber"])
     filed, accepted = calendar_day(cells["filingDate"]), cells.get("acceptanceDateTime") or None
     return {
         "form": printable_text(cells["form"]),
@@ -146,9 +144,11 @@ def parse(document: Document, body: bytes) -> Parsed:
         filer = json_object(read_json(body))
         if (cik := _cik_of_older_page(document, filer)) is not None:
             return _older_page(document, cik, filer)
-        service_id = _service_id(filer)
+        if "cik" not in filer:
+            raise ValueError("no filer is named: an older page, or not a list of submissions")
+        cik_of(filer["cik"])
         listed = columns_of(json_object(json_object(filer.get("filings")).get("recent")))
-        shared = _shared(document, service_id, listed)
+        shared = _shared(document, filer, listed)
         entity = _entity(filer)
     except ValueError as error:
         parsed.reject(ENTITIES, document, "", str(error))
@@ -163,7 +163,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     entity |= {"other_names": former, "former_names": former}
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
-    parsed.add(IDENTIFIERS, [shared | _identifier("cik", cik_of(filer["cik"]), None)])
+    parsed.add(IDENTIFIERS, [shared | identifier_row("cik", cik_of(filer["cik"]))])
     _tickers(parsed, document, filer, shared)
     add_filings(parsed, document, filer["cik"], listed, "filings", "recent")
     return parsed
@@ -187,31 +187,25 @@ def _older_page(document: Document, cik: str, page: dict[str, Any]) -> Parsed:
     return parsed
 
 
-def _service_id(filer: dict[str, Any]) -> str:
-    if "cik" not in filer:
-        raise ValueError("no filer is named: an older page, or not a list of submissions")
-    return service_id_of(filer["cik"])
+def _shared(
+    document: Document, filer: dict[str, Any], listed: dict[str, list[Any]]
+) -> dict[str, Any]:
+    """Return the columns that rows of the filer share; the latest filing dates them.
 
-
-def _shared(document: Document, service_id: str, listed: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the columns that rows of the filer share; the latest filing dates them."""
-    filed, accession = _latest_filing(listed)
+    Raise if no annual report is listed.
+    """
+    require_annual_report(listed)
+    # The newest by day and number, whatever the order of the list.
+    filed, accession = max(
+        (calendar_day(day), printable_text(accession))
+        for day, accession in zip(listed["filingDate"], listed["accessionNumber"], strict=True)
+    )
     return {
         **provenance(document, "", "api"),
         "available_at": filed,
         "publication": accession,
-        "service_id": service_id,
+        "service_id": service_id_of(filer["cik"]),
     }
-
-
-def _latest_filing(listed: dict[str, list[Any]]) -> tuple[date, str]:
-    """Return day and accession number of the latest filing; raise if no annual report is listed."""
-    require_annual_report(listed)
-    # The newest by day and number, whatever the order of the list.
-    return max(
-        (calendar_day(day), printable_text(accession))
-        for day, accession in zip(listed["filingDate"], listed["accessionNumber"], strict=True)
-    )
 
 
 def _entity(filer: dict[str, Any]) -> dict[str, Any]:
@@ -233,17 +227,10 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
 def _former_names(filer: dict[str, Any]) -> list[str]:
     former = filer.get("formerNames")
     entries = former if isinstance(former, list) else []
-    names = [_folded(entry.get("name")) for entry in entries if isinstance(entry, dict)]
-    return [name for name in dict.fromkeys(names) if name and name.isprintable()]
-
-
-def _folded(name: object) -> str:
-    """Return a name in which blanks of any kind are one blank."""
-    return " ".join(name.split()) if isinstance(name, str) else ""
-
-
-def _identifier(id_type: str, id_value: str, issuer: str | None) -> dict[str, Any]:
-    return {"id_type": id_type, "id_value": id_value, "issuer": issuer, "status": None}
+    names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
+    # Blanks of any kind are one blank.
+    folded = [" ".join(name.split()) for name in names if isinstance(name, str)]
+    return [name for name in dict.fromkeys(folded) if name and name.isprintable()]
 
 
 def _lei(
@@ -257,7 +244,7 @@ def _lei(
         parsed.reject(IDENTIFIERS, document, "/lei", reason)
         return None
     lei: str = lei_number.compact(value)
-    parsed.add(IDENTIFIERS, [shared | _identifier("lei", lei, None)])
+    parsed.add(IDENTIFIERS, [shared | identifier_row("lei", lei)])
     return lei
 
 
@@ -280,4 +267,4 @@ def _tickers(
             continue
         mic = MICS.get(name)
         # An exchange without a MIC keeps EDGAR's name: the ticker still needs a market.
-        parsed.add(IDENTIFIERS, [shared | _identifier("ticker", f"{mic or name}:{symbol}", mic)])
+        parsed.add(IDENTIFIERS, [shared | identifier_row("ticker", f"{mic or name}:{symbol}", mic)])

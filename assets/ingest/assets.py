@@ -6,28 +6,31 @@ Loading is not: it reads whatever is landed and unread, once for all tables of a
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any, Self
 
 import dagster as dg
+from sqlmodel import SQLModel
 
 from assets.fetching.fetchers import Window
 from assets.filings.fetch import BATCHES
 from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
-from assets.ingest.metadata import column_metadata, load_metadata, total_counts
-from assets.ingest.resources import IngestResource, reporter
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
 from warehouse.record.integrity import note_files, require_intact
-from warehouse.record.tables import RecordTable
+from warehouse.record.landing import Landing
+from warehouse.record.store import Record, sql_text
+from warehouse.record.tables import TABLES_WITHOUT_PEOPLE, RecordTable, arrow_schema
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import SankofaError, WriteConflict
-from warehouse.shared.locks import named_lock
+from warehouse.shared.locks import alive_file, named_lock
 from warehouse.shared.metrics import (
     DOCUMENTS_FAILED,
     FETCHED_AT,
@@ -41,6 +44,69 @@ from warehouse.shared.metrics import (
 from warehouse.shared.settings import Settings
 from warehouse.tables import LoadEntry
 
+# Reports the progress of a running asset to whoever started it in the same process.
+
+# What is going on ("ecb: loading"), how much is done, of how much if that is known.
+Listener = Callable[[str, int, int | None], None]
+
+# Dagster makes the resources of a run itself, so that no listener can be handed over in one.
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Pass the progress of every asset that runs meanwhile to a listener."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def reporter(activity: str) -> Callable[[int, int | None], None]:
+    """Return a function that reports how much of an activity is done."""
+    listener = _listener.get()
+    if listener is None:
+        return lambda done, total: None
+    listener(activity, 0, None)
+    return lambda done, total: listener(activity, done, total)
+
+
+class IngestResource(dg.ConfigurableResource[Any]):
+    """Folder of the sample world, storage URLs of landing and record, and the folder of caches.
+
+    ``alive`` is the folder with a locked file for each run that is executed; see
+    ``pipelines/dagster_home.py``.
+    """
+
+    documents: str
+    landing_url: str
+    record_url: str
+    caches: str = ""
+    alive: str = ""
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
+        """Show, while the steps of a run are executed, that its process is alive."""
+        if not self.alive or context.run is None:
+            yield self
+            return
+        with alive_file(Path(self.alive, context.run.run_id)):
+            yield self
+
+    def landing(self) -> Landing:
+        """Open the landing."""
+        return Landing(self.landing_url, self._caches)
+
+    def record(self) -> Record:
+        """Open the record."""
+        return Record(self.record_url, caches=self._caches)
+
+    @property
+    def _caches(self) -> Path | None:
+        return Path(self.caches) if self.caches else None
+
+
 # Metrics of fetching and loading a source; see ``warehouse/shared/metrics.py``.
 
 
@@ -50,10 +116,6 @@ class LoadedRows:
 
     entries: list[LoadEntry] = field(default_factory=list)
     documents_failed: int = 0
-
-    def note(self, entries: Sequence[LoadEntry], documents_failed: int) -> None:
-        """Note the outcome of a load."""
-        self.entries, self.documents_failed = list(entries), documents_failed
 
 
 @contextmanager
@@ -259,7 +321,8 @@ def loaded_assets(
             if entries:
                 with record.shared():
                     note_files(record, tables)
-            loaded_rows.note(entries, 0 if failed is None else len(failed.failures))
+            loaded_rows.entries = entries
+            loaded_rows.documents_failed = 0 if failed is None else len(failed.failures)
         for table in source.tables:
             counts = {"documents": documents, "documents_new": documents_new}
             counts |= load_metadata(record, source, table, entries)
@@ -316,3 +379,101 @@ def _tags(source: Source) -> dict[str, str]:
 
 def _name(source: Source) -> str:
     return source.key.replace("-", "_")
+
+
+# Metadata of a loaded table: counts, sample rows, reasons for quarantine.
+
+COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn", "retracted")
+# What people read instead of the names of the ledger's columns.
+_COUNT_WORDS = {"held": "already stored", "retracted": "no longer read"}
+
+# Dagster keeps metadata for ever, out of reach of what is withheld later.
+_HIDDEN = "not shown: rows of this table can hold personal data"
+_UNREADABLE = "see `sankofa quarantine list`"
+_ROWS = 5
+_CELL = 60
+
+
+def total_counts(entries: Iterable[LoadEntry]) -> dict[str, int]:
+    """Add up the counts of several loads."""
+    entries_list = list(entries)
+    return {name: sum(getattr(entry, name) or 0 for entry in entries_list) for name in COUNT_NAMES}
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Return the counts that are not zero as text: "2 read, 1 appended, 1 already stored"."""
+    words = (
+        f"{number:,} {_COUNT_WORDS.get(name, name)}" for name, number in counts.items() if number
+    )
+    return ", ".join(words) or "nothing new"
+
+
+def load_metadata(
+    record: Record, source: Source, table: RecordTable, entries: Iterable[LoadEntry]
+) -> dict[str, Any]:
+    """Return the metadata of a load of one table of a source."""
+    return {
+        **total_counts(entry for entry in entries if entry.table_name == table.name),
+        "sample": dg.MetadataValue.md(
+            _sample(record, source, table) if table in TABLES_WITHOUT_PEOPLE else _HIDDEN
+        ),
+        "quarantine": dg.MetadataValue.path(f"{record.root}/quarantine"),
+        "why quarantined": dg.MetadataValue.md(_reasons(record, source, table)),
+    }
+
+
+def column_metadata(row: type[SQLModel]) -> dict[str, Any]:
+    """Return the column schema of a table, with descriptions, as metadata."""
+    columns = [
+        dg.TableColumn(
+            field.name,
+            str(field.type),
+            row.model_fields[field.name].description,
+            dg.TableColumnConstraints(nullable=field.nullable),
+        )
+        for field in arrow_schema(row)
+    ]
+    return {"dagster/column_schema": dg.TableSchema(columns)}
+
+
+def _sample(record: Record, source: Source, table: RecordTable) -> str:
+    """Return a Markdown table of rows from the newest load of a source."""
+    columns = [*table.identity, *table.content, "available_at", "license_class", "source_ref"]
+    selected = ", ".join(column for column in dict.fromkeys(columns) if column != "source")
+    rows_of_source = f"{record.relation(table.name)} WHERE source = '{source.key}'"
+    result = record.query(
+        f"SELECT {selected} FROM {rows_of_source} "
+        f"AND load_seq = (SELECT max(load_seq) FROM {rows_of_source}) LIMIT {_ROWS}"
+    )
+    return _markdown(result.column_names, result.to_pylist())
+
+
+def _reasons(record: Record, source: Source, table: RecordTable) -> str:
+    """Return a Markdown table of the most frequent reasons for quarantine.
+
+    A reason quotes a value: of tables that may name people, only the column at fault is given.
+    """
+    why = "reason"
+    if table not in TABLES_WITHOUT_PEOPLE:
+        columns = ", ".join(map(sql_text, arrow_schema(table.row).names))
+        column = "regexp_extract(reason, '^(?:row [0-9]+, )?([a-z0-9_]+): ', 1)"
+        why = f"CASE WHEN {column} IN ({columns}) THEN {column} ELSE '{_UNREADABLE}' END"
+    result = record.query(
+        f"SELECT count(*) AS records, {why} AS why FROM {record.relation('quarantine')} "
+        f"WHERE source = '{source.key}' AND table_name = '{table.name}' "
+        f"GROUP BY ALL ORDER BY records DESC, why LIMIT {_ROWS}"
+    )
+    return _markdown(result.column_names, result.to_pylist(), 200)
+
+
+def _markdown(
+    columns: Sequence[str], rows: Iterable[Mapping[str, object]], longest: int = _CELL
+) -> str:
+    lines = [[_cell(row[column], longest) for column in columns] for row in rows]
+    table = [list(columns), ["---"] * len(columns), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in table)
+
+
+def _cell(value: object, longest: int) -> str:
+    text = " ".join(("" if value is None else str(value)).split()).replace("|", "/")
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -29,11 +29,11 @@ from assets.parsing.limits import DocumentLimits
 from assets.parsing.parsed import InPieces
 from assets.source import Source
 from warehouse.record.append import Load, append_prepared
-from warehouse.record.failures import add_failures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import loaded_documents
 from warehouse.record.merge import CompleteScope, Rereading
+from warehouse.record.quarantine import add_failures
 from warehouse.record.store import Record
 from warehouse.tables import FailureEntry, LoadEntry
 

@@ -145,19 +145,15 @@ class Reader:
         """Return how reading a document ended that raised an exception."""
         if isinstance(error, LandingError):
             return Outcome(error=error)
-        if reason := self._exceeded(error, document.size):
-            return Outcome(exceeded=[(document.key, reason)])
-        return Outcome(failed=[(document.key, Raised.of(error))])
-
-    def _exceeded(self, error: Exception, size: int) -> str | None:
-        """Return the limit that an exception stands for; None if it is a bug."""
         if isinstance(error, LimitExceeded):
-            return str(error)
-        if isinstance(error, _OUT_OF_MEMORY):
-            return self.limits.out_of_memory(size)
-        if isinstance(error, RecursionError):
-            return "limit of depth exceeded: it is nested more deeply than can be read"
-        return None
+            reason = str(error)
+        elif isinstance(error, _OUT_OF_MEMORY):
+            reason = self.limits.out_of_memory(document.size)
+        elif isinstance(error, RecursionError):
+            reason = "limit of depth exceeded: it is nested more deeply than can be read"
+        else:
+            return Outcome(failed=[(document.key, Raised.of(error))])
+        return Outcome(exceeded=[(document.key, reason)])
 
     def _typed(self, parsed: Sequence[Parsed]) -> Typed:
         """Return the rows and rejections for each table; names that are withheld are sealed."""

@@ -19,9 +19,10 @@ from urllib.parse import quote, urlsplit
 
 from assets.fetching.addresses import without_secrets
 from assets.fetching.containers import gunzipped, member_url, zip_documents
-from assets.ingest.web_archives import REDIRECT, ChosenExchanges, Exchange, warc_exchanges
+from assets.ingest.web_archives import REDIRECT, ChosenExchanges, warc_exchanges
 from assets.source import Source
-from warehouse.record.landing import FetchedResponse, require_past
+from warehouse.record.documents import require_past
+from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.urls import why_not_public
 
@@ -166,7 +167,7 @@ class Recordings:
             raise SankofaError("archives are nested too deeply; unpack them first")
         name = recorded.name.lower()
         if start.startswith(_WARC) or name.endswith((".warc", ".warc.gz")):
-            yield from self._web_archive(recorded, warc_exchanges)
+            yield from self._web_archive(recorded)
         elif start.startswith(_ZIP) and "zip" not in self.source.archives:
             yield from self._unzipped(recorded, depth)
         elif start.startswith(_GZIP) and "gzip" not in self.source.archives:
@@ -229,11 +230,7 @@ class Recordings:
                 f"{published}: give the publisher's address with --origin"
             )
 
-    def _web_archive(
-        self,
-        recorded: "_Recorded",
-        exchanges: Callable[[IO[bytes], Callable[[str], None]], Iterator[Exchange]],
-    ) -> Iterator[FetchedResponse]:
+    def _web_archive(self, recorded: "_Recorded") -> Iterator[FetchedResponse]:
         if recorded.origin is not None:
             raise SankofaError(
                 "it states the addresses and moments of its responses itself: read it without "
@@ -241,7 +238,7 @@ class Recordings:
             )
         taken, hosts = 0, Counter[str]()
         chosen = ChosenExchanges(self.source)
-        for exchange in exchanges(recorded.body, lambda why: self._fail(recorded.label, why)):
+        for exchange in warc_exchanges(recorded.body, lambda why: self._fail(recorded.label, why)):
             hosts[urlsplit(exchange.url).hostname or ""] += 1
             try:
                 url = chosen.requested_url(exchange)

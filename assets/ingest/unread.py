@@ -12,20 +12,21 @@ alone: a load that was killed in between is completed by the next one.
 
 import io
 import math
-import zlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby
-from typing import IO
 from zipfile import BadZipFile
 
 from assets.parser_versions import effective_version
-from assets.parsing.unpacking import zip_entries
+from assets.parsing.unpacking import TruncatedBody, gunzip_chunks, zip_entries
 from assets.source import Source
-from warehouse.record.failures import last_failures
+from warehouse.record.documents import Removal
+from warehouse.record.erase import enter_removals
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import Reading, readings
+from warehouse.record.quarantine import last_failures
 from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
 from warehouse.tables import FailureEntry
@@ -33,7 +34,7 @@ from warehouse.tables import FailureEntry
 # Whether a document is an archive that unpacks to more than its own size suggests.
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
-_CHUNK = 1 << 16
+_CHUNK = 1 << 14
 # A zip of more members is large, whatever they are: its directory is not read to the end.
 _MANY_MEMBERS = 10_000
 
@@ -43,33 +44,17 @@ def unpacks_to_more(landing: Landing, document: Document, most: int) -> bool:
 
     No more than that is unpacked to find out. A damaged one is left to whoever reads it.
     """
-    with suppress(LandingError, zlib.error, BadZipFile):
+    with suppress(LandingError, TruncatedBody, BadZipFile):
         start = landing.beginning(document, 4)
         if start.startswith(_GZIP):
             with landing.open(document) as body:
-                return _gzip_exceeds(body, most)
+                chunks = gunzip_chunks(iter(lambda: body.read(_CHUNK), b""))
+                return any(total > most for total in accumulate(map(len, chunks)))
         if start.startswith(_ZIP):
-            return _zip_exceeds(io.BytesIO(landing.read(document)), most)
+            entries = zip_entries(io.BytesIO(landing.read(document)))
+            totals = enumerate(accumulate(entry.size for entry in entries))
+            return any(total > most or number > _MANY_MEMBERS for number, total in totals)
     return False
-
-
-def _gzip_exceeds(body: IO[bytes], most: int) -> bool:
-    size, member = 0, zlib.decompressobj(zlib.MAX_WBITS | 16)
-    packed = body.read(_CHUNK)
-    while packed:
-        size += len(member.decompress(packed, _CHUNK))
-        if size > most:
-            return True
-        packed = member.unconsumed_tail
-        if member.eof:
-            packed, member = member.unused_data, zlib.decompressobj(zlib.MAX_WBITS | 16)
-        packed = packed or body.read(_CHUNK)
-    return False
-
-
-def _zip_exceeds(body: IO[bytes], most: int) -> bool:
-    totals = enumerate(accumulate(entry.size for entry in zip_entries(body)))
-    return any(total > most or number > _MANY_MEMBERS for number, total in totals)
 
 
 @dataclass(frozen=True)
@@ -146,3 +131,70 @@ def documents_to_read(landed: Sequence[Document], state: ReadState) -> list[Docu
             newest_now = max(newest_now, math.inf if reading is None else reading.first)
         newest = newest_now
     return chosen
+
+
+# Remove the bodies of old documents that were read; their notes and their rows stay.
+#
+# What cannot be done without a body is not done, and each says so: a newer version of a parser, or
+# ``quarantine retry``, does not read such a document again, and its rows stay as they were read.
+
+
+@dataclass(frozen=True)
+class RemovedBodies:
+    """How many bodies were removed, and how many old documents wait to be read first."""
+
+    bodies: int
+    unread: int
+    days: int
+
+    @property
+    def words(self) -> str:
+        """What was done, in one line; empty if nothing was."""
+        done = [f"{self.bodies:,} bodies removed after {self.days:,} days"] if self.bodies else []
+        if self.unread:
+            done.append(f"{self.unread:,} older documents stay until they are read")
+        return "; ".join(done)
+
+
+def remove_old_bodies(
+    record: Record,
+    landing: Landing,
+    sources: Iterable[Source],
+    days: int,
+    now: datetime | None = None,
+) -> RemovedBodies:
+    """Remove the bodies of all documents that are older than ``days`` and completely read.
+
+    A body that was read several times counts by its last reading. Of a source that has documents
+    to read, all bodies stay: those observed later may have to be read again after them.
+    """
+    removal = Removal(now or datetime.now(UTC), days)
+    read: dict[str, Document] = {}
+    unread = 0
+    with record.upkeep():
+        for source in sources:
+            old = [
+                document
+                for document in landing.documents(source.key)
+                if document.removal is None
+                and document.observed_at < removal.removed_at - timedelta(days=days)
+            ]
+            complete = _completely_read(record, landing, source) if old else set()
+            read |= {document.key: document for document in old if document.key in complete}
+            unread += sum(document.key not in complete for document in old)
+        chosen = landing.bodies_of_none_but(read.keys())
+        removed = [document for document in read.values() if document.sha256 in chosen]
+        enter_removals(record, removed, removal)
+        return RemovedBodies(landing.remove_bodies(chosen, removal), unread, days)
+
+
+def _completely_read(record: Record, landing: Landing, source: Source) -> set[str]:
+    """Return the keys of the documents that the current version has read, if it has read all.
+
+    Documents on which it failed are left out: they are tried again.
+    """
+    state = read_state(record, source)
+    landed = [document for document in landing.documents(source.key) if document.removal is None]
+    if documents_to_read(landed, state):
+        return set()
+    return {document.key for document in landed if state.reading(document.key) is not None}

@@ -56,15 +56,6 @@ def header_of(headers: Iterable[tuple[str, str]], name: str) -> str:
     return next((value.strip() for key, value in headers if key.lower() == name), "")
 
 
-def read_moment(text: str | None) -> datetime:
-    """Read the moment of an exchange; UTC unless it says otherwise."""
-    try:
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        raise ArchiveError(f"{text!r:.60} is not a moment") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
 # The exchanges of a WARC file, as crawlers write them.
 #
 # A response comes out as its server meant it, without chunks and compression. One that was recorded
@@ -159,12 +150,19 @@ def _exchange(
     headers = tuple(http.headers) if http is not None else ()
     ids = [record.rec_headers.get_header(n) for n in ("WARC-Concurrent-To", "WARC-Record-ID")]
     request = next((requests[i] for i in ids if i in requests), ("GET", b""))
+    stated = record.rec_headers.get_header("WARC-Date")
     try:
         status = 200 if http is None else int(http.get_statuscode())
-        moment = read_moment(record.rec_headers.get_header("WARC-Date"))
-    except (ArchiveError, ValueError) as error:
+    except ValueError as error:
         on_problem(f"{without_secrets(url)}: {error}")
         return
+    try:
+        moment = datetime.fromisoformat(stated or "")
+    except ValueError:
+        on_problem(f"{without_secrets(url)}: {stated!r:.60} is not a moment")
+        return
+    # UTC unless it says otherwise.
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     location = header_of(headers, "location") or None if 300 <= status < 400 else None
     opened = partial(_body, with_body, headers)
     yield Exchange(url, moment, status, headers, opened, *request, location)
@@ -234,15 +232,11 @@ def _dechunked(raw: IO[bytes], chunked: bool) -> Iterator[IO[bytes]]:
                 body.write(chunk)
         except ChunkedDataException as error:
             # Some recorders join the chunks and keep the header: then no chunk begins the body.
-            if body.tell() or b"length header" not in _bytes(error.args[0]):
+            if body.tell() or "length header" not in str(error.args[0]):
                 raise ArchiveError("its last chunk is not complete") from None
             yield raw
             return
         yield body
-
-
-def _bytes(words: str | bytes) -> bytes:
-    return words if isinstance(words, bytes) else words.encode()
 
 
 def _inflated(body: bytes, encoding: str) -> bytes:

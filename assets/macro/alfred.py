@@ -174,31 +174,23 @@ SERIES: dict[str, SeriesDescription] = {
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse the vintages of one series, which the document's URL or header line names."""
     parsed = Parsed()
-    try:
+    with parsed.rejecting(MACRO_SERIES, document):
         name, answer = _read_answer(document, body)
         descriptions = _descriptions(name, document.headers)
-    except (ValueError, csv.Error) as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    values: list[ObservedValue] = []
-    # All values first, rows after: the entries of a document are not in order of publication.
-    for location, entry in answer.entries:
-        try:
-            values += values_in(location, entry)
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, location, str(error))
-    values += list(dropped(values, answer))
-    evidence = {"available_at_evidence": FIRST_READ if answer.is_todays else PUBLISHED}
-    # In order of publication: whether a point withdraws something depends on what came before.
-    last_start: dict[tuple[Any, ...], str] = {}
-    for value in sorted(values, key=lambda value: (str(value.day), value.start)):
-        try:
-            rows = _rows(name, value, descriptions, last_start)
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, value.location, str(error))
-            continue
-        shared = provenance(document, value.location, "api") | evidence
-        parsed.add(MACRO_SERIES, [shared | row for row in rows])
+        values: list[ObservedValue] = []
+        # All values first, rows after: the entries of a document are not in order of publication.
+        for location, entry in answer.entries:
+            with parsed.rejecting(MACRO_SERIES, document, location):
+                values += values_in(location, entry)
+        values += list(dropped(values, answer))
+        evidence = {"available_at_evidence": FIRST_READ if answer.is_todays else PUBLISHED}
+        # In order of publication: whether a point withdraws something depends on what came before.
+        last_start: dict[tuple[Any, ...], str] = {}
+        for value in sorted(values, key=lambda value: (str(value.day), value.start)):
+            with parsed.rejecting(MACRO_SERIES, document, value.location):
+                shared = provenance(document, value.location, "api") | evidence
+                rows = _rows(name, value, descriptions, last_start)
+                parsed.add(MACRO_SERIES, [shared | row for row in rows])
     return parsed
 
 
@@ -338,17 +330,13 @@ def _description(name: str, version: Mapping[str, str]) -> SeriesDescription:
     if listed is None:
         area = country_in(title)
         country = area[0] if area else None
-        return SeriesDescription(frequency, _type_in(title), country, unit, base, since)
+        types = (kind for words, kind in _TYPES_BY_TITLE.items() if words in title.lower())
+        return SeriesDescription(frequency, next(types, "macro"), country, unit, base, since)
     # The table wins, except for the unit: only FRED says from when on a unit is valid.
     unit, base = (unit, base) if unit or base else (listed.unit, listed.base_period)
     return SeriesDescription(
         listed.frequency, listed.series_type, listed.country, unit, base, since
     )
-
-
-def _type_in(title: str) -> str:
-    lower = title.lower()
-    return next((kind for words, kind in _TYPES_BY_TITLE.items() if words in lower), "macro")
 
 
 def _split_by_unit(

@@ -62,13 +62,16 @@ def _series(task: FetchTask, key: str, name: str) -> Iterator[FetchedResponse]:
     # Without a span FRED answers with today's values only.
     span = (task.window.from_ or _FIRST_DAY, task.window.to or _LAST_DAY)
     url = task.url("fred/series", _within(query, span))
-    descriptions = _descriptions(task.client.get(url, "json"))
+    answer = task.client.get(url, "json")
+    descriptions = _descriptions(fetchers.response_json(answer))
+    if not descriptions:
+        raise FetchError(f"{answer.url}: the source describes no such series; check its id")
     try:
         _refuse_copyright(descriptions)
     except LicenceError as error:
         _log.warning("alfred, %s: left out, %s", name, error)
         return
-    pages = _answers_for_span(task, query, span)
+    pages = _observations(task, query, span)
     yield from (task.landable(page, _headers(descriptions)) for page in pages)
 
 
@@ -83,14 +86,11 @@ def described_headers(body: bytes) -> dict[str, str]:
     Raises LicenceError if the series may not be redistributed.
     """
     try:
-        versions = fetchers.json_member(json.loads(body), "seriess")
+        descriptions = _descriptions(json.loads(body))
     except (ValueError, RecursionError):
         return {}
-    if not _are_descriptions(versions):
-        return {}
-    descriptions = _texts(versions)
     _refuse_copyright(descriptions)
-    return _headers(descriptions)
+    return _headers(descriptions) if descriptions else {}
 
 
 def _refuse_copyright(descriptions: list[dict[str, str]]) -> None:
@@ -99,20 +99,11 @@ def _refuse_copyright(descriptions: list[dict[str, str]]) -> None:
         raise LicenceError("its notes claim a copyright")
 
 
-def _descriptions(answer: SourceResponse) -> list[dict[str, str]]:
+def _descriptions(answer: Any) -> list[dict[str, str]]:
     """Return the descriptions of a series, with the interval in which each was valid."""
-    versions = fetchers.json_member(fetchers.response_json(answer), "seriess")
-    if not _are_descriptions(versions):
-        raise FetchError(f"{answer.url}: the source describes no such series; check its id")
-    return _texts(versions)
-
-
-def _are_descriptions(versions: Any) -> bool:
-    is_list = isinstance(versions, list) and bool(versions)
-    return is_list and all(isinstance(version, dict) for version in versions)
-
-
-def _texts(versions: list[dict[str, Any]]) -> list[dict[str, str]]:
+    versions = fetchers.json_member(answer, "seriess")
+    if not isinstance(versions, list) or not all(isinstance(each, dict) for each in versions):
+        return []
     return [
         {name: value for name, value in version.items() if isinstance(value, str)}
         for version in versions
@@ -139,42 +130,30 @@ def _headers(descriptions: list[dict[str, str]]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if value}
 
 
-def _answers_for_span(task: FetchTask, query: _Query, span: _Span) -> list[SourceResponse]:
-    """Fetch what was published in a span, in parts if FRED refuses it as too long."""
-    try:
-        return _pages_of(task, query, span)
-    except FetchError as error:
-        if not _has_too_many_vintages(error):
-            raise
-    dates = _vintage_dates(task, query, span)
-    return _halves(task, query, span, dates)
+def _observations(
+    task: FetchTask, query: _Query, span: _Span, dates: list[date] | None = None
+) -> list[SourceResponse]:
+    """Fetch what was published in a span; in halves if FRED refuses it as too long.
 
-
-def _halves(task: FetchTask, query: _Query, span: _Span, dates: list[date]) -> list[SourceResponse]:
-    """Fetch each half of the vintages of a span, and halve again what is still too long.
-
-    A value that was current on both sides of a cut comes twice, the second time from the day of
-    the cut: a repetition, which makes no vintage.
+    ``dates`` are the vintages of the span, if it is a half. A value that was current on both sides
+    of a cut comes twice, the second time from the day of the cut: a repetition, which makes no
+    vintage.
     """
-    pages: list[SourceResponse] = []
-    middle = dates[len(dates) // 2]
-    halves = (
-        ((span[0], middle - timedelta(days=1)), dates[: len(dates) // 2]),
-        ((middle, span[1]), dates[len(dates) // 2 :]),
-    )
-    for half, half_dates in halves:
-        try:
-            pages += _pages_of(task, query, half)
-        except FetchError as error:
-            if not _has_too_many_vintages(error) or len(half_dates) < 2:
-                raise
-            pages += _halves(task, query, half, half_dates)
-    return pages
-
-
-def _has_too_many_vintages(error: FetchError) -> bool:
-    # FRED limits the vintages of one answer and says so only in the text of a 400.
-    return error.status == 400 and "vintage" in str(error).lower()
+    url = task.url("fred/series/observations", _within(query, span))
+    try:
+        return [answer for answer, _ in _pages(task, url, "observations")]
+    except FetchError as error:
+        # FRED limits the vintages of one answer and says so only in the text of a 400.
+        is_too_long = error.status == 400 and "vintage" in str(error).lower()
+        if not is_too_long or (dates is not None and len(dates) < 2):
+            raise
+    dates = dates or _vintage_dates(task, query, span)
+    number = len(dates) // 2
+    before, after = (span[0], dates[number] - timedelta(days=1)), (dates[number], span[1])
+    return [
+        *_observations(task, query, before, dates[:number]),
+        *_observations(task, query, after, dates[number:]),
+    ]
 
 
 def _vintage_dates(task: FetchTask, query: _Query, span: _Span) -> list[date]:
@@ -189,11 +168,6 @@ def _vintage_dates(task: FetchTask, query: _Query, span: _Span) -> list[date]:
     if len(dates) < 2:
         raise FetchError(f"{query['series_id']} has too many vintages, but names none; report it")
     return sorted(dates)
-
-
-def _pages_of(task: FetchTask, query: _Query, span: _Span) -> list[SourceResponse]:
-    url = task.url("fred/series/observations", _within(query, span))
-    return [answer for answer, _ in _pages(task, url, "observations")]
 
 
 def _within(query: _Query, span: _Span) -> _Query:

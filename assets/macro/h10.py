@@ -56,23 +56,17 @@ def parse(document: Document, body: bytes) -> Parsed:
     The long CSV has one cadence, which the header ``frequency`` or the file name states.
     """
     parsed = Parsed()
-    try:
+    with parsed.rejecting(MACRO_SERIES, document):
         if read_text(body).lstrip('"').startswith(_FIRST_CELL_OF_DOWNLOAD):
             return _parse_download(document, body)
         cadence = _cadence(document)
         lines = _lines(body)
         inverted = not _as_the_fed_quotes(lines)
-    except (ValueError, csv.Error) as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    for line_number, cells in lines:
-        location = f"line {line_number}"
-        try:
-            row = _row(document, cells, cadence, inverted)
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, location, str(error))
-            continue
-        parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
+        for line_number, cells in lines:
+            location = f"line {line_number}"
+            with parsed.rejecting(MACRO_SERIES, document, location):
+                row = _row(document, cells, cadence, inverted)
+                parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
     return parsed
 
 
@@ -164,31 +158,22 @@ def _parse_download(document: Document, body: bytes) -> Parsed:
     """Parse every rate; a column that is not a rate is rejected once, not per line."""
     parsed = Parsed()
     reader = csv.reader(StringIO(read_text(body), newline=""), strict=True)
-    try:
+    with parsed.rejecting(MACRO_SERIES, document):
         head = _head(reader)
         lines = [(reader.line_num, cells) for cells in reader if cells]
-    except (ValueError, csv.Error) as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    columns: dict[int, _Column] = {}
-    for position in range(1, len(head["Time Period"])):
-        try:
-            columns[position] = _column({name: cells[position] for name, cells in head.items()})
-        except (ValueError, IndexError) as error:
-            parsed.reject(MACRO_SERIES, document, f"column {position + 1}", str(error))
-    observed_on = document.observed_at.astimezone(UTC).date()
-    for line_number, cells in lines:
-        for position, column in columns.items():
-            location = f"line {line_number}, column {position + 1}"
+        columns: dict[int, _Column] = {}
+        for position in range(1, len(head["Time Period"])):
             try:
-                rows = [
-                    provenance(document, location, "file") | row
-                    for row in _cell_rows(cells, position, column, observed_on)
-                ]
-            except ValueError as error:
-                parsed.reject(MACRO_SERIES, document, location, str(error))
-                continue
-            parsed.add(MACRO_SERIES, rows)
+                columns[position] = _column({name: cells[position] for name, cells in head.items()})
+            except (ValueError, IndexError) as error:
+                parsed.reject(MACRO_SERIES, document, f"column {position + 1}", str(error))
+        observed_on = document.observed_at.astimezone(UTC).date()
+        for line_number, cells in lines:
+            for position, column in columns.items():
+                location = f"line {line_number}, column {position + 1}"
+                with parsed.rejecting(MACRO_SERIES, document, location):
+                    for row in _cell_rows(cells, position, column, observed_on):
+                        parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
     return parsed
 
 

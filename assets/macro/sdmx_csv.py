@@ -2,10 +2,10 @@
 
 Every line is an observation; in the wide files of the BIS and the IMF it is a series, with a column
 for each period. It is about an exchange rate, a consumer price index, a flow that is declared here,
-or a series of the IMF's portal, whose lines say what they are (``imf_portal``). A rate is stored as
-the source quotes it: the ECB gives units of ``CURRENCY`` for one ``CURRENCY_DENOM``, which is
-``FX.<denominator>.<currency>``. No cross rates are computed here. Anything else is
-refused: a wrong unit or country is worse than a line in the quarantine.
+or a series of the IMF's portal, whose lines say what they are. A rate is stored as the source
+quotes it: the ECB gives units of ``CURRENCY`` for one ``CURRENCY_DENOM``, which is
+``FX.<denominator>.<currency>``. No cross rates are computed here. Anything else is refused: a wrong
+unit or country is worse than a line in the quarantine.
 """
 
 import csv
@@ -17,8 +17,7 @@ from datetime import UTC
 from io import BytesIO, StringIO
 from typing import Any
 
-from assets.macro import imf_portal
-from assets.macro.iso_codes import Area, area_of, area_of_currency, require_currency
+from assets.macro.iso_codes import Area, area_named, area_of, area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, utc_time
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
@@ -26,6 +25,7 @@ from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_memb
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.tables import FIRST_READ, PUBLISHED
+from warehouse.tables.macro import SeriesType
 
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 # The IMF's portal names them.
@@ -102,29 +102,23 @@ _POWER = re.compile(r"-?[0-9]{1,2}")
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse every observation; each line is a row or a rejection with its number."""
     parsed = Parsed()
-    try:
+    with parsed.rejecting(MACRO_SERIES, document):
         text = read_text(_unzipped(body))
         if wide := _wide(text):
             header, lines = _long(parsed, document, *wide)
         else:
             header, lines = _lines(text)
-    except (ValueError, csv.Error) as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    located_rows: list[LocatedRow] = []
-    for line_number, cells in lines:
-        location = f"line {line_number}"
-        try:
-            if len(cells) != len(header):
-                raise ValueError("the line has more or fewer cells than the header")
-            row = _row(document, dict(zip(header, cells, strict=True)))
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, location, str(error))
-        else:
-            located_rows.append((location, row))
-    has_actions = "ACTION" in header
-    for location, row in _final_rows(parsed, document, located_rows, has_actions):
-        parsed.add(MACRO_SERIES, [provenance(document, location, "api") | row])
+        located_rows: list[LocatedRow] = []
+        for line_number, cells in lines:
+            location = f"line {line_number}"
+            with parsed.rejecting(MACRO_SERIES, document, location):
+                if len(cells) != len(header):
+                    raise ValueError("the line has more or fewer cells than the header")
+                row = _row(document, dict(zip(header, cells, strict=True)))
+                located_rows.append((location, row))
+        has_actions = "ACTION" in header
+        for location, row in _final_rows(parsed, document, located_rows, has_actions):
+            parsed.add(MACRO_SERIES, [provenance(document, location, "api") | row])
     return parsed
 
 
@@ -135,20 +129,20 @@ def _subject(document: Document, line: Line, span: Span) -> dict[str, Any]:
         if columns.quote in line and columns.base in line:
             return _rate(line, columns, span)
     flow = _flow_of(document, line)
-    if line.keys() >= imf_portal.COLUMNS:
-        return imf_portal.portal_subject(line, flow)
+    if line.keys() >= _PORTAL_COLUMNS:
+        return _portal_subject(line, flow)
     if flow in RATES_BY_FLOW:
         return _rate(line, RATES_BY_FLOW[flow], span)
+    key = line.get("KEY") or f"{flow}.{_key(line)}"
     if flow in PRICE_FLOWS:
-        return _price(line, line.get("KEY") or f"{flow}.{_key(line)}")
+        power, unit = _power(line), _first(line, _UNITS)
+        unit = f"10^{power} {unit or ''}".strip() if power else unit
+        return _about(area_of(_first(line, _AREAS) or ""), key, "cpi", unit, _first(line, _BASES))
     if flow in OTHER_FLOWS:
-        return _other(line, flow, line.get("KEY") or f"{flow}.{_key(line)}")
+        area, unit = OTHER_FLOWS[flow]
+        unit = _first(line, _UNITS) or unit
+        return _about(area_of(line.get(area, "")), key, "macro", unit, _first(line, _BASES))
     raise ValueError(f"flow {flow!r:.40} is neither exchange rates nor consumer prices")
-
-
-def _is_out_on_its_day(document: Document, line: Line) -> bool:
-    """Return whether a rate is published on its own day: the ECB's is, others do not say."""
-    return "CURRENCY_DENOM" in line and _flow_of(document, line) == "EXR"
 
 
 def _flow_of(document: Document, line: Line) -> str:
@@ -174,35 +168,7 @@ def _rate(line: Line, columns: RateColumns, span: Span) -> dict[str, Any]:
     # Rates for 100 units would differ from those for one in nothing but their digits.
     if quote == base or _power(line):
         raise ValueError(f"10^{_power(line)} is the unit: not a rate of {quote} for one {base}")
-    return {
-        **_country_columns(area_of_currency(quote)),
-        "series": f"FX.{base}.{quote}",
-        "series_type": "fx",
-        "unit": f"{quote} per {base}",
-        "base_period": None,
-    }
-
-
-def _price(line: Line, key: str) -> dict[str, Any]:
-    unit, power = _first(line, _UNITS), _power(line)
-    return {
-        **_country_columns(area_of(_first(line, _AREAS) or "")),
-        "series": printable_text(key),
-        "series_type": "cpi",
-        "unit": f"10^{power} {unit or ''}".strip() if power else unit,
-        "base_period": _first(line, _BASES),
-    }
-
-
-def _other(line: Line, flow: str, key: str) -> dict[str, Any]:
-    area, unit = OTHER_FLOWS[flow]
-    return {
-        **_country_columns(area_of(line.get(area, ""))),
-        "series": printable_text(key),
-        "series_type": "macro",
-        "unit": _first(line, _UNITS) or unit,
-        "base_period": _first(line, _BASES),
-    }
+    return _about(area_of_currency(quote), f"FX.{base}.{quote}", "fx", f"{quote} per {base}", None)
 
 
 def _power(line: Line) -> int:
@@ -219,8 +185,60 @@ def _first(line: Line, names: tuple[str, ...]) -> str | None:
     return next((line[name] for name in names if line.get(name)), None)
 
 
-def _country_columns(area: Area | None) -> dict[str, Any]:
-    return {"country": area[0] if area else None, "country_iso3": area[1] if area else None}
+def _about(
+    area: Area | None, key: str, series_type: SeriesType, unit: str | None, base: str | None
+) -> dict[str, Any]:
+    return {
+        "country": area[0] if area else None,
+        "country_iso3": area[1] if area else None,
+        "series": printable_text(key),
+        "series_type": series_type,
+        "unit": unit,
+        "base_period": base,
+    }
+
+
+# Lines of the CSV files of the IMF's data portal, wide or long, in words or in codes.
+#
+# ``DATASET`` has the flow with the version of its structure, ``SERIES_CODE`` the codes of all
+# dimensions, the country first. The other columns name the same things in words, which the IMF
+# rewrites: so the key of a series is made of codes, and a new version of the structure is no new
+# series.
+
+_PORTAL_COLUMNS = frozenset({"DATASET", "SERIES_CODE"})
+_PORTAL_TYPES: dict[str, SeriesType] = {"CPI": "cpi", "ER": "fx", "ANEA": "gdp", "QNEA": "gdp"}
+_PORTAL_UNITS = ("UNIT_MEASURE", "UNIT", "TYPE_OF_TRANSFORMATION")
+# Flows in which no column states the unit, which all their series share.
+_UNITS_OF_FLOWS = {"MFS_IR": "Percent per annum"}
+_SCALES = frozenset({"Hundreds", "Thousands", "Millions", "Billions", "Trillions"})
+_NO_SCALE = frozenset({"", "Units", "0"})
+
+
+def _portal_subject(line: Line, flow: str) -> dict[str, Any]:
+    """Return the columns that say what a line is about; raise where it does not say it clearly."""
+    measure, code = line.get("OBS_MEASURE", ""), line["SERIES_CODE"]
+    if measure not in ("", "OBS_VALUE"):
+        raise ValueError(f"{measure!r:.40} is no measure of values")
+    if not code:
+        raise ValueError("no code of a series given")
+    # There the latest actual year differs from country to country, and these files leave it out.
+    if flow.startswith("WEO"):
+        raise ValueError(f"flow {flow}: the file does not tell estimates from actuals")
+    area, name = area_of(code.partition(".")[0]), line.get("COUNTRY", "")
+    named = area_named(name) or area_of(name)
+    if area and named and named != area:
+        raise ValueError(f"{code!r:.60} is a series of another country than {name}")
+    key = printable_text(f"{flow}.{code}")
+    unit = _first(line, _PORTAL_UNITS) or _UNITS_OF_FLOWS.get(flow)
+    scale, base = line.get("SCALE", ""), _first(line, ("BASE_PERIOD", "REFERENCE_PERIOD"))
+    if _POWER.fullmatch(scale) and scale not in _NO_SCALE:
+        unit = f"10^{int(scale)} {unit or ''}".strip()
+    elif scale in _SCALES:
+        unit = f"{unit}, {scale}" if unit else scale
+    elif scale not in _NO_SCALE:
+        raise ValueError(f"{scale!r:.20} is no scale that we know: the unit is not known")
+    # The IMF's code of Kosovo is its own.
+    return _about(area or named, key, _PORTAL_TYPES.get(flow, "macro"), unit, base)
 
 
 def _lines(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -280,7 +298,10 @@ def _long(
             parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason)
             continue
         series = dict(zip(names, map(str.strip, cells), strict=False))
-        key = _series_key(document, series)
+        code = series.get("Series", "").replace(":", ".")
+        if series.keys() >= _PORTAL_COLUMNS:
+            code = series["SERIES_CODE"]
+        key = f"{_flow_of(document, series)}.{code}"
         values = [
             (column, value)
             for column in periods
@@ -297,14 +318,6 @@ def _long(
             if int(written[column][:4]) >= FIRST_YEAR
         )
     return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], lines
-
-
-def _series_key(document: Document, series: Line) -> str:
-    """Return the key of a line of a wide file: its flow and the codes of its dimensions."""
-    flow = _flow_of(document, series)
-    if series.keys() >= imf_portal.COLUMNS:
-        return imf_portal.portal_key(series, flow)
-    return f"{flow}.{series.get('Series', '').replace(':', '.')}"
 
 
 def _header(cells: list[str]) -> list[str]:
@@ -369,7 +382,9 @@ def _published(
             "publication": f"{valid_from.isoformat()} {action}",
         }
     observed_on = document.observed_at.astimezone(UTC).date()
-    on_its_day = frequency == "daily" and not deleted and _is_out_on_its_day(document, line)
+    # The ECB publishes a rate on its own day; others do not say.
+    is_ecb_rate = "CURRENCY_DENOM" in line and _flow_of(document, line) == "EXR"
+    on_its_day = frequency == "daily" and not deleted and is_ecb_rate
     if span[0] > observed_on:
         raise ValueError(f"the period begins after it was read, on {observed_on}")
     # Without a time of publication, the day we read it is the first on which it was surely public.

@@ -67,26 +67,25 @@ class _Line:
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse every value; each cell is a row, a rejection, or counted as without a value."""
     parsed = Parsed()
-    try:
+    with parsed.rejecting(MACRO_SERIES, document):
         header, lines, last = _table(_text(body))
         edition = _edition(document, last)
-        mark = decimal_mark_of(_values(header, lines))
-    except ValueError as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    read = _read_lines(parsed, document, header, lines)
-    stated = Counter(line.series["series"] for line in read)
-    for line in read:
-        if stated[line.series["series"]] > 1:
-            reason = f"{line.series['series']} stands twice in the file: neither is believed"
-            parsed.reject(MACRO_SERIES, document, line.location, reason)
-            continue
-        _add_line(parsed, document, edition, line, mark)
-    absent = Counter(text for line in read for text in line.values.values() if _is_absent(text))
-    if absent:
-        words = ", ".join(f"{count} {text or 'empty'}" for text, count in sorted(absent.items()))
-        reason = f"{absent.total()} cells have no value: {words}"
-        parsed.reject(MACRO_SERIES, document, "", reason, partial=True)
+        years = [place for place, name in enumerate(header) if _YEAR.fullmatch(name)]
+        texts = [cells[place] for _, cells in lines for place in years if place < len(cells)]
+        mark = decimal_mark_of(texts)
+        read = _read_lines(parsed, document, header, lines)
+        stated = Counter(line.series["series"] for line in read)
+        for line in read:
+            if stated[line.series["series"]] > 1:
+                reason = f"{line.series['series']} stands twice in the file: neither is believed"
+                parsed.reject(MACRO_SERIES, document, line.location, reason)
+            else:
+                _add_line(parsed, document, edition, line, mark)
+        absent = Counter(text for line in read for text in line.values.values() if _is_absent(text))
+        if absent:
+            counts = (f"{count} {text or 'empty'}" for text, count in sorted(absent.items()))
+            reason = f"{absent.total()} cells have no value: {', '.join(counts)}"
+            parsed.reject(MACRO_SERIES, document, "", reason, partial=True)
     return parsed
 
 
@@ -151,23 +150,16 @@ def _edition(document: Document, last: str) -> _Edition:
     return _Edition(month, last_day, PUBLISHED)
 
 
-def _values(header: Cells, lines: list[tuple[int, Cells]]) -> list[str]:
-    years = [place for place, name in enumerate(header) if _YEAR.fullmatch(name)]
-    return [cells[place] for _, cells in lines for place in years if place < len(cells)]
-
-
 def _read_lines(
     parsed: Parsed, document: Document, header: Cells, lines: list[tuple[int, Cells]]
 ) -> list[_Line]:
     read = []
     for number, cells in lines:
         location = f"line {number}"
-        try:
+        with parsed.rejecting(MACRO_SERIES, document, location):
             if len(cells) != len(header):
                 raise ValueError("the line has more or fewer cells than the header")
             read.append(_line(location, dict(zip(header, cells, strict=True))))
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, location, str(error))
     return read
 
 

@@ -64,12 +64,6 @@ class DocumentLimits:
         """Return how many records of so many bytes may be rejected."""
         return self.rejections + _REJECTIONS_PER_MB * size // _MB
 
-    def unpacked_size(self, is_stream: bool) -> tuple[int, str]:
-        """Return the most bytes of a document when unpacked, and the setting that says so."""
-        if is_stream:
-            return self.stream_mb * _MB, f"SANKOFA_STREAM_MB={self.stream_mb}"
-        return self.whole_mb * _MB, f"SANKOFA_DOCUMENT_MB={self.whole_mb}"
-
     def out_of_memory(self, size: int) -> str:
         """Return the reason against a document of so many bytes that needs too much memory."""
         return (
@@ -121,11 +115,12 @@ class Budget:
 
     def require_size(self, size: int) -> None:
         """Raise LimitExceeded if a document of so many bytes is too long."""
-        most, setting = self._limits.unpacked_size(self._is_stream)
-        if size > most:
+        most = self._limits.stream_mb if self._is_stream else self._limits.whole_mb
+        if size > most * _MB:
+            setting = "SANKOFA_STREAM_MB" if self._is_stream else "SANKOFA_DOCUMENT_MB"
             raise LimitExceeded(
                 f"limit of unpacked size exceeded: at least {size:,} bytes; the limit is "
-                f"{most:,} bytes ({setting})"
+                f"{most * _MB:,} bytes ({setting}={most})"
             )
 
     def reject(self) -> None:

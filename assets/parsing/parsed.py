@@ -1,5 +1,6 @@
 """The result of a parser: rows for each table, and the records it could not read."""
 
+import csv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -7,10 +8,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from assets.parsing.limits import count_rejected
-from warehouse.record.incoming import RejectedRow, to_arrow
+from warehouse.record.incoming import RejectedRow, to_arrow, with_visible_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
-from warehouse.record.visible_text import with_visible_text
 
 
 @dataclass
@@ -49,6 +49,29 @@ class Parsed:
         ref = source_ref(document, location)
         rejected = RejectedRow(document.sha256, ref, reason, partial=partial)
         self.rejected.setdefault(table.name, []).append(rejected)
+
+    def rejecting(self, table: RecordTable, document: Document, location: str = "") -> "Rejecting":
+        """Reject what cannot be read within a ``with``, for the reason that is raised there."""
+        return Rejecting(self, table, document, location)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejecting:
+    """Turns ValueError and csv.Error, which say why a record cannot be read, into a rejection."""
+
+    parsed: Parsed
+    table: RecordTable
+    document: Document
+    location: str
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if not isinstance(error, ValueError | csv.Error):
+            return False
+        self.parsed.reject(self.table, self.document, self.location, str(error))
+        return True
 
 
 def join_parts(parts: Iterable[Parsed]) -> Parsed:

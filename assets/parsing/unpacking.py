@@ -24,6 +24,38 @@ def gunzip(body: bytes) -> bytes:
         return read_member(cast(IO[bytes], packed))
 
 
+class TruncatedBody(ValueError):
+    """A body that could be decompressed only so far; the message says why."""
+
+
+def gunzip_chunks(rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress a gzip, member after member; no output exceeds a megabyte, even of a bomb.
+
+    Raise TruncatedBody where it is damaged or ends early.
+    """
+    # 31: a gzip header, the largest window.
+    decompressor = zlib.decompressobj(31)
+    compressed = next(rest, b"")
+    while True:
+        try:
+            chunk = decompressor.decompress(compressed, _CHUNK)
+        except zlib.error as error:
+            raise TruncatedBody(f"the gzip is broken: {error}") from None
+        if chunk:
+            yield chunk
+        compressed = decompressor.unconsumed_tail
+        if decompressor.eof:
+            # Zero bytes after a member are padding; anything else is the next member.
+            compressed = (decompressor.unused_data or next(rest, b"")).lstrip(b"\0")
+            if not compressed:
+                return
+            decompressor = zlib.decompressobj(31)
+        elif not compressed:
+            compressed = next(rest, b"")
+            if not compressed:
+                raise TruncatedBody("the gzip ends early")
+
+
 def counted(member: IO[bytes]) -> "io.BufferedReader[Any]":
     """Return a member of an archive, each byte of which counts as unpacked when it is read."""
     return io.BufferedReader(cast(io.RawIOBase, _Counted(member)), 1 << 16)

@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from assets.parsing.parsed import Parsed, provenance, source_ref
 from assets.tenders.code_lists import unlisted_reason
-from assets.tenders.json_values import Unreadable
 from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
 from assets.tenders.parties import Parties, Party, party_checker
 from assets.tenders.portal_files import Portal, license_of
 from assets.tenders.redact import Redactor
-from assets.tenders.releases import LocatedRelease, releases_in
+from assets.tenders.releases import LocatedRelease, Unreadable, releases_in
 from assets.tenders.values import ReleaseRefused, count, ident, parse_day, text
 from warehouse.record.incoming import MISFITS
 from warehouse.record.landing import Document

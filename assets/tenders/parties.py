@@ -227,10 +227,12 @@ class Parties:
             role_codes(organisation.roles, words)[1] for organisation, _, _ in listed
         )
         idle = self._list(listed)
-        self.references = [
-            (organisation, self._act(written, role) if written else ())
-            for organisation, written, role in acting
-        ]
+        self.references: list[tuple[OcdsOrganisation, tuple[Party, ...]]] = []
+        for organisation, written, role in acting:
+            parties = self._parties(written) if written else ()
+            self.references.append((organisation, parties))
+            for party in parties:
+                self.roles[party, role] = None
         if idle:
             busy = {party for party, _ in self.roles}
             self.roles |= {(party, "unspecified"): None for party in idle if party not in busy}
@@ -287,12 +289,6 @@ class Parties:
                     idle += parties
         return idle
 
-    def _act(self, written: WrittenParty, role: str) -> tuple[Party, ...]:
-        parties = self._parties(written)
-        for party in parties:
-            self.roles[party, role] = None
-        return parties
-
     def _parties(self, written: WrittenParty) -> tuple[Party, ...]:
         """Return the party, or those that its name lists; note the names that are not published."""
         # The party that it refers to may have a number, under which nothing is split.
@@ -303,15 +299,12 @@ class Parties:
             parties.append(party)
             if party.name is None:
                 self.withheld_names |= {member.name, *member.other_names}
-            elif member.other_names:
-                self._note_trade_names(member)
+            else:
+                # The other names of a published party may be a person's.
+                for name in member.other_names:
+                    if personal_name_rule(name, member.country):
+                        self.withheld_names.add(name)
         return tuple(parties)
-
-    def _note_trade_names(self, written: WrittenParty) -> None:
-        """Note the other names of a published party that may be a person's."""
-        for name in written.other_names:
-            if personal_name_rule(name, written.country):
-                self.withheld_names.add(name)
 
     def _party(self, written: WrittenParty) -> Party:
         owner = self._by_id.get(written.id) if written.id else None

@@ -10,8 +10,6 @@ import gc
 import pickle
 import shutil
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,13 +19,20 @@ from typing import IO, Any, Literal
 
 from assets.parsing.limits import count_unpacked
 from assets.parsing.parsed import InPieces, Parsed
-from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
-from assets.tenders.json_lines import Lines, cut_lines, first_value_is_complete, values
-from assets.tenders.json_values import JsonValue, Unreadable
-from assets.tenders.packages import members
+from assets.parsing.unpacking import TruncatedBody, gunzip_chunks
+from assets.tenders.long_json import Lines, cut_lines, first_value_is_complete, members, values
 from assets.tenders.parse import ReleaseReader
 from assets.tenders.portal_files import Portal
-from assets.tenders.releases import ZIP, LocatedRelease, releases_in_json, releases_in_value
+from assets.tenders.releases import (
+    ZIP,
+    JsonValue,
+    LocatedRelease,
+    Unreadable,
+    in_zip,
+    located_in,
+    releases_in_json,
+    releases_in_value,
+)
 from warehouse.record.landing import Document
 
 # The bytes of a long body, chunk by chunk: decompressed, and as UTF-8.
@@ -74,10 +79,6 @@ class Chunks:
         return start[:size]
 
 
-class TruncatedBody(ValueError):
-    """A body that could be decompressed only so far; the message says why."""
-
-
 def chunks(body: IO[bytes], first: bytes = b"") -> Iterator[bytes]:
     """Yield a body as UTF-8 chunks, decompressed, none much longer than ``CHUNK``.
 
@@ -85,9 +86,15 @@ def chunks(body: IO[bytes], first: bytes = b"") -> Iterator[bytes]:
     """
     raw = iter(lambda: body.read(CHUNK), b"")
     first = first or next(raw, b"")
-    all_raw = _chain(first, raw)
-    body_chunks = _decompress(_slices(all_raw)) if first.startswith(b"\x1f\x8b") else all_raw
-    return _as_utf8(_counted(body_chunks))
+    all_raw = chain([first] if first else [], raw)
+    if first.startswith(b"\x1f\x8b"):
+        slices = (
+            chunk[start : start + _PACKED_BYTES]
+            for chunk in all_raw
+            for start in range(0, len(chunk), _PACKED_BYTES)
+        )
+        return _as_utf8(_counted(gunzip_chunks(slices)))
+    return _as_utf8(_counted(all_raw))
 
 
 def _counted(body_chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -96,51 +103,15 @@ def _counted(body_chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _slices(raw: Iterator[bytes]) -> Iterator[bytes]:
-    for chunk in raw:
-        for start in range(0, len(chunk), _PACKED_BYTES):
-            yield chunk[start : start + _PACKED_BYTES]
-
-
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest
-
-
-def _decompress(rest: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip members in turn; no output exceeds a chunk, even of a bomb."""
-    # 31: a gzip header, the largest window.
-    decompressor = zlib.decompressobj(31)
-    compressed = next(rest, b"")
-    while True:
-        try:
-            chunk = decompressor.decompress(compressed, CHUNK)
-        except zlib.error as error:
-            raise TruncatedBody(f"the gzip is broken: {error}") from None
-        if chunk:
-            yield chunk
-        compressed = decompressor.unconsumed_tail
-        if decompressor.eof:
-            # Zero bytes after a member are padding; anything else is the next member.
-            compressed = (decompressor.unused_data or next(rest, b"")).lstrip(b"\0")
-            if not compressed:
-                return
-            decompressor = zlib.decompressobj(31)
-        elif not compressed:
-            compressed = next(rest, b"")
-            if not compressed:
-                raise TruncatedBody("the gzip ends early")
-
-
 def _as_utf8(body_chunks: Iterator[bytes]) -> Iterator[bytes]:
     first = next(body_chunks, b"")
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        for chunk in _chain(first, body_chunks):
+        for chunk in chain([first], body_chunks):
             yield decoder.decode(chunk).encode("utf-8", "replace")
         return
-    yield from _chain(first.removeprefix(codecs.BOM_UTF8), body_chunks)
+    first = first.removeprefix(codecs.BOM_UTF8)
+    yield from chain([first] if first else [], body_chunks)
 
 
 # Bytes of JSON in a piece: enough to be worth a commit, few enough to stay small in memory.
@@ -184,11 +155,9 @@ def cut(body: IO[bytes], *, size: int = SIZE, head: int = HEAD) -> Iterator[list
 def releases_in_part(part: Part) -> Iterator[LocatedRelease | Unreadable]:
     """Yield every release of a part, located in the document."""
     for item in _releases(part):
-        if part.within is None:
-            yield item
-        else:
-            location = f"{part.within}#{item.location}" if item.location else part.within
-            yield replace(item, location=location)
+        yield (
+            replace(item, location=located_in(part.within, item.location)) if part.within else item
+        )
 
 
 def _releases(part: Part) -> Iterator[LocatedRelease | Unreadable]:
@@ -219,32 +188,9 @@ def _parts(body: IO[bytes], size: int, head: int) -> Iterator[Part]:
         spooled.write(first)
         shutil.copyfileobj(body, spooled, CHUNK)
         spooled.seek(0)
-        yield from _zip_parts(spooled, size, head)
-
-
-def _zip_parts(body: IO[bytes], size: int, head: int) -> Iterator[Part]:
-    is_empty = True
-    try:
-        with open_zip(body) as archive:
-            for info in zip_members(archive):
-                is_empty = False
-                yield from _member_parts(archive, info, size, head)
-    except zipfile.BadZipFile as error:
-        yield _packed([Unreadable("", f"not a zip: {error}")])
-        return
-    if is_empty:
-        yield _packed([Unreadable("", "the zip holds no release")])
-
-
-def _member_parts(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, head: int
-) -> Iterator[Part]:
-    try:
-        with archive.open(info) as member:
-            for part in _json_parts(member, size, head):
-                yield replace(part, within=info.filename)
-    except UNREADABLE as error:
-        yield _packed([Unreadable(info.filename, f"damaged from here on: {type(error).__name__}")])
+        for name, part in in_zip(spooled, lambda member: _json_parts(member, size, head)):
+            found = part if isinstance(part, Part) else _packed([part])
+            yield replace(found, within=name or None)
 
 
 def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> Iterator[Part]:

@@ -25,8 +25,7 @@ from assets.declared_files import (
     read_entries,
 )
 from assets.tenders.code_lists import Words
-from assets.tenders.requests.declared import AnyRequest
-from assets.tenders.requests.patterns import check_pattern
+from assets.tenders.requests import AnyRequest, check_pattern
 from warehouse.shared.data_files import HOME_CURRENCY
 from warehouse.tables import LicenseClass
 

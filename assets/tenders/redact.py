@@ -40,8 +40,6 @@ _TOKEN = re.compile(r"\S{1,40}")
 _SHORT, _MOST = 40, 1 << 14
 
 Redact = Callable[[Any], Any]
-Change = tuple[Any, str, str]
-CleanTexts = Callable[[Any, list[Change]], bool]
 
 # Code templates: how a value of each kind becomes ``redacted``, the part that may be published.
 # ``type(value) is int`` rather than isinstance: true and false are not numbers.
@@ -84,25 +82,6 @@ _MEMBER = """
             result = struct"""
 _FUNCTION = "def redact_{struct}(struct):\n    result = None{members}\n    return result\n"
 
-# Looks only at the free texts of what is redacted already, most of which need no change.
-_CLEANED_TEXT = """
-    value = struct.{name}
-    if value is not None:
-        cleaned = clean(value)
-        if cleaned is None:
-            return False
-        if cleaned != value:
-            changes.append((struct, '{name}', cleaned))"""
-_CLEANED_STRUCT = """
-    value = struct.{name}
-    if value is not None and not clean_{struct}(value, changes):
-        return False"""
-_CLEANED_LIST = """
-    for value in struct.{name} or ():
-        if not clean_{struct}(value, changes):
-            return False"""
-_CLEANER = "def clean_{struct}(struct, changes):{members}\n    return True\n"
-
 
 def _build_redactor(
     codes: Mapping[str, Mapping[str, str | None]],
@@ -144,28 +123,6 @@ def _compiled(text: str) -> CodeType:
     templates = _KINDS | {"text": text}
     structs = _structs_in(PublicRelease)
     return compile("\n".join(_source(struct, templates) for struct in structs), __name__, "exec")
-
-
-def _build_text_cleaner() -> CleanTexts:
-    """Return a function that adds every free text that cleaning changes to a list of changes.
-
-    It returns False if a text is to be removed, which may empty the struct that it is in.
-    """
-    namespace: dict[str, Any] = {"clean": _cleaned}
-    sources = []
-    for struct in _structs_in(PublicRelease):
-        lines = [
-            _CLEANED_TEXT.format(name=name)
-            for name, kind in value_kinds(struct).items()
-            if kind == "text"
-        ]
-        for name, (inner, is_list) in nested_structs(struct).items():
-            if inner not in (OcdsMoney, OcdsOrganisation):
-                template = _CLEANED_LIST if is_list else _CLEANED_STRUCT
-                lines.append(template.format(name=name, struct=inner.__name__))
-        sources.append(_CLEANER.format(struct=struct.__name__, members="".join(lines)))
-    exec(compile("\n".join(sources), __name__, "exec"), namespace)  # noqa: S102
-    return namespace["clean_PublicRelease"]  # type: ignore[no-any-return]
 
 
 def _structs_in(struct: type) -> list[type]:
@@ -276,16 +233,8 @@ class Redactor:
     def encode(self, bodies: Sequence[PublicRelease], texts: list[str]) -> list[bytes]:
         """Remove contacts from the texts; return canonical JSON with every digit as published."""
         for number in texts_with_contact(texts):
-            self._clean(bodies[number])
+            self._redact_cleaned(bodies[number])
         return [_ENCODER.encode(body) for body in bodies]
-
-    def _clean(self, body: PublicRelease) -> None:
-        changes: list[Change] = []
-        if not _CLEAN_TEXTS(body, changes):
-            self._redact_cleaned(body)
-            return
-        for struct, name, cleaned in changes:
-            setattr(struct, name, cleaned)
 
     def _reader(self, name: str) -> Callable[[str], str | None]:
         """Return what reads a value of a list: a code, a word of the portal, or None."""
@@ -324,9 +273,6 @@ def _token(value: str) -> str | None:
 
 def _cleaned(value: str) -> str | None:
     return text(remove_contacts(value.strip()))
-
-
-_CLEAN_TEXTS = _build_text_cleaner()
 
 
 def _replace_lists(release: OcdsRelease, listed: Mapping[int, list[OcdsOrganisation]]) -> None:

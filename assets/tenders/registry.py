@@ -172,24 +172,11 @@ def _publications(listed: Any, address: str) -> Iterator[Publication]:
     for item in listed:
         if item.get("id") is None:
             raise SankofaError(f"{address}: a publication without an id; report it")
-        yield Publication(
-            id=str(item["id"]),
-            title=_text(item, "title"),
-            country=_text(item, "country"),
-            source_id=_text(item, "source_id"),
-            date_from=_text(item, "date_from"),
-            date_to=_text(item, "date_to"),
-            last_retrieved=_text(item, "last_retrieved"),
-            region=_text(item, "region"),
-            update_frequency=_text(item, "update_frequency"),
-            source_url=_text(item, "source_url"),
-            frozen=item.get("frozen") is True,
-        )
-
-
-def _text(item: dict[str, Any], member: str) -> str:
-    value = item.get(member)
-    return "" if value is None else " ".join(str(value).split())
+        texts: dict[str, Any] = {
+            name: "" if item.get(name) is None else " ".join(str(item[name]).split())
+            for name in Publication.__dataclass_fields__.keys() - {"id", "frozen"}
+        }
+        yield Publication(id=str(item["id"]), frozen=item.get("frozen") is True, **texts)
 
 
 def _is_of(publication: Publication, country: str) -> bool:

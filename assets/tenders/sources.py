@@ -1,51 +1,20 @@
 """The sources of tenders: one for each portal of a file of portals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
 
-from assets.fetching.client import FetchError
-from assets.fetching.fetchers import FetchTask
 from assets.source import Archive, Parse, Parser, Source, Stream
+from assets.tenders.fetch import fetch_portal
 from assets.tenders.parse import parse_portal
 from assets.tenders.pieces import in_pieces
 from assets.tenders.portal_files import ENTRIES, Portal, PortalEntry, portal_of
-from assets.tenders.requests import files, index, links
-from assets.tenders.requests.asking import Publisher
-from assets.tenders.requests.declared import Index, Links
-from warehouse.record.landing import FetchedResponse
+from assets.tenders.requests import Index, Links
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
-from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY, variable_of
-
-# Fetch a portal as its entry says: by links, an index or files.
-#
-# URLs are landed as requested, so that fetching one again shows what was edited.
-
-
-def fetch_portal(entry: PortalEntry, task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the window of a portal."""
-    request = entry.request
-    assert request is not None
-    publisher = Publisher(
-        entry.since,
-        entry.quirks.complete_addresses,
-        task.settings.publications.get(task.source, entry.publication),
-    )
-    if "publication" in request.placeholders() and not publisher.publication:
-        raise FetchError(
-            f"{task.source}: which publication of the registry it is, is not set: set "
-            f"{variable_of('SANKOFA_PUBLICATION_', task.source)} to its number at "
-            "https://data.open-contracting.org"
-        )
-    if isinstance(request, Links):
-        return links.fetch(request, publisher, task)
-    if isinstance(request, Index):
-        return index.fetch(request, publisher, task)
-    return files.fetch(request, publisher, task)
-
+from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 
 # Raise it whenever the same document of any portal gives other rows or rejections than before.
 PARSER_VERSION = 6

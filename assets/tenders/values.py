@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.tenders.portal_files import Portal
-from warehouse.shared.dates import stated_and_utc_day
+from warehouse.shared.texts import stated_and_utc_day
 
 # Dates before 1980, or more than 50 years after the document was read, are typing errors.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50

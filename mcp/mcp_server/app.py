@@ -271,7 +271,7 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
 
 
 def _described(parameter: Parameter) -> Schema:
-    schema = dict(parameter.kind.schema())
+    schema = dict(parameter.kind.schema)
     if parameter.description:
         schema["description"] = parameter.description
     # No model reads a long pattern; what does not match is refused with the form in words.

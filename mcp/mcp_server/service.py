@@ -16,14 +16,7 @@ from mcp_types import CallToolResult, ContentBlock, ResourceLink
 from mcp_server.results import ExactJson, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
-from warehouse.contract.parameter_types import (
-    Flag,
-    ListOf,
-    Number,
-    Parameter,
-    ParameterType,
-    RowCount,
-)
+from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
 from warehouse.contract.problems import (
     PRICING,
     UNCHARGED_STATUSES,
@@ -75,15 +68,17 @@ def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
 
 
 def _read(kind: ParameterType, value: object) -> object:
-    if isinstance(kind, ListOf):
+    if kind.of is not None:
         # One value that is not wrapped in a list is meant as a list of one.
-        values = value if isinstance(value, list) else [value]
-        return kind.read_all([_text(item) for item in values])
-    if isinstance(kind, RowCount):
+        texts = [_text(item) for item in (value if isinstance(value, list) else [value])]
+        if any("," in text for text in texts):
+            raise ValueError
+        return kind.read(",".join(texts))
+    if kind.schema.get("type") == "integer":
         return kind.read(str(_integer(value)))
-    if isinstance(kind, Flag) and isinstance(value, bool):
+    if kind is FLAG and isinstance(value, bool):
         return value
-    if isinstance(kind, Number) and isinstance(value, int | float) and not isinstance(value, bool):
+    if kind is NUMBER and isinstance(value, int | float) and not isinstance(value, bool):
         return kind.read(encode(value).decode())
     return kind.read(_text(value))
 

@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.stdio import stdio_server
 
 from mcp_server.app import create_server
-from mcp_server.response import Peek
+from mcp_server.guard import Peek
 from mcp_server.service import STDIO_CALL, Call, Service, refused
 
 # Requests that run or whose response is not read yet. Without a bound, a client that sends and

@@ -5,7 +5,7 @@ import os
 import click
 
 from pipelines.builds import begin_with, drop_builds, list_builds, roll_back
-from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.output import Column, Styled, json_option, moment, number, print_json, print_table
 from warehouse.shared.settings import read_settings
 
 _WHY = click.option("--why", default="", help="The reason, for `sankofa actions`.")
@@ -25,23 +25,16 @@ def builds(context: click.Context, as_json: bool) -> None:
     elif not rows:
         click.echo(f"nothing has been published yet: {begin_with(settings)}")
     else:
-        columns = [
-            Column(""),
-            Column("data_version", whole=True),
-            Column("published, UTC", whole=True),
-            Column("rows", right=True),
-        ]
         print_table(
-            columns,
-            (
-                (
-                    "*" if build.current else "",
-                    Styled(build.data_version, "bold green" if build.current else ""),
-                    f"{build.published_at:%Y-%m-%d %H:%M}" if build.published_at else "",
-                    f"{build.rows:,}" if build.rows is not None else "",
-                )
-                for build in rows
+            rows,
+            Column("", lambda build: "*" if build.current else ""),
+            Column(
+                "data_version",
+                lambda build: Styled(build.data_version, "bold green" if build.current else ""),
+                whole=True,
             ),
+            Column("published, UTC", lambda build: moment(build.published_at), whole=True),
+            Column("rows", lambda build: number(build.rows), right=True),
         )
 
 

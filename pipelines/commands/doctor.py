@@ -1,20 +1,288 @@
-"""``sankofa doctor``: what is wrong with an installation, and what to do."""
+"""``sankofa doctor``: what is wrong with an installation, and what to do.
 
+``doctor_machine`` looks at the machine, stores, keys and settings; the other checks are here.
+"""
+
+import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 from rich.padding import Padding
 from rich.text import Text
 
+from assets.fetching.addresses import LOOPBACK
+from assets.fetching.client import FetchError
+from assets.fetching.fetchers import Window
+from assets.ingest.failures import in_words
+from assets.ingest.land import Prober, probe
+from assets.ingest.load import failed_documents, lost_documents
+from assets.ingest.sources import SOURCES, sources_of
+from assets.source import Source, asked_url_of, fetch_task
 from pipelines import ports
+from pipelines.builds import BEGIN, builds_before_withheld, is_loaded, list_builds
+from pipelines.commands import doctor_machine as machine
+from pipelines.commands.doctor_machine import CheckContext, Finding, fault, note, ok
 from pipelines.commands.exit_status import Exit
-from pipelines.doctor import build, machine, sources, stores
-from pipelines.doctor.findings import Check, CheckContext, Finding, run_check
+from pipelines.commands.quality import current_quality
+from pipelines.dagster_home import killed_runs
 from pipelines.output import console, json_option, print_json
+from pipelines.verify import damaged_record, damaged_sizes
+from warehouse.publish.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
+from warehouse.publish.tables import READABLE_SCHEMA_VERSIONS
+from warehouse.record.erase import erasures, stored_rows
+from warehouse.record.landing import observed_at_of, open_landing
+from warehouse.record.quarantine import sources_with_failures
+from warehouse.record.store import open_record
+from warehouse.record.tables import RECORD_TABLES
+from warehouse.shared.errors import DatastoreUnavailable, SankofaError
+from warehouse.shared.locks import lock_owner
 from warehouse.shared.settings import readable_settings
 
+_BLOCKED = frozenset({401, 403, 407, 429, 451})
+_MAX_THREADS = 8
+# Faults of files that are listed; `sankofa verify` lists all.
+_MOST_FILES = 5
+
+
+def build(context: CheckContext) -> Iterator[Finding]:
+    """Check that a build is served, that it is the newest, and its age."""
+    builds = [
+        build_info
+        for build_info in list_builds(context.settings)
+        # Newer code may publish beside this one.
+        if build_info.schema_version in (None, *READABLE_SCHEMA_VERSIONS)
+    ]
+    current = next((build_info for build_info in builds if build_info.current), None)
+    if current is None:
+        if is_loaded(open_record(context.settings)):
+            yield fault("build", "what is loaded is not published", "`sankofa publish`")
+        else:
+            yield note("build", "nothing here yet", BEGIN)
+        return
+    if builds[0] != current:
+        # Whoever rolled back did not want what was loaded since.
+        says = f"readers see {current.data_version}, rolled back from {builds[0].data_version}"
+        yield note("build", says, f"`sankofa rollback {builds[0].data_version}` goes forward again")
+        return
+    metadata = builds_at(context.settings.marts).metadata(current.data_version)
+    published = json.loads(metadata.get("made_from", "{}")).get("loads", {})
+    record, hours = open_record(context.settings), context.settings.stale_hours
+    unpublished = [
+        table.name
+        for table in RECORD_TABLES
+        if record.load_seq(table) > published.get(table.name, 0)
+    ]
+    if unpublished:
+        says = f"stale: what was loaded since is not in it ({', '.join(unpublished)})"
+        yield fault("build", says, "`sankofa publish`")
+    # Sample data does not age.
+    is_sample = metadata.get("notice") == SAMPLE_NOTICE
+    age = datetime.now(UTC) - (current.published_at or datetime.now(UTC))
+    if not is_sample and age > timedelta(hours=hours):
+        yield fault(
+            "build",
+            f"stale: {current.data_version} was published {age.days} days and "
+            f"{age.seconds // 3600} hours ago, and {hours} hours are allowed",
+            "turn on the schedules on Dagster's page, or `sankofa ingest --live` and `sankofa "
+            "publish`; SANKOFA_STALE_HOURS sets another age",
+        )
+    elif not unpublished:
+        yield ok("build", f"readers see {current.data_version}, the newest")
+
+
+def publishing(context: CheckContext) -> Iterator[Finding]:
+    """Name the process that the next publication would wait for, and runs that were killed."""
+    owner = lock_owner(builds_at(context.settings.marts).path / PUBLISHING_LOCK)
+    if owner is not None:
+        yield note(
+            "publication",
+            f"the builds are in use by {owner}; other publications wait for it",
+            "nothing while it works; if it hangs, end that process: `sankofa publish` takes up "
+            "what it left",
+        )
+    killed = killed_runs(context.settings)
+    if killed:
+        yield note(
+            "runs",
+            f"killed, and perhaps still in progress for Dagster: {', '.join(killed)}",
+            "nothing waits for them; the next `sankofa publish` or `sankofa ingest` ends them",
+        )
+
+
+def refused_build(context: CheckContext) -> Iterator[Finding]:
+    """Check that the last publication was not refused."""
+    failed = sorted((context.settings.work / "failed").glob("*/why.txt"), key=_changed)
+    newest = max(
+        (
+            build_info.published_at
+            for build_info in list_builds(context.settings)
+            if build_info.published_at
+        ),
+        default=None,
+    )
+    if failed and (newest is None or _changed(failed[-1]) > newest.timestamp()):
+        yield fault(
+            "audit",
+            f"the last publication was refused: {failed[-1].read_text('utf-8').splitlines()[0]}",
+            f"read {failed[-1]}, fix what it names, then `sankofa publish`",
+        )
+
+
+def freshness(context: CheckContext) -> Iterator[Finding]:
+    """Check that every source has something new, as old as its publisher usually lets it get."""
+    if builds_at(context.settings.marts).current() is None:
+        return
+    for row in current_quality(context.settings):
+        if row.metric == "days_since_new" and row.status == "FAIL":
+            yield note(
+                "freshness",
+                f"{row.scope}: its newest publication was {row.value} days old when "
+                f"{row.data_version} was published, and {row.floor} are usual",
+                f"`sankofa ingest {row.scope} --live`; if nothing newer comes, look at the "
+                "publisher's page whether its address changed",
+            )
+
+
+def held_back(context: CheckContext) -> Iterator[Finding]:
+    """Check that what is withheld or erased is in nothing that is served."""
+    record, builds = open_record(context.settings), builds_at(context.settings.marts)
+    names = builds.names()
+    # The entries of a document, one for each source, differ in nothing that is checked here.
+    for entry in {entry.document: entry for entry in erasures(record)}.values():
+        left = [name for name in entry.data_versions if name in names]
+        if left or stored_rows(record, entry.document):
+            yield fault(
+                "erased",
+                f"the erasure of {entry.document} was interrupted",
+                f'`sankofa erase {entry.document} --why "{entry.why}"`',
+            )
+    current, behind = builds.current(), builds_before_withheld(context.settings)
+    if current is None:
+        return
+    if current in behind:
+        says = "the build being served still contains what was withheld since"
+        yield fault("withheld", says, "`sankofa publish`")
+    elif behind:
+        says = f"{len(behind)} older builds were made before the last change of what is withheld"
+        yield note("withheld", says, "`sankofa builds drop` deletes those that must not be read")
+
+
+def _changed(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def files(context: CheckContext) -> Iterator[Finding]:
+    """Check that the files of the record and of all that is published are there and whole."""
+    settings = context.settings
+    found = [
+        *damaged_record(settings, thorough=False),
+        *damaged_sizes(settings.marts, settings.exports),
+    ]
+    for damage in found[:_MOST_FILES]:
+        yield fault(damage.what, damage.says, damage.do)
+    if len(found) > _MOST_FILES:
+        yield fault("files", f"{len(found) - _MOST_FILES} more are damaged", "`sankofa verify`")
+    if not found:
+        yield ok("files", "all are there with their sizes; `sankofa verify` checks every byte")
+
+
+def sources(context: CheckContext) -> Iterator[Finding]:
+    """Check every source; with ``--live``, also by one request."""
+    try:
+        known = sources_of(context.settings)
+    except SankofaError as error:
+        yield fault("SANKOFA_PORTALS", str(error), "correct the file; until then no command works")
+        known = SOURCES
+    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
+        yield from executor.map(lambda source: _check_source(context, source, client), known)
+
+
+def failed_parsers(context: CheckContext) -> Iterator[Finding]:
+    """Report documents that are unread because a parser failed on them."""
+    record, landing = open_record(context.settings), open_landing(context.settings)
+    suspects = sources_with_failures(record)
+    for source in sources_of(context.settings):
+        failures = failed_documents(record, landing, source) if source.key in suspects else []
+        if failures:
+            last = failures[-1]
+            yield fault(
+                f"parser of {source.key}",
+                f"failed on {len(failures):,} documents, which are unread, last on {last.url}: "
+                f"{in_words(last)}",
+                f"report it, or correct the parser; then `sankofa ingest {source.key}`",
+            )
+
+
+def lost_bodies(context: CheckContext) -> Iterator[Finding]:
+    """Report documents that can no longer be read into this record."""
+    record, landing = open_record(context.settings), open_landing(context.settings)
+    for source in sources_of(context.settings):
+        lost = lost_documents(record, landing, source)
+        if lost:
+            yield fault(
+                f"documents of {source.key}",
+                f"{len(lost):,} bodies were removed from the landing after their time, and the "
+                "record has no reading of them",
+                "restore the record, or the landing, from your backup",
+            )
+
+
+def _check_source(context: CheckContext, source: Source, client: Prober) -> Finding:
+    landed = _landed(context, source)
+    if not source.permitted:
+        return note(
+            source.key,
+            f"refused: its licence ({source.license_name}) does not permit serving",
+            "once it is cleared, set its licence class where it is declared",
+        )
+    if source.fetch is None:
+        return ok(source.key, f"read from recordings; {landed}")
+    try:
+        # Not iterated: a fetcher checks its settings when called and sends its first request later.
+        source.fetch(fetch_task(client, source, Window(), context.settings))
+    except SankofaError as error:
+        report = fault if context.live else note
+        do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
+        return report(source.key, f"a key or setting is missing: {error}", do)
+    return (
+        _probe_source(context, client, source, landed) if context.live else ok(source.key, landed)
+    )
+
+
+def _probe_source(context: CheckContext, client: Prober, source: Source, landed: str) -> Finding:
+    host = urlsplit(asked_url_of(source, context.settings)).hostname
+    if not context.settings.contact and host not in LOOPBACK:
+        return note(source.key, "not probed, because no contact is set: see Keys and settings")
+    try:
+        probe(client, source, context.settings)
+    except FetchError as error:
+        if error.status in _BLOCKED:
+            says = f"blocked: {error}"
+            do = "check SANKOFA_CONTACT and the key of this source, then write to its publisher"
+            return fault(source.key, says, do)
+        says = f"does not answer correctly: {error}"
+        return fault(
+            source.key, says, "try again later; until then the landed documents are served"
+        )
+    return ok(source.key, f"answers; {landed}")
+
+
+def _landed(context: CheckContext, source: Source) -> str:
+    keys = open_landing(context.settings).keys(source.key)
+    if not keys:
+        return "nothing landed yet"
+    newest = max(map(observed_at_of, keys))
+    return f"{len(keys):,} documents landed, the newest of {newest:%Y-%m-%d}"
+
+
+Check = Callable[[CheckContext], Iterable[Finding]]
 _CHECKS: dict[str, tuple[Check, ...]] = {
     "Machine": (
         machine.python,
@@ -24,25 +292,19 @@ _CHECKS: dict[str, tuple[Check, ...]] = {
         machine.folders,
         machine.clock,
     ),
-    "Stores": (stores.stores,),
+    "Stores": (machine.stores,),
     "Ports": (machine.ports,),
     "Keys and settings": (
-        stores.api_keys,
-        stores.signing_key,
-        stores.contact,
-        stores.withheld_key,
-        stores.private_folders,
-        stores.setting_values,
+        machine.api_keys,
+        machine.signing_key,
+        machine.contact,
+        machine.withheld_key,
+        machine.private_folders,
+        machine.setting_values,
     ),
-    "Build": (
-        build.build,
-        build.publishing,
-        build.refused_build,
-        build.held_back,
-        build.freshness,
-    ),
-    "Files": (build.files,),
-    "Sources": (sources.sources, sources.failed_parsers, sources.lost_bodies),
+    "Build": (build, publishing, refused_build, held_back, freshness),
+    "Files": (files,),
+    "Sources": (sources, failed_parsers, lost_bodies),
 }
 _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "bold red")}
 
@@ -99,5 +361,14 @@ def _examine(context: CheckContext) -> Iterator[tuple[str, Finding]]:
     """Run all checks; yield each finding with its area as soon as there is one."""
     for area, checks in _CHECKS.items():
         for check in checks:
-            for finding in run_check(check, context):
-                yield area, finding
+            subject = check.__name__.replace("_", " ")
+            try:
+                for finding in check(context):
+                    yield area, finding
+            except DatastoreUnavailable:
+                says = "not checked, because the datastore does not answer: see Stores"
+                yield area, note(subject, says)
+            # Libraries raise exceptions of any kind; report them all.
+            except Exception as error:
+                do = "fix that, then run the check again"
+                yield area, fault(subject, f"could not be checked: {error}", do)

@@ -1,4 +1,4 @@
-"""``sankofa keys``: API keys and their usage."""
+"""``sankofa keys`` and ``actions``: API keys with their usage, and what operators did."""
 
 import os
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,10 +9,10 @@ from typing import get_args
 import click
 
 from pipelines.commands.exit_status import ListingGroup
-from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.output import Column, Styled, json_option, moment, number, print_json, print_table
 from warehouse.control import keys as key_store
 from warehouse.control.keys import KeyStore
-from warehouse.control.models import ApiKey
+from warehouse.control.models import ACTION_KINDS, Action, ApiKey, list_actions
 from warehouse.serve.counters import month_at, month_before
 from warehouse.serve.usage import Usage
 from warehouse.shared.errors import SankofaError
@@ -150,21 +150,15 @@ def list_keys(as_json: bool) -> None:
             ]
         )
         return
-    columns = [
-        *(Column("prefix", whole=True), Column("id", whole=True, wide=True)),
-        *(Column("tier", whole=True), Column("made", whole=True)),
-        *(Column("state"), Column("only", wide=True), Column("label")),
-    ]
     print_table(
-        columns,
-        (
-            (
-                *(row.prefix, row.key_id, row.tier, f"{row.created_at:%Y-%m-%d}"),
-                Styled(_state(row), "green" if row.is_active() else "red"),
-                *(", ".join((*row.datasets, *row.networks)), row.label),
-            )
-            for row in rows
-        ),
+        rows,
+        Column("prefix", lambda row: row.prefix, whole=True),
+        Column("id", lambda row: row.key_id, whole=True, wide=True),
+        Column("tier", lambda row: row.tier, whole=True),
+        Column("made", lambda row: f"{row.created_at:%Y-%m-%d}", whole=True),
+        Column("state", lambda row: Styled(_state(row), "green" if row.is_active() else "red")),
+        Column("only", lambda row: ", ".join((*row.datasets, *row.networks)), wide=True),
+        Column("label", lambda row: row.label),
     )
 
 
@@ -227,20 +221,13 @@ def show_usage(month: str | None, as_json: bool) -> None:
             ]
         )
         return
-    columns = [
-        *(Column(title, whole=True) for title in ("prefix", "tier")),
-        *(
-            Column("charged", right=True),
-            Column("of", right=True),
-            Column(f"label   ({chosen_month})"),
-        ),
-    ]
     print_table(
-        columns,
-        (
-            (row.prefix, row.tier, f"{used[row.key_id]:,}", f"{allowed[row.tier]:,}", row.label)
-            for row in rows_by_id.values()
-        ),
+        rows_by_id.values(),
+        Column("prefix", lambda row: row.prefix, whole=True),
+        Column("tier", lambda row: row.tier, whole=True),
+        Column("charged", lambda row: number(used[row.key_id]), right=True),
+        Column("of", lambda row: number(allowed[row.tier]), right=True),
+        Column(f"label   ({chosen_month})", lambda row: row.label),
     )
 
 
@@ -267,3 +254,48 @@ def _state(row: "ApiKey") -> str:
     if last is None:
         return "in use"
     return f"{'ends' if row.is_active() else 'ended'} {last:%Y-%m-%d %H:%M} UTC"
+
+
+@click.command()
+@click.option("--kind", metavar="COMMAND", help="Only actions of one command, such as withhold.")
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
+    help="Only actions from this day on, UTC.",
+)
+@json_option
+def actions(kind: str | None, since: datetime | None, as_json: bool) -> None:
+    """List what operators did: who, when, what and why, oldest first.
+
+    Keys created, rotated and revoked, withhold, release, erase, publications with a confirmed
+    loss, rollback and dropped builds.
+    """
+    known = next((name for name in ACTION_KINDS if name == kind), None)
+    if kind is not None and known is None:
+        raise click.BadParameter(f"{kind!r} is none of {', '.join(ACTION_KINDS)}")
+    first_day = None if since is None else since.replace(tzinfo=UTC)
+    rows = list_actions(read_settings(os.environ).control, known, first_day)
+    if as_json:
+        print_json([row.model_dump() for row in rows])
+        return
+    if not rows:
+        click.echo("no such action was recorded")
+        return
+    print_table(
+        rows,
+        Column("when, UTC", lambda row: moment(row.began_at), whole=True),
+        Column("who", lambda row: row.who),
+        Column("command", lambda row: row.kind, whole=True),
+        Column("what", lambda row: row.what),
+        Column("outcome", _outcome),
+        Column("why", lambda row: row.why),
+    )
+
+
+def _outcome(row: Action) -> Styled:
+    if row.ended_at is None:
+        return Styled("not finished", "yellow")
+    if row.failure is not None:
+        return Styled(f"failed: {row.failure}", "red")
+    return Styled("done", "green")

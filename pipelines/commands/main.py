@@ -3,102 +3,23 @@
 import os
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from pipelines.commands.exit_status import MEANINGS, CommandError
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import SankofaError, disk_failure
 from warehouse.shared.files import close_private
 from warehouse.shared.settings import SettingError, read_settings
 
-
-class Command(NamedTuple):
-    """A command: the module of ``pipelines.commands`` that has it, and the line in the help.
-
-    The module is imported when the command is run: the libraries of all would take seconds.
-    """
-
-    module: str
-    summary: str
-
-
-SECTIONS = {
-    "Start": {
-        "up": Command(
-            "up", "Run everything: REST, MCP and Dagster, on sample data if there is none yet."
-        ),
-        "doctor": Command("doctor", "Check the machine, stores, ports, keys, build and sources."),
-        "verify": Command(
-            "verify", "Check every file: landing, record, builds, exports, keys, counters, stage."
-        ),
-        "completion": Command("main", "Print the completion script for SHELL."),
-    },
-    "Ingest": {
-        "sample": Command(
-            "sources", "Unpack sample data: fictional documents in the formats of the real sources."
-        ),
-        "sources": Command(
-            "sources",
-            "List the sources: licence, what is requested, and what this home has of each.",
-        ),
-        "ingest": Command(
-            "ingest", "Ingest SOURCES into the record (default: all), or recordings of one SOURCE."
-        ),
-        "quarantine": Command(
-            "quarantine",
-            "List rows that were read but not accepted, and retry them; nothing is deleted.",
-        ),
-        "compact": Command(
-            "ingest", "Merge small files of the record, and delete files it no longer consists of."
-        ),
-        "schedules": Command(
-            "schedules", "List what Dagster starts by itself, and turn it on or off."
-        ),
-    },
-    "Publish": {
-        "publish": Command(
-            "publish", "Publish the loaded data as one build, unless its audit fails."
-        ),
-        "builds": Command("builds", "List the builds, newest first; * marks the one being served."),
-        "rollback": Command(
-            "builds", "Serve DATA_VERSION again (default: the build before the current one)."
-        ),
-        "quality": Command(
-            "quality",
-            "Show the quality metrics of the build being served, against their thresholds.",
-        ),
-        "why": Command("why", "Say why a value is or is not served."),
-    },
-    "Withhold": {
-        "withhold": Command(
-            "withhold", "Withhold a party, a document or a row from every later build."
-        ),
-        "release": Command("withhold", "Serve again what was withheld, from the next build on."),
-        "withheld": Command(
-            "withhold", "List what is withheld; people are listed by a keyed hash only."
-        ),
-        "erase": Command(
-            "withhold", "Erase a document and everything that was read from it, for good."
-        ),
-    },
-    "Serve": {
-        "serve": Command("serving", "Serve the published build over REST."),
-        "mcp": Command("serving", "Serve the published build to agents: MCP over HTTP or stdio."),
-        "metrics": Command("metrics", "Serve the metrics of this machine to Prometheus."),
-        "keys": Command("keys", "Create, list and revoke API keys, and show their usage."),
-        "actions": Command(
-            "actions", "List what operators did: who, when, what and why, oldest first."
-        ),
-    },
-    "Extend": {
-        "new": Command(
-            "new", "Write the files with which a new source, portal, metric or panel begins."
-        ),
-    },
-}
-COMMANDS = {name: command for section in SECTIONS.values() for name, command in section.items()}
+# The commands by name: their section of the help, the module of ``pipelines.commands`` that has
+# them, and their line in the help. A module is imported when its command is run: the libraries of
+# all would take seconds.
+COMMANDS = {row["name"]: row for row in csv_rows(__name__, "commands")}
 _SHELLS = {
     "bash": "~/.bashrc",
     "zsh": "~/.zshrc",
@@ -134,14 +55,14 @@ class SectionedGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"pipelines.commands.{COMMANDS[cmd_name].module}")
+        module = import_module(f"pipelines.commands.{COMMANDS[cmd_name]['module']}")
         command: click.Command = getattr(module, cmd_name)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that begin with a text, without importing them."""
         return [
-            CompletionItem(name, help=command.summary)
+            CompletionItem(name, help=command["summary"])
             for name, command in COMMANDS.items()
             if name.startswith(incomplete)
         ]
@@ -149,12 +70,12 @@ class SectionedGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings, then the exit statuses."""
         width = max(map(len, COMMANDS))
-        for title, commands in SECTIONS.items():
+        for title, commands in groupby(COMMANDS.values(), itemgetter("section")):
             with formatter.section(click.style(title, bold=True)):
                 formatter.write_dl(
                     [
-                        (click.style(name.ljust(width), fg="cyan"), command.summary)
-                        for name, command in commands.items()
+                        (click.style(command["name"].ljust(width), fg="cyan"), command["summary"])
+                        for command in commands
                     ]
                 )
         with formatter.section(click.style("Exit status", bold=True)):

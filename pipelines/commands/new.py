@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,12 +20,12 @@ _PORTAL = re.compile(r"[a-z]{2}(-[a-z0-9]+)+")
 
 @dataclass(frozen=True)
 class Scaffold:
-    """Files to write, of which ``new`` must not exist; what to fill in, and the test to run."""
+    """Files to write, of which ``new`` must not exist; the test to run, and what to fill in."""
 
     texts: Mapping[str, str]
     new: tuple[str, ...]
     test: str
-    steps: tuple[str, ...]
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ def scaffold(root: Path, kind: Kind, key: str) -> Scaffold:
             "use its `.venv/bin/sankofa`"
         )
     _check_name(kind, key)
-    return _KINDS[kind](root, _Name(key))
+    steps = _Name(key).filled(f"{kind}_steps.txt").splitlines()
+    return replace(_KINDS[kind](root, _Name(key)), steps=tuple(steps))
 
 
 def write(root: Path, made: Scaffold) -> None:
@@ -106,18 +107,6 @@ def _source(root: Path, name: _Name) -> Scaffold:
         },
         (parser, test),
         test,
-        (
-            f"{sources}: title and licence. It is `restricted`, so nothing is fetched or loaded "
-            "before you have read the licence",
-            f"{parser}: which columns, what identifies a figure, when it was published",
-            f"{test}: lines of a real file",
-            "python -m pipelines.parser_versions",
-            "docs/add-a-source.md explains every step, and how it is fetched live",
-            "it begins as a CSV of macroeconomic figures. For company figures copy "
-            "assets/filings/companyfacts.py, for identifiers assets/entities/mappings.py, and "
-            "their entries; tenders, exchange lists and series in tables need no code: "
-            "docs/declare-a-source.md",
-        ),
     )
 
 
@@ -132,44 +121,32 @@ def _portal(root: Path, name: _Name) -> Scaffold:
         },
         (test,),
         test,
-        (
-            f"{portals}: title, address and licence; then quirks, and how it is fetched",
-            f"{test}: a release of the portal as it is",
-            "docs/add-a-portal.md explains every member. Without a checkout, write the entry into "
-            "a file of your own and name it in SANKOFA_PORTALS",
-        ),
     )
 
 
 def _metric(root: Path, name: _Name) -> Scaffold:
-    formulas, model = "warehouse/methodology/metrics.py", "tests/models/metric_model.py"
+    formulas, model = "warehouse/methodology/formulas.csv", "tests/models/metric_model.py"
     test = f"tests/unit/warehouse/test_metric_{name.snake}.py"
     text, plans = _text(root, formulas), _text(root, model)
-    _refuse_taken(f'"{name.key}"', text, formulas)
-    entry = name.filled("metric_entry.txt")
+    _refuse_taken(f"\n{name.key},", text, formulas)
     plan = f'    "{name.key}": _margin("cash", "total_assets"),\n'
     return Scaffold(
         {
-            formulas: _before(text, r"^\)\n\nFORMULA_BY_SLUG", entry, formulas),
+            formulas: text + name.filled("metric_entry.txt"),
             model: _after(plans, r"^PLANS: .*\{\n", plan, model),
             test: name.filled("metric_test.txt"),
         },
         (test,),
         test,
-        (
-            f"{formulas}: title, the two sums and one sentence; it is cash / total_assets now",
-            f"{model}: the same once more, from the definition and not from the formula",
-            f"{test}: an example that you worked out by hand",
-            "docs/add-a-metric.md explains every step",
-        ),
     )
 
 
 def _panel(root: Path, name: _Name) -> Scaffold:
-    panels, rates = "warehouse/methodology/signals.py", "assets/derive/sql/rates.sql"
+    panels, measures = (f"warehouse/methodology/{table}.csv" for table in ("panels", "measures"))
+    rates = "assets/derive/sql/rates.sql"
     model, test = "tests/models/signals_model.py", f"tests/models/test_signal_{name.snake}.py"
     text, sql, plain = _text(root, panels), _text(root, rates), _text(root, model)
-    _refuse_taken(f'"{name.key}"', text, panels)
+    _refuse_taken(f"\n{name.key},", text, panels)
     column = f"is_{name.snake}"
     answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {column},\n"
     sql = _before(sql, r"^        method\n    FROM states", answer, rates)
@@ -182,7 +159,8 @@ def _panel(root: Path, name: _Name) -> Scaffold:
     sql = _after(sql, r"^    \('revalued', .*\),\n", measure, rates)
     return Scaffold(
         {
-            panels: _after(text, r"^PANELS = \(\n", name.filled("panel_entry.txt"), panels),
+            panels: text + name.filled("panel_entry.txt"),
+            measures: _text(root, measures) + name.filled("measure_entry.txt"),
             rates: sql,
             model: _before(
                 plain,
@@ -194,15 +172,6 @@ def _panel(root: Path, name: _Name) -> Scaffold:
         },
         (test,),
         test,
-        (
-            f"{panels}: title, dimensions, which processes are in scope, the measure in words",
-            f"{rates}: the answer of a process, 1 or 0, or null if it does not say; it is whether "
-            "the tender states an amount now",
-            f"{model}: the same once more, in plain Python",
-            f"{test}: releases whose answer you know",
-            "tests/models/test_signals.py counts the panels: one more",
-            "docs/add-a-signal.md explains every step",
-        ),
     )
 
 

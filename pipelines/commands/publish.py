@@ -11,9 +11,9 @@ from pipelines.builds import changes_since, refuse_empty
 from pipelines.commands.quality import current_left_out, print_left_out
 from pipelines.dagster_home import PUBLISH
 from pipelines.jobs import run_job
-from pipelines.output import Column, json_option, print_json, print_table, progress_console
+from pipelines.output import Column, json_option, number, print_json, print_table, progress_console
 from pipelines.stages import STAGES
-from warehouse.control.actions import recorded
+from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
 from warehouse.serve.catalogue import ChangedDataset
@@ -101,14 +101,12 @@ def _print_changes(changes: Sequence[ChangedDataset] | None, before: str | None)
     elif not changes:
         click.echo(f"no vintage is new, restated or withdrawn since {before}")
     else:
-        titles = ("new", "restated", "withdrawn")
-        columns = [Column("dataset"), *(Column(title, right=True) for title in titles)]
         print_table(
-            columns,
-            (
-                (row.dataset, f"{row.added:,}", f"{row.restated:,}", f"{row.withdrawn:,}")
-                for row in changes
-            ),
+            changes,
+            Column("dataset", lambda row: row.dataset),
+            Column("new", lambda row: number(row.added), right=True),
+            Column("restated", lambda row: number(row.restated), right=True),
+            Column("withdrawn", lambda row: number(row.withdrawn), right=True),
         )
 
 

@@ -4,19 +4,21 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
+from functools import partial
 from typing import get_args
 
 import click
 from pydantic import TypeAdapter
 
 from pipelines.builds import LEFT_OUT, MEASURED
-from pipelines.output import Cell, Column, Styled, json_option, print_json, print_table
+from pipelines.output import Cell, Column, Styled, json_option, number, print_json, print_table
 from quality.floors import MAXIMUMS
 from quality.report import history
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
 from warehouse.shared.errors import NothingPublished
 from warehouse.shared.settings import Settings, read_settings
+from warehouse.shared.texts import version_key
 from warehouse.shared.tiers import Dataset
 from warehouse.tables import LeftOut, QualityMetric
 
@@ -107,23 +109,16 @@ def quality(
 
 
 def _print_board(rows: Sequence[QualityMetric]) -> None:
-    columns = [
-        Column("dataset", whole=True),
-        *(Column("what is measured", whole=True), Column("of")),
-        *(Column("value", right=True, whole=True), Column("limit", right=True, whole=True)),
-        *(Column("unit", whole=True), Column("passed", right=True, wide=True)),
-        Column("status", whole=True),
-    ]
     print_table(
-        columns,
-        (
-            (
-                *(row.sku, row.metric, row.scope),
-                *(_number(row.value), _limit(row), row.unit, _share(row)),
-                Styled(row.status, _COLOURS[row.status]),
-            )
-            for row in rows
-        ),
+        rows,
+        Column("dataset", lambda row: row.sku, whole=True),
+        Column("what is measured", lambda row: row.metric, whole=True),
+        Column("of", lambda row: row.scope),
+        Column("value", lambda row: _number(row.value), right=True, whole=True),
+        Column("limit", _limit, right=True, whole=True),
+        Column("unit", lambda row: row.unit, whole=True),
+        Column("passed", _share, right=True, wide=True),
+        Column("status", lambda row: Styled(row.status, _COLOURS[row.status]), whole=True),
     )
 
 
@@ -140,36 +135,36 @@ def print_left_out(rows: Sequence[LeftOut]) -> None:
     if not rows:
         click.echo("no row is left out")
         return
-    columns = [
-        *(Column("rows left out", right=True), Column("table", whole=True), Column("source")),
-        *(Column("rule"), Column("first at", wide=True)),
-    ]
     print_table(
-        columns,
-        (
-            (f"{row.rows_left_out:,}", row.table_name, row.source, row.rule, row.example)
-            for row in rows
-        ),
+        rows,
+        Column("rows left out", lambda row: number(row.rows_left_out), right=True),
+        Column("table", lambda row: row.table_name, whole=True),
+        Column("source", lambda row: row.source),
+        Column("rule", lambda row: row.rule),
+        Column("first at", lambda row: row.example, wide=True),
     )
 
 
 def _print_history(rows: Sequence[QualityMetric]) -> None:
     """Print a line for each measurement and a column for each build, the newest first."""
-    versions = sorted({row.data_version for row in rows}, key=_order, reverse=True)
+    versions = sorted({row.data_version for row in rows}, key=version_key, reverse=True)
     rows_by_key = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
     lines = dict.fromkeys((row.sku, row.metric, row.scope) for row in rows)
 
-    def cell(line: tuple[str, str, str], version: str) -> Cell:
+    def cell(version: str, line: tuple[str, str, str]) -> Cell:
         row = rows_by_key.get((*line, version))
         return "" if row is None else Styled(_number(row.value), _COLOURS[row.status])
 
-    columns = [Column("dataset", whole=True), Column("what is measured"), Column("of")]
-    columns += [
-        Column(version, right=True, whole=True, wide=number >= _BUILDS_IN_80)
-        for number, version in enumerate(versions)
-    ]
+    older = versions[_BUILDS_IN_80:]
     print_table(
-        columns, ((*line, *(cell(line, version) for version in versions)) for line in lines)
+        lines,
+        Column("dataset", lambda line: line[0], whole=True),
+        Column("what is measured", lambda line: line[1]),
+        Column("of", lambda line: line[2]),
+        *(
+            Column(version, partial(cell, version), right=True, whole=True, wide=version in older)
+            for version in versions
+        ),
     )
 
 
@@ -191,7 +186,3 @@ def _share(row: "QualityMetric") -> str:
     # An age is no share: of its rows none passed or failed.
     counted = row.n_checked is not None and row.n_passed is not None
     return f"{row.n_passed:,} of {row.n_checked:,}" if counted else ""
-
-
-def _order(data_version: str) -> tuple[int, ...]:
-    return tuple(map(int, data_version.split(".")))

@@ -1,8 +1,9 @@
-"""``sankofa quarantine``: what was read and not understood, and another try at it."""
+"""``sankofa quarantine`` and ``why``: what became of rows that were read, or of a value."""
 
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 
 import click
@@ -12,14 +13,21 @@ from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from assets.parsing.limits import DocumentLimits
 from pipelines.commands.exit_status import ListingGroup
-from pipelines.output import Column, json_option, print_json, print_table, progress_bar
-from warehouse.record.landing import open_landing
-from warehouse.record.quarantine import (
-    QuarantinedRow,
-    quarantine_groups,
-    quarantined_row,
-    quarantined_rows,
+from pipelines.finder import Finder
+from pipelines.output import (
+    Column,
+    Styled,
+    json_option,
+    moment,
+    number,
+    print_json,
+    print_pairs,
+    print_table,
+    progress_bar,
 )
+from pipelines.why import Explanation, explain
+from warehouse.record.landing import open_landing
+from warehouse.record.quarantine import QuarantinedRow, quarantine_groups, quarantined_rows
 from warehouse.record.store import Record, open_record
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import SankofaError
@@ -50,20 +58,14 @@ def list_refusals(source: str | None, reason: str | None, limit: int, as_json: b
     if as_json:
         print_json(listed)
         return
-    columns = [
-        *(Column("source", whole=True), Column("table", wide=True)),
-        *(Column("records", right=True), Column("open", right=True)),
-        *(Column("why"), Column("one of them", whole=True)),
-    ]
     print_table(
-        columns,
-        (
-            (
-                *(group.source, group.table_name, f"{group.records:,}", f"{group.open:,}"),
-                *(group.reason, group.example[:12]),
-            )
-            for group in listed
-        ),
+        listed,
+        Column("source", lambda group: group.source, whole=True),
+        Column("table", lambda group: group.table_name, wide=True),
+        Column("records", lambda group: number(group.records), right=True),
+        Column("open", lambda group: number(group.open), right=True),
+        Column("why", lambda group: group.reason),
+        Column("one of them", lambda group: group.example[:12], whole=True),
     )
     rest = f"; {len(groups) - limit} more with a larger --limit" if len(groups) > limit else ""
     click.echo(f"\n{sum(group.records for group in groups):,} records, {len(groups)} reasons{rest}")
@@ -80,14 +82,11 @@ def show_refusal(name: str, as_json: bool) -> None:
     For a document that may hold personal data only the location is shown.
     """
     settings = read_settings(os.environ)
-    facts = describe_row(settings, quarantined_row(open_record(settings), name))
+    facts = describe_row(settings, Finder(settings).quarantined_row(name))
     if as_json:
         print_json(facts)
         return
-    columns = [Column("", whole=True), Column("")]
-    print_table(
-        columns, ((label.replace("_", " "), str(fact)) for label, fact in facts.items() if fact)
-    )
+    print_pairs({label.replace("_", " "): str(fact) for label, fact in facts.items() if fact})
 
 
 @quarantine.command("retry")
@@ -109,25 +108,28 @@ def retry_refusals(
     """
     if not (names or source or reason or everything):
         raise click.UsageError("choose rows: ids, --source, --reason or --all")
-    record = open_record(read_settings(os.environ))
-    chosen: list[QuarantinedRow] = [quarantined_row(record, name) for name in names]
-    if not names:
-        chosen = [
-            group for group in quarantined_rows(record, source, reason) if group.became != "read"
-        ]
+    settings = read_settings(os.environ)
+    finder = Finder(settings)
+    chosen = [finder.quarantined_row(name) for name in names] or [
+        row for row in quarantined_rows(finder.record, source, reason) if row.became != "read"
+    ]
     became = {
         key: dict(Counter(row.became for row in rows))
-        for key, rows in retry_each(read_settings(os.environ), record, chosen)
+        for key, rows in retry_each(settings, finder.record, chosen)
     }
     if as_json:
         print_json({"chosen": len(chosen), "became": became})
     else:
-        columns = [Column("source", whole=True), Column("what became of its records")]
-        outcomes = {
-            key: ", ".join(f"{number:,} {words}" for words, number in counts.items())
-            for key, counts in became.items()
-        }
-        print_table(columns, outcomes.items())
+        print_table(
+            became.items(),
+            Column("source", lambda outcome: outcome[0], whole=True),
+            Column(
+                "what became of its records",
+                lambda outcome: ", ".join(
+                    f"{rows:,} {words}" for words, rows in outcome[1].items()
+                ),
+            ),
+        )
         if not chosen:
             click.echo("no open row matches")
     failed = [key for key, counts in became.items() if "failed" in counts]
@@ -194,3 +196,105 @@ def retry_each(
                 DocumentLimits.of(settings),
             )
         yield key, rows
+
+
+@click.command()
+@click.argument("subject", metavar="SERVICE_ID|SERIES|OCID")
+@click.argument("field", required=False)
+@click.option(
+    "--as-of",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Explain the answer to a question with this as_of.",
+)
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Rows and documents to print.",
+)
+@json_option
+def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_json: bool) -> None:
+    """Say why a value is or is not served.
+
+    Give the service_id of an organisation, a series or indicator, or the ocid of a contracting
+    process; of a name, ticker or LEI it says which ids there are. FIELD narrows it: a line item, a
+    metric, an identifier type or a member of the entity; a country or a period of a series; a
+    release or a member of releases such as tender.value.
+
+    It lists the vintages with their days and what became of each (served, superseded, withdrawn,
+    not known on that day, withheld, left out by a rule), the documents that mention it, and what
+    was quarantined there. Withheld values are not shown.
+    """
+    day = None if as_of is None else as_of.date()
+    explanation = explain(read_settings(os.environ), subject, field, day)
+    if as_json:
+        print_json(explanation)
+        return
+    click.secho(f"{explanation.meaning}: {explanation.answer}", bold=True)
+    click.echo(f"data_version {explanation.data_version}")
+    for line in explanation.metric[-limit:]:
+        click.echo(f"  {line}")
+    _print_rest(len(explanation.metric), limit, "lines")
+    _print_readings(explanation, limit)
+    _print_documents(explanation, limit)
+    _print_quarantined(explanation, limit)
+    for note in explanation.notes:
+        click.echo(f"note: {note}")
+
+
+def _print_readings(explanation: Explanation, limit: int) -> None:
+    if not explanation.readings:
+        return
+    click.echo()
+    # The newest figures come last, and are mostly what is wanted.
+    print_table(
+        explanation.readings[-limit:],
+        Column("table", lambda reading: reading.table, wide=True),
+        Column("figure", lambda reading: reading.figure),
+        Column("value", lambda reading: reading.value or "", right=True),
+        Column("published", lambda reading: str(reading.available_at or ""), whole=True),
+        Column(
+            "state",
+            lambda reading: Styled(
+                reading.state, "green" if reading.state == "served" else "yellow"
+            ),
+        ),
+        Column("source_ref", lambda reading: reading.source_ref, wide=True),
+    )
+    _print_rest(len(explanation.readings), limit, "rows")
+
+
+def _print_documents(explanation: Explanation, limit: int) -> None:
+    if not explanation.documents:
+        return
+    click.echo()
+    print_table(
+        explanation.documents[:limit],
+        Column("document", lambda mention: mention.document[:12], whole=True),
+        Column("source", lambda mention: mention.source, whole=True),
+        Column("rows", lambda mention: number(mention.rows), right=True),
+        Column("read, UTC", lambda mention: moment(mention.observed_at), whole=True),
+        Column("state", lambda mention: mention.state),
+        Column("address", lambda mention: mention.url or "", wide=True),
+    )
+    _print_rest(len(explanation.documents), limit, "documents")
+
+
+def _print_quarantined(explanation: Explanation, limit: int) -> None:
+    if not explanation.quarantined:
+        return
+    click.echo()
+    print_table(
+        explanation.quarantined[:limit],
+        Column("quarantined", lambda group: group.table),
+        Column("rows", lambda group: number(group.rows), right=True),
+        Column("why", lambda group: group.reason),
+        Column("one of them", lambda group: group.example, whole=True),
+    )
+    _print_rest(len(explanation.quarantined), limit, "reasons")
+
+
+def _print_rest(count: int, limit: int, what: str) -> None:
+    if count > limit:
+        click.echo(f"{limit:,} of {count:,} {what}; all of them with --limit {count} or --json")

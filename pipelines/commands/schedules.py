@@ -22,7 +22,15 @@ from pipelines.commands.exit_status import ListingGroup
 from pipelines.definitions import definitions
 from pipelines.ingest_definitions import FETCH_CRON, FETCH_SENSOR
 from pipelines.jobs import instance
-from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
+from pipelines.output import (
+    Column,
+    Styled,
+    json_option,
+    moment,
+    print_json,
+    print_table,
+    progress_console,
+)
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
 
@@ -54,18 +62,12 @@ def list_(as_json: bool) -> None:
             }
         )
         return
-    columns = [Column("name", whole=True), Column("state"), Column("when"), Column("next run, UTC")]
     print_table(
-        columns,
-        (
-            (
-                schedule.name,
-                Styled("on", "green") if schedule.on else "off",
-                schedule.when,
-                f"{schedule.next_run:%Y-%m-%d %H:%M}" if schedule.next_run else "",
-            )
-            for schedule in found
-        ),
+        found,
+        Column("name", lambda schedule: schedule.name, whole=True),
+        Column("state", lambda schedule: Styled("on", "green") if schedule.on else "off"),
+        Column("when", lambda schedule: schedule.when),
+        Column("next run, UTC", lambda schedule: moment(schedule.next_run)),
     )
     if not runs:
         click.echo("Dagster's daemon does not run: nothing starts before `sankofa up` runs it")

@@ -2,7 +2,6 @@
 
 import os
 from collections import Counter
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -10,7 +9,17 @@ from click.shell_completion import CompletionItem
 
 from assets.ingest.sources import source_of, sources_of
 from assets.tenders import registry as published
-from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.output import (
+    Column,
+    Styled,
+    json_option,
+    moment,
+    number,
+    print_counts,
+    print_json,
+    print_pairs,
+    print_table,
+)
 from pipelines.sources import source_statuses
 from pipelines.up import unpack_world
 from warehouse.record.landing import open_landing
@@ -34,8 +43,7 @@ def sample(folder: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"folder": target, "written": counts})
         return
-    columns = [Column("what"), Column("number", right=True, whole=True)]
-    print_table(columns, ((name, f"{number:,}") for name, number in counts.items()))
+    print_counts(counts, "what", "number")
     click.echo(f"written to {target}")
     if folder is None:
         click.echo("next: `sankofa ingest`, then `sankofa publish`")
@@ -88,27 +96,16 @@ def sources(context: click.Context, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = [
-        *(Column("source", whole=True), Column("state", whole=True), Column("licence")),
-        *(Column("documents", right=True, whole=True), Column("rows", right=True, whole=True)),
-        *(Column("fetched, UTC", whole=True), Column("licence name", wide=True)),
-        Column("requests", wide=True),
-    ]
     print_table(
-        columns,
-        (
-            (
-                row.source,
-                Styled(row.state, _COLOURS[row.state]),
-                row.license_class,
-                f"{row.documents:,}" if row.documents else "",
-                f"{row.rows:,}" if row.rows else "",
-                _moment(row.last_success),
-                row.licence,
-                "\n".join(row.requests) or row.fetched_by,
-            )
-            for row in rows
-        ),
+        rows,
+        Column("source", lambda row: row.source, whole=True),
+        Column("state", lambda row: Styled(row.state, _COLOURS[row.state]), whole=True),
+        Column("licence", lambda row: row.license_class),
+        Column("documents", lambda row: number(row.documents or None), right=True, whole=True),
+        Column("rows", lambda row: number(row.rows or None), right=True, whole=True),
+        Column("fetched, UTC", lambda row: moment(row.last_success), whole=True),
+        Column("licence name", lambda row: row.licence, wide=True),
+        Column("requests", lambda row: "\n".join(row.requests) or row.fetched_by, wide=True),
     )
     counts = Counter[str](row.state for row in rows)
     click.echo(f"\n{', '.join(f'{counts[state]} {state}' for state in _COLOURS)}")
@@ -146,19 +143,12 @@ def show(source: str, as_json: bool) -> None:
         "tables": ", ".join(row.tables),
         "documents": f"{row.documents:,}",
         "rows": f"{row.rows:,}",
-        "newest document": _moment(row.newest_document),
-        "last success": _moment(row.last_success),
+        "newest document": moment(row.newest_document),
+        "last success": moment(row.last_success),
         "parser fails": "\n".join(row.failing),
     }
-    print_table(
-        [Column("", whole=True), Column("")],
-        ((name, value) for name, value in lines.items() if value),
-    )
+    print_pairs(lines)
     _say_if_fictional(settings)
-
-
-def _moment(moment: datetime | None) -> str:
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def _say_if_fictional(settings: Settings) -> None:
@@ -201,23 +191,13 @@ def registry(
     elif not found:
         click.echo(f"none of {len(publications)} publications matches")
     else:
-        columns = [
-            *(Column("id", right=True, whole=True), Column("country"), Column("title")),
-            *(Column("source_id", wide=True), Column("from", whole=True), Column("to", whole=True)),
-            Column("last retrieved", wide=True),
-        ]
         print_table(
-            columns,
-            (
-                (
-                    publication.id,
-                    publication.country,
-                    publication.title,
-                    publication.source_id,
-                    publication.date_from,
-                    publication.date_to,
-                    publication.last_retrieved,
-                )
-                for publication in found
-            ),
+            found,
+            Column("id", lambda publication: publication.id, right=True, whole=True),
+            Column("country", lambda publication: publication.country),
+            Column("title", lambda publication: publication.title),
+            Column("source_id", lambda publication: publication.source_id, wide=True),
+            Column("from", lambda publication: publication.date_from, whole=True),
+            Column("to", lambda publication: publication.date_to, whole=True),
+            Column("last retrieved", lambda publication: publication.last_retrieved, wide=True),
         )

@@ -3,8 +3,8 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from assets.tenders.portal_files import portals_of
 from pipelines import ports
 from pipelines.commands.serving import DAGSTER, HOST, LOOPBACK, MCP, METRICS, PORT, REST
 from pipelines.dagster_home import create_dagster_home, killed_runs
-from pipelines.derivations import checks, derivations
 from pipelines.output import Steps
+from pipelines.stages import checks, derivations
 from pipelines.supervisor import Child, Logs, supervise
-from pipelines.verify import missing_files
+from pipelines.verify import is_incomplete
 from warehouse.control.keys import KeyStore, sandbox
 from warehouse.publish.builds import builds_at
 from warehouse.publish.candidate import versions_of_rules
@@ -100,18 +100,15 @@ def up(
         from pipelines.up import prepare
 
         prepare(settings, steps)
-    rest_url, mcp_url, dagster_url, metrics_url = (
-        ports.url(wanted[name].host, wanted[name].port) if name in wanted else None
-        for name in (REST, MCP, DAGSTER, METRICS)
-    )
-    message = greeting(settings, ServerUrls(str(rest_url), mcp_url, dagster_url, metrics_url))
+    urls = {name: ports.url(address.host, address.port) for name, address in wanted.items()}
+    message = greeting(settings, urls)
     environment = {"SANKOFA_HOME": str(settings.home)}
-    if mcp_url is not None and not settings.mcp_url:
-        environment["SANKOFA_MCP_URL"] = mcp_url
+    if MCP in urls and not settings.mcp_url:
+        environment["SANKOFA_MCP_URL"] = urls[MCP]
     # Both servers link to each other, at the ports that were chosen here.
     environments = dict.fromkeys(wanted, environment)
     if settings.explicit("base_url") is None:
-        environments[MCP] = {**environment, "SANKOFA_BASE_URL": str(rest_url)}
+        environments[MCP] = {**environment, "SANKOFA_BASE_URL": urls[REST]}
     children = [
         child
         for name, address in wanted.items()
@@ -195,21 +192,11 @@ def _dagster(
     ]
 
 
-@dataclass(frozen=True)
-class ServerUrls:
-    """URL of each server; None if it does not run."""
-
-    rest: str
-    mcp: str | None
-    dagster: str | None
-    metrics: str | None = None
-
-
 def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
     builds = builds_at(settings.marts)
     current = builds.current()
-    if current is None or any(missing_files(settings.marts, settings.exports)):
+    if current is None or is_incomplete(settings.marts, settings.exports):
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
     derived = derivations(portals_of(settings.portal_files))
@@ -218,28 +205,28 @@ def is_ready(settings: Settings) -> bool:
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
 
-def greeting(settings: Settings, urls: ServerUrls) -> str:
-    """Return the URLs of all servers, a working key and three commands to try."""
+def greeting(settings: Settings, urls: Mapping[str, str]) -> str:
+    """Return the URLs of the servers that run, a working key and three commands to try."""
     key = sandbox(KeyStore(settings.control))
-    lines = {
-        "Pages": f"{urls.rest}/",
-        "REST": f"{urls.rest}/docs",
-        "MCP": urls.mcp and f"{urls.mcp}/mcp",
+    pages = (
+        ("Pages", REST, "/"),
+        ("REST", REST, "/docs"),
+        ("MCP", MCP, "/mcp"),
         # Dagster's first page is a timeline, empty after a quiet night: its lineage never is.
-        "Pipeline": urls.dagster and f"{urls.dagster}/asset-groups (Dagster, still starting)",
-        "Runs": urls.dagster and f"{urls.dagster}/runs",
-        "Metrics": urls.metrics and f"{urls.metrics}/metrics",
-        "Logs": str(settings.logs),
-        "Sandbox key": key,
-    }
-    ask = f"curl -s -H 'X-API-Key: {key}' '{urls.rest}/v1"
+        ("Pipeline", DAGSTER, "/asset-groups (Dagster, still starting)"),
+        ("Runs", DAGSTER, "/runs"),
+        ("Metrics", METRICS, "/metrics"),
+    )
+    lines = {name: f"{urls[server]}{path}" for name, server, path in pages if server in urls}
+    lines |= {"Logs": str(settings.logs), "Sandbox key": key}
+    ask = f"curl -s -H 'X-API-Key: {key}' '{urls[REST]}/v1"
     questions = [("Status of the service", "/status")]
     # The service starts although its build is damaged, and says so.
     with suppress(DatastoreUnavailable):
         questions = first_questions(Mart(settings.marts))
     return "\n".join(
         (
-            *(f"{name:12}  {url}" for name, url in lines.items() if url),
+            *(f"{name:12}  {url}" for name, url in lines.items()),
             "",
             *(f"{words}\n  {ask}{path}'" for words, path in questions),
             "",

@@ -44,9 +44,8 @@ def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
         before, damaged = damaged, _examined(settings, True)
         repaired = sum(damage not in damaged for damage in before)
     if as_json:
-        listed = [{**vars(damage), "delete": None} for damage in damaged]
-        for item in listed:
-            del item["delete"]
+        shown = ("what", "says", "do", "remake")
+        listed = [{name: getattr(damage, name) for name in shown} for damage in damaged]
         print_json({"repaired": repaired, "damaged": listed})
     else:
         _summarise(damaged, repaired)

@@ -6,7 +6,15 @@ import sys
 import click
 
 from pipelines.dagster_home import PUBLISH
-from pipelines.output import Column, Styled, json_option, print_json, print_table
+from pipelines.output import (
+    Column,
+    Styled,
+    json_option,
+    moment,
+    print_counts,
+    print_json,
+    print_table,
+)
 from pipelines.withholding import (
     Change,
     Match,
@@ -16,7 +24,7 @@ from pipelines.withholding import (
     served_names,
     withhold_found,
 )
-from warehouse.control.actions import recorded
+from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import read_settings
@@ -118,20 +126,20 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
     if not entries:
         click.echo("nothing is withheld")
         return
-    columns = [
-        *(Column("id", whole=True), Column("kind"), Column("by", wide=True), Column("state")),
-        *(Column("when, UTC", whole=True), Column("who", wide=True), Column("why")),
-    ]
     print_table(
-        columns,
-        (
-            (
-                *(entry.withheld_id[:12], entry.kind, entry.by),
-                Styled("released", "green") if entry.released else Styled("withheld", "red"),
-                *(f"{entry.entered_at:%Y-%m-%d %H:%M}", entry.who, entry.why),
-            )
-            for entry in entries
+        entries,
+        Column("id", lambda entry: entry.withheld_id[:12], whole=True),
+        Column("kind", lambda entry: entry.kind),
+        Column("by", lambda entry: entry.by, wide=True),
+        Column(
+            "state",
+            lambda entry: (
+                Styled("released", "green") if entry.released else Styled("withheld", "red")
+            ),
         ),
+        Column("when, UTC", lambda entry: moment(entry.entered_at), whole=True),
+        Column("who", lambda entry: entry.who, wide=True),
+        Column("why", lambda entry: entry.why),
     )
 
 
@@ -235,11 +243,9 @@ def _print_change(change: Change, done: str) -> None:
 def _show_found(found: Match) -> None:
     click.echo(f"{found.kind}: {found.meaning}")
     if found.rows:
-        columns = [Column("table", whole=True), Column("rows", right=True)]
-        print_table(columns, ((name, f"{count:,}") for name, count in found.rows.items()))
+        print_counts(found.rows, "table", "rows", whole=True)
     if found.spellings:
-        columns = [Column("written as"), Column("places", right=True)]
-        print_table(columns, ((text, f"{count:,}") for text, count in found.spellings))
+        print_counts(dict(found.spellings), "written as", "places")
     for example in found.examples:
         click.echo(f"  {example}")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from assets.derive.joined_ids import same_as_table
+from assets.derive.organisations import same_as_table
 from tests.bench.measure import measured
 from tests.helpers.organisations import derive_organisations
 from warehouse.publish.snapshot import Snapshot

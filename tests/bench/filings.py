@@ -101,7 +101,7 @@ def to_record(path: str) -> Work:
             landing, record = Landing(f"{folder}/landing"), Record(f"{folder}/record")
             with Path(path).open("rb") as body, open_bulk(body, path) as zipped:
                 for member in zipped.members():
-                    url, content = FACTS.url_of(member.name), zipped.read(member)
+                    url, content = str(FACTS.member_url(member.name)), zipped.read(member)
                     landing.land(
                         FetchedResponse(source.key, url, content, source.license_class, READ)
                     )

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from stdnum.iso7064 import mod_97_10
 
-from assets.entities.mappings import isin_stream
+from assets.entities.mappings import ISINS, stream
 from assets.ingest.land import land_all
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
@@ -99,7 +99,7 @@ def to_rows(path: str) -> Work:
     def work() -> str:
         rows, before = 0, _cpu_seconds()
         with Path(path).open("rb") as body:
-            for part in isin_stream(document, body):
+            for part in stream(document, body, mapping=ISINS):
                 typed, rejected = to_table(IDENTIFIERS, [part])
                 rows += typed.num_rows
                 assert not rejected

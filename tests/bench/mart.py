@@ -13,8 +13,8 @@ from adbc_driver_sqlite import dbapi
 
 from tests.bench.measure import measured
 from tests.bench.world import staged_schema, with_every_column
+from tests.helpers.publishing import write_mart
 from warehouse.publish.snapshot import Snapshot
-from warehouse.publish.write import write_mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED

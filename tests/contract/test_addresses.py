@@ -10,7 +10,6 @@ from falcon import testing
 
 from api.app import create_app
 from tests.helpers.mcp_service import call, mcp_served, post, request
-from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
@@ -22,7 +21,7 @@ EXPORTS_URL = "http://localhost:8321/exports"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory, "addresses")
+    return make_world(tmp_path_factory, "addresses", twice=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +39,6 @@ def urls_in(manifest: dict[str, Any]) -> list[str]:
 
 
 def test_signed_files_name_files_beside_them(world: World) -> None:
-    world.publish(release_row(7_000))
     folder = Path(world.exports) / world.published().latest()
     manifest = json.loads((folder / "manifest.json").read_bytes())
     croissant = json.loads((folder / "croissant.json").read_bytes())

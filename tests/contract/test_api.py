@@ -345,7 +345,7 @@ def test_what_we_did_not_foresee_is_a_problem_without_its_inside(
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
 
-    monkeypatch.setattr("api.resources.lists.entity", broken)
+    monkeypatch.setattr("api.resources.declared.entity", broken)
     body = problem(service.get("/v1/entities/DCTEST1"), 500, "internal_error")
     assert "inside" not in json.dumps(body)
     assert "inside" in caplog.text
@@ -399,7 +399,7 @@ def test_it_answers_over_a_real_socket_while_builds_are_published(
     try:
         connection = http.client.HTTPConnection("127.0.0.1", int(server.effective_port), timeout=10)
         versions = []
-        for number in range(3):
+        for number in range(2):
             load(service.record, TENDER_RELEASES, release_row(100 + number))
             published = publish(service.record, service.mart, notice=SAMPLE_NOTICE)
             connection.request(

@@ -16,7 +16,7 @@ from warehouse.record.tables import TENDER_RELEASES
 from warehouse.serve.build import Mart
 
 RELEASES = 300
-BUILDS = 4
+BUILDS = 2
 ADDED = 7
 
 
@@ -75,7 +75,7 @@ def test_each_release_of_the_walks_data_version_is_met_exactly_once(tmp_path: Pa
             walked.append(met)
         publisher.join()
 
-    assert len(build_numbers) == BUILDS + 1 and overtaken > 1
+    assert len(build_numbers) == BUILDS + 1 and overtaken
     for met in walked:
         (version,) = {page["data_version"] for page in met}
         rows = [(row["ocid"], row["vintage"]) for page in met for row in page["data"]]

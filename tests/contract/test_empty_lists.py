@@ -12,13 +12,13 @@ from api.endpoints.endpoint import Endpoint
 from tests.helpers.every_list import ASKED, LISTS, REQUESTS
 from tests.helpers.list_service import ListService, list_service, rows_of, with_query
 from tests.helpers.nightly import times
-from warehouse.contract.parameter_types import Parameter, allowed_words
+from warehouse.contract.parameter_types import Parameter
 
 CLOSED = [
     (name, parameter)
     for name, endpoint in LISTS.items()
     for parameter in endpoint.query.values()
-    if allowed_words(parameter.kind)
+    if parameter.kind.words
 ]
 
 NO_LEI = "213800AAAAAAAAAAAA99"
@@ -53,7 +53,7 @@ def test_the_closed_vocabularies_are_these() -> None:
 def test_a_word_that_is_not_in_a_vocabulary_is_refused_with_those_that_are(
     name: str, parameter: Parameter, service: ListService
 ) -> None:
-    words = allowed_words(parameter.kind)
+    words = parameter.kind.words
     for word in words:
         for near in (f"{word}x", word.swapcase()):
             if near in words:
@@ -207,7 +207,7 @@ def requests(draw: st.DrawFn, endpoint: Endpoint) -> str:
     """Draw a request of a list: some of its parameters, each with a value that may be held."""
 
     def value(parameter: Parameter) -> str:
-        values = allowed_words(parameter.kind) or HELD[parameter.name]
+        values = parameter.kind.words or HELD[parameter.name]
         return quote(draw(st.sampled_from(values)), safe=",")
 
     path = endpoint.path

@@ -6,7 +6,6 @@ import pytest
 from falcon.testing import TestClient
 
 from api.app import create_app
-from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World, make_world
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
@@ -17,9 +16,7 @@ BASE = "https://data.sankofa.example"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    world = make_world(tmp_path_factory, "feeds")
-    world.publish(release_row(7_000))
-    return world
+    return make_world(tmp_path_factory, "feeds", twice=True)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import duckdb
 import pytest
 
 from tests.helpers.installation import sample_home, settings_of
+from tests.helpers.reads import entity, facts_known, lookup, series_known
 from tests.sample_world.brazil import brazilian
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entity, lookup
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.macro import series_known, series_vintages
+from warehouse.serve.rows import between, equal, fetch_page
 
 Row = dict[str, Any]
 DAY = timedelta(days=1)
@@ -86,7 +85,8 @@ def test_a_month_that_was_overwritten_has_a_vintage_for_each_reading(
     (trap,) = traps["month_overwritten"]
     days = [date.fromisoformat(trap[name]) for name in ("before", "day")]
     month = date.fromisoformat(f"{trap['period']}-01")
-    rows = decoded(series_vintages(mart, "BR.SGS.24363", from_=month, to=month + 30 * DAY))
+    where = [*equal(series="BR.SGS.24363"), *between("period_end", month, month + 30 * DAY)]
+    rows = decoded(fetch_page(mart.build(), "macro_series", where, None))
     assert [row["available_at"] for row in sorted(rows, key=lambda row: int(row["vintage"]))] == [
         day.isoformat() for day in days
     ]

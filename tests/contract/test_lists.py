@@ -57,7 +57,6 @@ def test_a_walk_meets_every_row_once_while_others_are_published(
 ) -> None:
     """At night at sizes 1, 7 and 1,000; no list here has more than some hundred rows."""
     service = list_service(tmp_path_factory, "walked")
-    service.publish(8)
     version = service.mart.build().data_version
     sizes = (1, 7, 1_000) if is_nightly() else (7,)
     walks = [Walk(name, url, size) for name, url in REQUESTS for size in sizes]

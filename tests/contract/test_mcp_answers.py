@@ -10,9 +10,9 @@ from mcp_server.results import MAX_RESULT_BYTES, compact
 
 from tests.helpers.mcp_service import MODES, Posted, call
 from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
+from tests.helpers.reads import releases
 from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.build import Mart
-from warehouse.serve.tenders import releases
 
 DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", "2999-01-01"])
 LIMITS = st.integers(1, 30)

@@ -13,7 +13,7 @@ from mcp_server.tools import TOOLS
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXAMPLES, Agents
-from warehouse.contract.pagination import CursorPosition, encode_cursor
+from warehouse.contract.pagination import next_cursor
 from warehouse.control.keys import KeyStore, create_key, revoke_key
 
 TOOL_LIST = request("tools/list")
@@ -90,9 +90,7 @@ def test_other_peoples_cursors_are_refused(agents: Agents) -> None:
     key = agents.world.paid
     ours = call(agents.server, key, "search_tenders", {"limit": 1})
     cursor = json.loads(ours.structured)["next_cursor"]
-    foreign = encode_cursor(
-        b"another secret", CursorPosition(("2018-01-01", "1"), "20261115.1"), "ZA|None"
-    )
+    foreign = next_cursor(b"another secret", "tenders", {}, ("ZA", "1"), "20261115.1")
     sent = [
         {"cursor": foreign},
         {"cursor": cursor[:-2] + ("AA" if not cursor.endswith("AA") else "BB")},

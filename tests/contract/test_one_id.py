@@ -8,12 +8,11 @@ import duckdb
 import pytest
 
 from tests.helpers.installation import sample_home, settings_of
+from tests.helpers.reads import entity, facts_known, identifiers, lookup
 from tests.helpers.whole_tables import query
 from warehouse.publish.tables import MART_TABLES
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entity, identifiers, lookup
 from warehouse.serve.exports import PublishedExports
-from warehouse.serve.fundamentals import facts_known
 
 KEYS = ("service_id", "organisation", "buyer_id")
 

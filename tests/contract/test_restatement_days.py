@@ -23,7 +23,10 @@ from tests.helpers.installation import sample_home, settings_of
 from tests.helpers.made_once import copy_of
 from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
+from tests.helpers.nightly import is_nightly
 from tests.helpers.random_world import derived_of
+from tests.helpers.reads import facts_known, metrics, panel, series_known, shared_facts
+from tests.helpers.seed import seed_of_this_run
 from tests.helpers.whole_tables import query
 from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
@@ -40,11 +43,7 @@ from warehouse.record.tables import (
 )
 from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.macro import series_known
-from warehouse.serve.metrics import metrics, panel
 from warehouse.serve.rows import RowPage
-from warehouse.serve.shared_facts import shared_facts
 from warehouse.tables import OPEN_CLASSES
 
 Row = dict[str, Any]
@@ -102,14 +101,16 @@ class PublishedSample:
                 )
         return histories
 
-    def restated_issuers(self) -> Iterator[tuple[str, list[FigureHistory], list[date]]]:
+    def restated_issuers(
+        self, number: int = 4
+    ) -> Iterator[tuple[str, list[FigureHistory], list[date]]]:
         restated = 0
         for issuer, histories in sorted(self.facts.items()):
             if days := boundary_days(histories):
                 yield issuer, histories, days
                 restated += 1
             # Most issuers restate; each of their days is a dozen requests.
-            if restated == 4:
+            if restated == number:
                 return
 
     def exported(self, artifact_key: str, day: date) -> list[Row]:
@@ -205,6 +206,12 @@ def _key(row: Row, columns: tuple[str, ...]) -> Key:
     return tuple(_plain(row[name]) for name in columns)
 
 
+def tried(days: list[date], number: int = 12) -> list[date]:
+    """Return some days that follow each other; at night all of them."""
+    first = Random(seed_of_this_run()).randrange(max(1, len(days) - number + 1))
+    return days if is_nightly() else days[first : first + number]
+
+
 def _plain(value: Any) -> str | None:
     """Return a value as text, so that equal numbers and days are equal whatever their type."""
     if value is None:
@@ -262,7 +269,7 @@ def test_series_change_on_the_day_of_their_revision_and_not_before(
     sample: PublishedSample,
 ) -> None:
     histories = sample.histories(MACRO_SERIES)
-    days = boundary_days(histories)
+    days = tried(boundary_days(histories))
     for day in days:
         page = series_known(sample.mart, as_of=day)
         on_base = on_current_base(histories, day)
@@ -384,10 +391,11 @@ def test_signals_change_on_the_day_a_month_is_revised_and_not_before(
     by_key: dict[Key, list[Row]] = {}
     for row in rows:
         by_key.setdefault(_key(row, columns), []).append(row)
-    for day in boundary_days(
+    days = boundary_days(
         FigureHistory(sorted(vintages, key=lambda row: int(row["vintage"])))
         for vintages in by_key.values()
-    ):
+    )
+    for day in tried(days):
         expected = {
             (*key, _plain(max(published, key=lambda row: int(row["vintage"]))["vintage"]))
             for key, vintages in by_key.items()
@@ -404,7 +412,7 @@ def test_rest_changes_on_the_day_of_a_restatement_and_not_before(
 ) -> None:
     """The sample world behind the server is the one that the record is read from."""
     compared = 0
-    for issuer, histories, days in sample.restated_issuers():
+    for issuer, histories, days in sample.restated_issuers(2):
         for day in days:
             for filters, where in (
                 ("", lambda row: True),
@@ -415,9 +423,9 @@ def test_rest_changes_on_the_day_of_a_restatement_and_not_before(
                 expected = expected_on(histories, day, FACT_COLUMNS, where)
                 assert served(answer.rows, FACT_COLUMNS) == expected, (issuer, day, filters)
                 compared += 1
-    assert compared >= 27
+    assert compared >= 18
     series = sample.histories(MACRO_SERIES)
-    for day in boundary_days(series)[:9]:
+    for day in boundary_days(series)[:6]:
         answer = api.get(f"/v1/macro?as_of={day}")
         expected = expected_on(series, day, SERIES_COLUMNS, on_current_base(series, day))
         assert served(answer.rows, SERIES_COLUMNS) == expected, day
@@ -431,7 +439,7 @@ def test_rest_serves_the_metrics_and_the_ranking_of_the_day(
     api: Contract, sample: PublishedSample
 ) -> None:
     changed = 0
-    for issuer, histories, days in sample.restated_issuers():
+    for issuer, histories, days in sample.restated_issuers(2):
         ids = {history.vintages[0]["service_id"] for history in histories}
         previous: dict[tuple[str, str], Decimal] = {}
         for day in days:
@@ -451,7 +459,7 @@ def test_rest_serves_the_metrics_and_the_ranking_of_the_day(
                     if name == metric
                 }, (metric, day)
                 assert list(ranking.values()) == sorted(ranking.values(), reverse=True)
-    assert changed >= 4
+    assert changed >= 2
 
 
 # Panels that the model computes for a whole country; the others are grouped further.

@@ -13,7 +13,7 @@ from falcon.testing import Result, TestClient
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
-from api.site.environment import FOOTER, NAVIGATION
+from api.site.render import FOOTER, NAVIGATION
 from pipelines.guides import generated_guides
 from tests.helpers.browser import CHROMIUM, Page, browser
 from tests.helpers.paths import ROOT

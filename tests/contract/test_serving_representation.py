@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import etag_matches
-from api.representation import accepted_coding
-from tests.helpers.record_rows import release_row
+from api.middleware import accepted_coding
 from tests.helpers.rest_service import Served, World, make_world, served
 
 FACTS = "/v1/fundamentals/DCA1"
@@ -20,7 +19,7 @@ FACTS = "/v1/fundamentals/DCA1"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory, "representation")
+    return make_world(tmp_path_factory, "representation", twice=True)
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +66,15 @@ def test_a_connection_outlives_a_304(server: Served, world: World) -> None:
 
 def test_an_unchanged_answer_is_304_and_a_new_build_is_not(server: Served, world: World) -> None:
     path = "/v1/tenders?limit=1000"
+    first, second = world.builds.names()
+    world.builds.switch(first)
     _, headers, _ = server.get(path, world.paid)
     status, unchanged, body = server.get(path, world.paid, If_None_Match=headers["ETag"])
     assert (status, body) == (304, b"")
     for name in ("ETag", "Vary", "Cache-Control", "X-Data-Version", "X-Service-Tier"):
         assert unchanged[name] == headers[name]
     assert unchanged["Content-Type"] is None and unchanged["X-Request-Id"]
-    world.publish(release_row(700))
+    world.builds.switch(second)
     status, changed, _ = server.get(path, world.paid, If_None_Match=headers["ETag"])
     assert status == 200 and changed["ETag"] != headers["ETag"]
 

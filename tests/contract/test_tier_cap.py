@@ -30,10 +30,10 @@ from warehouse.control.keys import Key, KeyStore, create_key
 from warehouse.publish.builds import SAMPLE_NOTICE
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
-from warehouse.serve.build import Mart
+from warehouse.serve.asked import Empty
+from warehouse.serve.build import Build, Mart
 from warehouse.serve.exports import PUBLIC_KEY, PublishedExports
 from warehouse.serve.rows import RowPage
-from warehouse.serve.why_empty import Empty
 from warehouse.shared.tiers import TIERS, TierName
 
 MANY = RowPage([b'{"n":%d}' % number for number in range(3_000)], False, "20260101.1", "notice")
@@ -55,7 +55,7 @@ class ForgetfulResource:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         listing = Listing("many", ("Match",), lambda question: ListRows(MANY), never_empty)
-        question = Question(cast(Mart, None), {}, TIERS["sample"])
+        question = Question(cast(Mart, None), cast(Build, None), {}, TIERS["sample"])
         send_list(req, resp, Answer(listing, question, ListRows(MANY), b"", None), self._form)
 
 
@@ -170,7 +170,7 @@ def test_a_tool_that_forgets_its_limit_is_capped(
 ) -> None:
     many = replace(MANY, data_version=mart.build().data_version)
     listing = Listing("many", ("Match",), lambda question: ListRows(many), never_empty)
-    question = Question(mart, {}, TIERS[tier])
+    question = Question(mart, mart.build(), {}, TIERS[tier])
     page = Answer(listing, question, ListRows(many), b"", None)
     tool = Tool("get_many", "Many", "", "{}", (p.VERSION,), lambda asking, asked: ToolRows(page))
     call = Call(key=Key("sk_live_test", TIERS[tier]))

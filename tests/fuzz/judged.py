@@ -10,8 +10,8 @@ import msgspec
 
 from tests.fuzz.service import FuzzedService, FuzzInputs, FuzzResponse, Request
 from tests.sample_world.organisations import person_name
+from warehouse.contract.organisations import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.contract.problems import PROBLEMS
-from warehouse.serve.entities import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.shared.tiers import TIERS
 
 EXPECTED = {200, 206, 302, 304, 400, 401, 402, 404, 405, 406, 414, 416}

@@ -8,7 +8,6 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
 from tests.fuzz.service import FuzzInputs, Request
 from tests.sample_world.organisations import person_name
-from warehouse.contract.parameter_types import Choice
 
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.needs_key]
 _DECLARED = [parameter for endpoint in KEYED for parameter in endpoint.parameters]
@@ -29,7 +28,7 @@ _LIMITS = ("1", "7", "25", "25", "26", "1000", "1001")
 # What is right by the declaration, for names of which the world has no values of its own.
 _RIGHT: dict[str, tuple[str, ...]] = {
     **{p.name: (str(p.example),) for p in _DECLARED if p.example is not None},
-    **{p.name: tuple(p.kind.words) for p in _DECLARED if isinstance(p.kind, Choice)},
+    **{p.name: tuple(p.kind.words) for p in _DECLARED if "enum" in p.kind.schema},
     "limit": _LIMITS,
     "country": ("ZA", "ke", "CO", "NG", "ZAF", "ken"),
     "as_of": ("2024-06-30", "2020-01-01", "2999-01-01"),

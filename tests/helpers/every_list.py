@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
 from falcon.testing import create_req
+from msgspec.structs import replace
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint, read_parameters
@@ -134,7 +135,7 @@ def question(name: str, url: str, mart: Mart) -> tuple[Listing, Question]:
     request = create_req(path=path, query_string=query)
     parameters = read_parameters(request, endpoint, **values)
     assert endpoint.listing is not None
-    return endpoint.listing, Question(mart, parameters, TIERS["professional"])
+    return endpoint.listing, Question(mart, mart.build(), parameters, TIERS["professional"])
 
 
 def whole(name: str, url: str, mart: Mart) -> list[bytes]:
@@ -150,7 +151,7 @@ def walked(name: str, url: str, mart: Mart, sizes: Sequence[int]) -> Iterator[Ro
     number = 0
     while True:
         size = sizes[number % len(sizes)]
-        page = listing.read(Question(mart, asked.parameters, asked.tier, size, after)).rows
+        page = listing.read(replace(asked, limit=size, after=after)).rows
         yield page
         if not page.truncated:
             return

@@ -1,5 +1,6 @@
 """The sample world, from its documents to a stage that can be exported."""
 
+import hashlib
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from assets.derive.silent_revisions import silent_revisions
 from assets.exports.export import export
-from assets.exports.signing import SigningKey
+from assets.exports.signing import SigningKey, is_signed
 from tests.helpers.organisations import derive_organisations
 from warehouse.methodology.signals import PANELS
 from warehouse.publish.awards import add_tender_facts
@@ -21,6 +22,15 @@ from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema
+from warehouse.serve.exports import (
+    MANIFEST_FILE,
+    PUBLIC_KEY,
+    SIGNATURE,
+    decode_manifest,
+    delta_name,
+    file_name,
+)
+from warehouse.shared.file_store import FileStore
 from warehouse.tables import DERIVED
 
 NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)
@@ -170,6 +180,31 @@ def fact_row(item: str, value: str, **others: Any) -> dict[str, Any]:
         "accounting_standard": "ifrs",
         **others,
     }
+
+
+def verify_export(
+    destination: str, data_version: str, public_pem: bytes | None = None
+) -> list[str]:
+    """Return the differences between a version and what was signed, as whoever downloads it can.
+
+    ``public_pem`` is the trusted key, if not the one next to the manifest.
+    """
+    store = FileStore.of(destination)
+    body, signature = store.read(data_version, MANIFEST_FILE), store.read(data_version, SIGNATURE)
+    if not is_signed(body, signature, public_pem or store.read(data_version, PUBLIC_KEY)):
+        return [f"{MANIFEST_FILE}: its signature is not of these bytes"]
+    signed = {}
+    for artifact in decode_manifest(body).artifacts:
+        signed[file_name(artifact.key)] = artifact.sha256
+        if artifact.delta:
+            signed[delta_name(artifact.key)] = artifact.delta.sha256
+    problems = []
+    for name, sha256 in signed.items():
+        if not store.exists(data_version, name):
+            problems.append(f"{name}: is missing")
+        elif (found := hashlib.sha256(store.read(data_version, name)).hexdigest()) != sha256:
+            problems.append(f"{name}: its SHA-256 is {found}, and {sha256} was signed")
+    return problems
 
 
 class SlowKey(SigningKey):

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from assets.filings import companyfacts
-from assets.filings.filers import service_id_of
+from assets.filings.issuers import service_id_of
 from tests.helpers.independent_facts import LINES, Stated, is_financial, load, stated_figures
 from tests.helpers.paths import REAL
+from tests.helpers.reads import facts_known
 from warehouse.record.landing import Document
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known
 
 FOLDERS = (
     "filings_macro/filings/companyfacts",

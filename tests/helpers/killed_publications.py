@@ -39,15 +39,13 @@ from pipelines.dagster_home import PUBLISH
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.random_world import ISSUERS, everything
+from tests.helpers.reads import facts_known, metrics, panel, series_known
 from tests.helpers.record_rows import load
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.macro import series_known
-from warehouse.serve.metrics import metrics, panel
 
 _LATER = date(2021, 6, 30)
 # Changes to files as Python's audit hooks name them, besides opening one for writing.

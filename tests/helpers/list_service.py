@@ -9,8 +9,8 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
-from tests.helpers.made_once import copy_of, made_once
-from tests.helpers.split_world import publish_split
+from tests.helpers.made_once import copy_of
+from tests.helpers.split_world import publish_split, split_home
 from warehouse.control.keys import KeyStore, create_key
 from warehouse.serve.build import Mart
 
@@ -40,14 +40,10 @@ class ListService:
 
 def list_service(factory: pytest.TempPathFactory, name: str) -> ListService:
     """Return the app over the world, which a run publishes once."""
-    root = copy_of(made_once(factory, "split", _publish), name, factory)
+    root = copy_of(split_home(factory), name, factory)
     mart, keys = Mart(root / "marts"), KeyStore(root / "control.sqlite")
     key = create_key(keys, "professional")
     return ListService(testing.TestClient(create_app(mart, keys)), key, mart, root)
-
-
-def _publish(root: Path) -> None:
-    publish_split(root, root / "marts", 1 / 4096).close()
 
 
 def rows_of(answer: testing.Result) -> list[bytes]:

@@ -62,7 +62,7 @@ class Agents:
 
 
 def _publish(root: Path) -> None:
-    """Load the rows and publish them."""
+    """Load the rows and publish them, in a first build without the large releases."""
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
@@ -71,7 +71,9 @@ def _publish(root: Path) -> None:
         for n in range(200)
     ]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
-    World(root, "", "").publish(*_large_releases())
+    world = World(root, "", "")
+    world.publish()
+    world.publish(*_large_releases())
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +68,33 @@ class Answers:
         answers = [answer for first, until, answer in intervals if first <= day < until]
         assert len(answers) <= 1, f"{issuer} {metric} {day}: {answers}"
         return answers[0] if answers else None
+
+
+@dataclass(frozen=True)
+class IssuerAnswers:
+    """What is answered for one issuer, and the rows that have a value."""
+
+    answers: Answers
+    issuer: str
+    values: list[Row]
+
+    def on(self, metric: str, *days: date) -> list[Any]:
+        """Return the answer for each day."""
+        return [self.answers.on(day, self.issuer, metric) for day in days]
+
+
+def derived_together(stories: list[list[list[Row]]]) -> list[list[IssuerAnswers]]:
+    """Derive all metrics at once; each list of facts of each story is an issuer of its own."""
+    numbers = count()
+    named = [[(f"DCTEST{next(numbers)}", rows) for rows in story] for story in stories]
+    tables = derived(
+        row | {"service_id": issuer} for story in named for issuer, rows in story for row in rows
+    )
+    answers, values = Answers(tables), tables["metrics"].to_pylist()
+    return [
+        [
+            IssuerAnswers(answers, issuer, [row for row in values if row["service_id"] == issuer])
+            for issuer, _ in story
+        ]
+        for story in named
+    ]

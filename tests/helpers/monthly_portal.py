@@ -7,10 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO
 
+from assets.ingest.assets import total_counts
 from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_all
 from assets.ingest.load import load_source
-from assets.ingest.metadata import total_counts
 from assets.parsing.parsed import Parsed, provenance
 from assets.source import Parser, Source
 from warehouse.record.as_of import vintages_query

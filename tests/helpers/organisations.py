@@ -3,8 +3,7 @@
 import pyarrow as pa
 
 from assets.derive.organisations import party_matches, same_as
-from warehouse.publish.canonical_ids import use_canonical_ids
-from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot, use_canonical_ids
 
 
 def derive_organisations(snapshot: Snapshot) -> dict[str, pa.Table]:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.publish.builds import NOTICE, mart_folder
+from warehouse.publish.builds import NOTICE, builds_at, mart_folder
 from warehouse.publish.candidate import Candidate
 from warehouse.publish.manifest import with_results
+from warehouse.publish.nodes import NO_JOINS, Nodes
 from warehouse.publish.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
-from warehouse.publish.tasks import ProcessPool
+from warehouse.publish.steps import ProcessPool
+from warehouse.publish.write import manifest_of, write_mart_files
 from warehouse.record.store import Record
 from warehouse.shared.errors import AuditFailed
 
@@ -32,7 +34,7 @@ def publish(
     notice: str = NOTICE,
     *,
     checks: Sequence[RowCheck] = (),
-    joins: Derivation | None = None,
+    joins: Derivation = NO_JOINS,
     derivations: Sequence[Derivation] = (),
     audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
@@ -64,14 +66,14 @@ def publish(
     """
     candidate = Candidate(
         record,
-        marts,
         work or mart_folder(marts) / "stage",
-        notice,
         checks,
         joins,
         derivations,
         withheld_key,
-        compute,
+        compute or ProcessPool(1),
+        marts=marts,
+        notice=notice,
     )
     plan = candidate.begin()
     if plan is None:
@@ -80,9 +82,8 @@ def publish(
         if candidate.is_published:
             # By somebody else, meanwhile.
             return plan.data_version
-        nodes = candidate.nodes
-        nodes.run_all()
-        with nodes.snapshot() as snapshot:
+        run_all(candidate)
+        with candidate.snapshot() as snapshot:
             for derivation in derivations:
                 if derivation.subject is None:
                     snapshot.add(derivation.derive(snapshot))
@@ -92,5 +93,18 @@ def publish(
                 candidate.keep_failed(str(failed))
                 raise
             metadata = export(snapshot, plan.before)
-            files = candidate.write_mart(snapshot, page_data(snapshot))
-        return candidate.switch(metadata, files, with_results(nodes.files(), snapshot.results))
+            files = write_mart_files(snapshot, marts, candidate.compute, page_data(snapshot))
+        return candidate.switch(metadata, files, with_results(candidate.files(), snapshot.results))
+
+
+def run_all(nodes: Nodes) -> None:
+    """Run every node that is not done, as the assets of a publication do one by one."""
+    for name in nodes.names():
+        nodes.run(name)
+    nodes.delete_copies()
+
+
+def write_mart(snapshot: Snapshot, mart: str | Path, metadata: Mapping[str, str]) -> None:
+    """Write the complete build of a snapshot; no reader sees it before ``Builds.switch``."""
+    files = write_mart_files(snapshot, mart, ProcessPool(1))
+    builds_at(mart).add(manifest_of(snapshot.data_version, metadata, files))

@@ -20,6 +20,7 @@ from tests.helpers.record_rows import (
     series_row,
     sighting,
 )
+from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -318,7 +319,7 @@ def publish_world(
     return publish(
         record,
         marts,
-        joins=Derivation("joined", joined),
+        joins=Derivation("joined", joined, ("same_as",), REGISTERS),
         derivations=derivations,
         work=root.parent / "work",
     )

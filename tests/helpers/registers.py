@@ -9,8 +9,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from sqlmodel import SQLModel
 
-from assets.derive.joined_ids import same_as_table
-from assets.derive.organisations import COLUMNS
+from assets.derive.organisations import COLUMNS, same_as_table
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import Entity, EntityIdentifier
 

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,9 +28,11 @@ from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
 from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of, everything, joined
-from tests.helpers.record_rows import load
+from tests.helpers.record_rows import load, release_row
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
+from warehouse.publish.builds import Builds, builds_at
+from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
@@ -62,6 +65,10 @@ class World:
     def published(self) -> PublishedExports:
         return PublishedExports(self.exports)
 
+    @property
+    def builds(self) -> Builds:
+        return builds_at(self.marts)
+
     def publish(self, *releases: dict[str, object], **shown: object) -> str:
         """Publish again, with more releases, with exports, and with what pages show."""
         record = Record(str(self.root / "record"))
@@ -70,7 +77,7 @@ class World:
         version = publish(
             record,
             self.marts,
-            joins=Derivation("joined", joined),
+            joins=Derivation("joined", joined, ("same_as",), REGISTERS),
             derivations=[
                 Derivation(
                     "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)
@@ -101,13 +108,13 @@ class World:
         return page_data(snapshot, published.manifest(snapshot.data_version), published)
 
 
-def publish_invented(root: Path, **shown: object) -> World:
-    """Load the invented rows and publish them; ``shown`` is what else pages show."""
+def publish_invented(root: Path) -> World:
+    """Load the invented rows and publish them."""
     record = Record(str(root / "record"))
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
     world = World(root, "", "")
-    world.publish(**shown)
+    world.publish()
     return world
 
 
@@ -117,16 +124,25 @@ def world_of(home: Path) -> World:
     return World(home, sandbox(store), create_key(store, "professional"))
 
 
-def make_world(factory: pytest.TempPathFactory, name: str, **shown: object) -> World:
+def make_world(
+    factory: pytest.TempPathFactory, name: str, *, twice: bool = False, **shown: object
+) -> World:
     """Return the invented world, which a run publishes once, in a folder of its own.
 
-    With ``shown`` it is published anew: pages show that as well.
+    With ``twice`` there is a second build, with one more release. With ``shown`` the second build
+    is of this world alone: pages show that as well.
     """
+
+    def publish_again(home: Path) -> None:
+        shutil.copytree(made_once(factory, "invented", publish_invented), home)
+        World(home, "", "").publish(release_row(7_000), **shown)
+
     if shown:
         folder = factory.mktemp(name) / "home"
-        publish_invented(folder, **shown)
+        publish_again(folder)
         return world_of(folder)
-    return world_of(copy_of(made_once(factory, "invented", publish_invented), name, factory))
+    made = ("invented-twice", publish_again) if twice else ("invented", publish_invented)
+    return world_of(copy_of(made_once(factory, *made), name, factory))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from assets.derive.signals import signals
 from assets.tenders.portal_files import PORTALS
 from tests.helpers.organisations import derive_organisations
+from warehouse.methodology.signals import CLOSES_AFTER
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
@@ -24,6 +26,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.shared.data_files import HOME_CURRENCY
 
 # What panels are derived from.
 SIGNAL_TABLES = (FUNDAMENTALS, TENDER_RELEASES, TENDER_PARTIES, ENTITIES, IDENTIFIERS)
@@ -34,11 +37,9 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 @dataclass
-class TenderWorld:
-    """Releases and parties to load, and the panels derived from them."""
+class TenderRows:
+    """Releases and parties of a country, to load."""
 
-    record: Record
-    folder: Path
     rows: dict[str, list[Row]] = field(default_factory=dict)
 
     def add(self, table: RecordTable, **stated: Any) -> None:
@@ -87,6 +88,14 @@ class TenderWorld:
         for key, role in dict.fromkeys(named):
             self.add(TENDER_PARTIES, **shared | same, role=role, **_party(key))
 
+
+class TenderWorld(TenderRows):
+    """Rows to load, and the panels derived from them."""
+
+    def __init__(self, record: Record, folder: Path) -> None:
+        super().__init__()
+        self.record, self.folder = record, folder
+
     def load(self) -> None:
         """Append the added rows to the record."""
         for table in RECORD_TABLES:
@@ -106,6 +115,30 @@ class TenderWorld:
             snapshot.add(signals(snapshot, PORTALS))
             rows: list[Row] = snapshot.read("FROM signals").to_pylist()
         return rows
+
+
+def add_countries(world: TenderWorld, countries: list[TenderRows]) -> list[str]:
+    """Add the rows of several countries, each under a code of its own; return the codes."""
+    # In all of them, as many days are between a month and its closing.
+    codes = sorted(HOME_CURRENCY.keys() - CLOSES_AFTER.keys())[: len(countries)]
+    for code, country in zip(codes, countries, strict=True):
+        for table, rows in country.rows.items():
+            world.rows.setdefault(table, []).extend(_moved(row, code) for row in rows)
+    return codes
+
+
+def panels(countries: list[TenderRows]) -> list[list[Row]]:
+    """Derive the panels of several countries together; return the rows of each."""
+    with TemporaryDirectory() as folder:
+        world = TenderWorld(Record(f"{folder}/record"), Path(folder, "stage"))
+        codes = add_countries(world, countries)
+        rows = world.signals()
+    return [[row for row in rows if row["country"] == code] for code in codes]
+
+
+def _moved(row: Row, country: str) -> Row:
+    moved = {name: country if value == "ZA" else value for name, value in row.items()}
+    return moved | ({"ocid": f"{country}-{row['ocid']}"} if "ocid" in row else {})
 
 
 def _party(key: str) -> Row:

@@ -20,9 +20,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from tests.helpers.paths import ROOT
+from tests.helpers.reads import issuers
 from tests.helpers.rest_service import port_of
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import issuers
 
 _COMMAND = "pipelines.commands.main"
 _LOAD = """

@@ -8,6 +8,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from tests.helpers.made_once import made_once
 from tests.helpers.random_world import derived_of, publish_world
 from tests.helpers.record_rows import load, release_row, series_row
 from warehouse.publish import write
@@ -86,3 +87,12 @@ def publish_split(root: Path, marts: str | Path, larger: float, seed: int = 7) -
         more_countries_and_sources(root / "record")
         publish_world(root / "record", marts, seed, None, more_derived)
     return Mart(marts)
+
+
+def split_home(factory: pytest.TempPathFactory) -> Path:
+    """Return the folder with the larger world in many small files: shared, so copy it."""
+
+    def make(root: Path) -> None:
+        publish_split(root, root / "marts", 1 / 4096).close()
+
+    return made_once(factory, "split", make)

@@ -3,14 +3,21 @@
 import json
 import subprocess
 import sys
+from collections.abc import Generator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from tests.helpers.facts import fact
-from tests.helpers.metric_answers import Answers, Row, derived, derived_in_turn
+from tests.helpers.metric_answers import (
+    Answers,
+    IssuerAnswers,
+    Row,
+    derived,
+    derived_in_turn,
+    derived_together,
+)
+from tests.helpers.stories import Stories
 from tests.models.metric_model import PLANS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
 from warehouse.methodology.pages import metric_page
@@ -37,24 +44,27 @@ def margin(day: date, profit: str, revenue: str, year: int = 2018, **others: Any
     ]
 
 
-def answers(rows: list[Row], metric: str, *days: date) -> list[Any]:
-    answers = Answers(derived(rows))
-    return [answers.on(day, "DCTEST1", metric) for day in days]
+Story = Generator[list[list[Row]], list[IssuerAnswers], None]
+stories = Stories(derived_together)
 
 
-def test_a_year_revised_later_has_no_value_before_its_revision() -> None:
+@stories.test
+def test_a_year_revised_later_has_no_value_before_its_revision() -> Story:
     rows = [*margin(MARCH, "3", "10"), *margin(MAY, "4", "10")]
 
-    before, day_before, revised = answers(rows, "net_margin", MARCH, MAY - DAY, MAY)
+    (issuer,) = yield [rows]
+    before, day_before, revised = issuer.on("net_margin", MARCH, MAY - DAY, MAY)
 
     assert before == day_before == ("revised_after_as_of", Y2018, None)
     assert revised == ("value", Y2018, Decimal("0.4"))
 
 
-def test_a_year_completed_later_has_no_value_before_it_was_complete() -> None:
+@stories.test
+def test_a_year_completed_later_has_no_value_before_it_was_complete() -> Story:
     rows = [figure(MARCH, "revenue", "10"), *margin(MAY, "3", "10")]
 
-    assert answers(rows, "net_margin", MARCH - DAY, MARCH, MAY - DAY, MAY) == [
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", MARCH - DAY, MARCH, MAY - DAY, MAY) == [
         None,
         ("completed_after_as_of", Y2018, None),
         ("completed_after_as_of", Y2018, None),
@@ -62,57 +72,68 @@ def test_a_year_completed_later_has_no_value_before_it_was_complete() -> None:
     ]
 
 
-def test_an_input_withdrawn_by_a_restatement_is_not_reported_on_any_day() -> None:
+@stories.test
+def test_an_input_withdrawn_by_a_restatement_is_not_reported_on_any_day() -> Story:
     rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", None)]
 
-    answered = answers(rows, "net_margin", MARCH, MAY)
+    (issuer,) = yield [rows]
+    answered = issuer.on("net_margin", MARCH, MAY)
 
     assert answered == [("input_not_reported", Y2018, None)] * 2
 
 
-def test_an_older_year_never_replaces_the_latest() -> None:
+@stories.test
+def test_an_older_year_never_replaces_the_latest() -> Story:
     rows = [
         *margin(MARCH, "3", "10"),
         figure(NEXT_MARCH, "revenue", "20", 2019),
         *margin(NEXT_MARCH + 9 * DAY, "5", "20", 2019),
     ]
 
-    assert answers(rows, "net_margin", NEXT_MARCH - DAY, NEXT_MARCH, NEXT_MARCH + 9 * DAY) == [
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", NEXT_MARCH - DAY, NEXT_MARCH, NEXT_MARCH + 9 * DAY) == [
         ("value", Y2018, Decimal("0.3")),
         ("completed_after_as_of", Y2019, None),
         ("value", Y2019, Decimal("0.25")),
     ]
 
 
-def test_a_year_published_after_a_later_one_is_never_the_answer() -> None:
+@stories.test
+def test_a_year_published_after_a_later_one_is_never_the_answer() -> Story:
     rows = [*margin(MARCH, "3", "10"), *margin(MAY, "1", "10", 2017)]
 
-    assert answers(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
-    of_2017 = [row for row in derived(rows)["metrics"].to_pylist() if row["period_end"] == Y2017]
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
+    of_2017 = [row for row in issuer.values if row["period_end"] == Y2017]
     assert of_2017 and all(row["answers_from"] == row["answers_until"] for row in of_2017)
 
 
-def test_a_comparative_that_repeats_a_value_changes_nothing() -> None:
+@stories.test
+def test_a_comparative_that_repeats_a_value_changes_nothing() -> Story:
     rows = [*margin(MARCH, "3", "10"), figure(NEXT_MARCH, "profit", "3")]
 
-    assert answers(rows, "net_margin", MARCH, NEXT_MARCH) == [("value", Y2018, Decimal("0.3"))] * 2
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", MARCH, NEXT_MARCH) == [("value", Y2018, Decimal("0.3"))] * 2
 
 
-def test_a_value_that_is_restored_counts_from_that_day() -> None:
+@stories.test
+def test_a_value_that_is_restored_counts_from_that_day() -> Story:
     rows = [
         *margin(MARCH, "3", "10"),
         figure(MAY, "profit", "4"),
         figure(NEXT_MARCH, "profit", "3"),
     ]
 
-    assert [answer[0] for answer in answers(rows, "net_margin", MARCH, MAY, NEXT_MARCH)] == [
+    (issuer,) = yield [rows]
+    assert [answer[0] for answer in issuer.on("net_margin", MARCH, MAY, NEXT_MARCH)] == [
         "revised_after_as_of",
         "revised_after_as_of",
         "value",
     ]
 
 
-def test_a_revision_of_the_prior_year_delays_the_value_but_not_its_publication() -> None:
+@stories.test
+def test_a_revision_of_the_prior_year_delays_the_value_but_not_its_publication() -> Story:
     rows = [
         figure(MARCH, "revenue", "10", 2018),
         figure(NEXT_MARCH, "revenue", "15", 2019),
@@ -120,28 +141,32 @@ def test_a_revision_of_the_prior_year_delays_the_value_but_not_its_publication()
         figure(NEXT_MARCH + DAY, "revenue", "12", 2018),
     ]
 
-    assert answers(rows, "revenue_growth", MARCH, NEXT_MARCH, NEXT_MARCH + DAY) == [
+    (issuer,) = yield [rows]
+    assert issuer.on("revenue_growth", MARCH, NEXT_MARCH, NEXT_MARCH + DAY) == [
         ("input_not_reported", Y2018, None),
         ("revised_after_as_of", Y2019, None),
         ("value", Y2019, Decimal("0.25")),
     ]
 
 
-def test_a_balance_alone_makes_no_year() -> None:
+@stories.test
+def test_a_balance_alone_makes_no_year() -> Story:
     rows = [
         balance(MARCH, "current_assets", "10"),
         balance(MARCH, "current_liabilities", "4"),
         figure(MAY, "eps_basic", "1.5", unit="ZAR/shares"),
     ]
 
-    assert answers(rows, "current_ratio", MARCH, MAY) == [
+    issuer, alone = yield [rows, rows[:2]]
+    assert issuer.on("current_ratio", MARCH, MAY) == [
         ("input_not_reported", Y2018, None),
         ("value", Y2018, Decimal("2.5")),
     ]
-    assert answers(rows[:2], "current_ratio", MARCH) == [("input_not_reported", Y2018, None)]
+    assert alone.on("current_ratio", MARCH) == [("input_not_reported", Y2018, None)]
 
 
-def test_a_withdrawn_year_counts_again_from_the_day_it_is_published_again() -> None:
+@stories.test
+def test_a_withdrawn_year_counts_again_from_the_day_it_is_published_again() -> Story:
     rows = [
         balance(MARCH, "current_assets", "10"),
         balance(MARCH, "current_liabilities", "4"),
@@ -149,113 +174,131 @@ def test_a_withdrawn_year_counts_again_from_the_day_it_is_published_again() -> N
         figure(MAY, "revenue", None),
     ]
 
-    assert answers(rows, "current_ratio", MARCH, MAY) == [("input_not_reported", Y2018, None)] * 2
     published_again = [*rows, figure(NEXT_MARCH, "profit", "1")]
-    assert answers(published_again, "current_ratio", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
+    issuer, again = yield [rows, published_again]
+    assert issuer.on("current_ratio", MARCH, MAY) == [("input_not_reported", Y2018, None)] * 2
+    assert again.on("current_ratio", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
         ("revised_after_as_of", Y2018, None),
         ("revised_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("2.5")),
     ]
 
 
-def test_a_denominator_that_is_not_positive_gives_no_value() -> None:
-    for revenue in ("0", "-10"):
-        answered = answers(margin(MARCH, "3", revenue), "net_margin", MARCH)
-        assert answered == [("denominator_not_positive", Y2018, None)]
+@stories.test
+def test_a_denominator_that_is_not_positive_gives_no_value() -> Story:
+    issuers = yield [margin(MARCH, "3", revenue) for revenue in ("0", "-10")]
+    for issuer in issuers:
+        assert issuer.on("net_margin", MARCH) == [("denominator_not_positive", Y2018, None)]
 
 
-def test_inputs_in_several_currencies_are_never_mixed() -> None:
+@stories.test
+def test_inputs_in_several_currencies_are_never_mixed() -> Story:
     mixed = [figure(MARCH, "profit", "3"), figure(MARCH, "revenue", "1", **DOLLARS)]
-
-    assert answers(mixed, "net_margin", MARCH) == [("mixed_currency", Y2018, None)]
     completed = [*mixed, *margin(MAY, "0.5", "1", **DOLLARS)]
-    assert answers(completed, "net_margin", MARCH, MAY) == [
+
+    issuer, later = yield [mixed, completed]
+    assert issuer.on("net_margin", MARCH) == [("mixed_currency", Y2018, None)]
+    assert later.on("net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.5")),
     ]
 
 
-def test_growth_over_a_change_of_currency_is_mixed() -> None:
+@stories.test
+def test_growth_over_a_change_of_currency_is_mixed() -> Story:
     rows = [figure(MARCH, "revenue", "10"), figure(NEXT_MARCH, "revenue", "2", 2019, **DOLLARS)]
-
-    assert answers(rows, "revenue_growth", NEXT_MARCH) == [("mixed_currency", Y2019, None)]
     restated = [*rows, figure(NEXT_MARCH, "revenue", "1", 2018, **DOLLARS)]
-    assert answers(restated, "revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal(1))]
+
+    issuer, later = yield [rows, restated]
+    assert issuer.on("revenue_growth", NEXT_MARCH) == [("mixed_currency", Y2019, None)]
+    assert later.on("revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal(1))]
 
 
-def test_the_main_currency_is_preferred_to_a_convenience_translation() -> None:
+@stories.test
+def test_the_main_currency_is_preferred_to_a_convenience_translation() -> Story:
     rows = [
         *margin(MARCH, "3", "10"),
         *margin(MARCH, "0.33", "1", **DOLLARS),
         *margin(MARCH, "2", "10", 2017),
     ]
 
-    assert answers(rows, "net_margin", MARCH) == [("value", Y2018, Decimal("0.3"))]
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", MARCH) == [("value", Y2018, Decimal("0.3"))]
 
 
-def test_a_consolidated_statement_is_preferred() -> None:
+@stories.test
+def test_a_consolidated_statement_is_preferred() -> Story:
     rows = [*margin(MARCH, "1", "10", basis="company/ifrs"), *margin(MAY, "3", "10")]
 
-    assert answers(rows, "net_margin", MARCH, MAY) == [
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.3")),
     ]
 
 
-def test_a_year_stated_with_another_first_day_is_one_year() -> None:
+@stories.test
+def test_a_year_stated_with_another_first_day_is_one_year() -> Story:
     other_start: Row = {"period_start": date(2018, 1, 2)}
     rows = [*margin(MARCH, "3", "10"), *margin(MAY, "4", "10", **other_start)]
-
-    assert answers(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
     corrected = [*rows, figure(MAY, "profit", None), figure(MAY, "revenue", None)]
-    assert answers(corrected, "net_margin", MARCH, MAY) == [
+
+    issuer, later = yield [rows, corrected]
+    assert issuer.on("net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
+    assert later.on("net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.4")),
     ]
 
 
-def test_inputs_of_two_publications_are_no_metric() -> None:
+@stories.test
+def test_inputs_of_two_publications_are_no_metric() -> Story:
     rows = [figure(MARCH, "revenue", "10"), figure(MAY, "profit", "3")]
 
-    answered = answers(rows, "net_margin", MARCH, MAY)
+    (issuer,) = yield [rows]
+    answered = issuer.on("net_margin", MARCH, MAY)
 
     assert answered == [("inputs_not_comparable", Y2018, None)] * 2
 
 
-def test_a_figure_revised_without_the_others_is_compared_with_none_of_them() -> None:
+@stories.test
+def test_a_figure_revised_without_the_others_is_compared_with_none_of_them() -> Story:
     rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", "4")]
-    assert answers(rows, "net_margin", MARCH, MAY) == [("inputs_not_comparable", Y2018, None)] * 2
-
     compared = [*rows, *margin(NEXT_MARCH, "4", "10")]
 
-    assert answers(compared, "net_margin", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
+    issuer, later = yield [rows, compared]
+    assert issuer.on("net_margin", MARCH, MAY) == [("inputs_not_comparable", Y2018, None)] * 2
+    assert later.on("net_margin", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
         ("revised_after_as_of", Y2018, None),
         ("revised_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.4")),
     ]
 
 
-def test_a_figure_that_contradicts_its_own_filing_is_no_input() -> None:
+@stories.test
+def test_a_figure_that_contradicts_its_own_filing_is_no_input() -> Story:
     wrong: Row = {"conflicts_with": "profit_attributable"}
     rows = [figure(MARCH, "revenue", "10"), figure(MARCH, "profit", "900", **wrong)]
-    assert answers(rows, "net_margin", MARCH) == [("inputs_not_comparable", Y2018, None)]
-
     corrected = [*rows, *margin(NEXT_MARCH, "-9", "10")]
 
-    assert answers(corrected, "net_margin", MARCH, NEXT_MARCH) == [
+    issuer, later = yield [rows, corrected]
+    assert issuer.on("net_margin", MARCH) == [("inputs_not_comparable", Y2018, None)]
+    assert later.on("net_margin", MARCH, NEXT_MARCH) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("-0.9")),
     ]
 
 
-def test_the_source_of_an_input_is_the_first_publication_with_all_current_values() -> None:
+@stories.test
+def test_the_source_of_an_input_is_the_first_publication_with_all_current_values() -> Story:
     rows = [
         *margin(MARCH, "3", "10", source_ref="the old values"),
         *margin(MAY, "4", "10", source_ref="the new values"),
         *margin(NEXT_MARCH, "4", "10", source_ref="a repetition"),
     ]
 
-    (row,) = derived(rows)["metrics"].to_pylist()
+    (issuer,) = yield [rows]
+    (row,) = issuer.values
 
     assert (row["answers_from"], row["source_ref"]) == (MAY, "the new values")
     revenue = json.loads(row["inputs"])[1]
@@ -271,59 +314,71 @@ def test_a_publication_that_was_edited_states_only_what_it_says_now() -> None:
     read_later: Row = {"observed_at": datetime(2026, 6, 1, tzinfo=UTC), "document": "d2"}
     restored = figure(date(2026, 5, 1), "profit", "3", **read_later)
 
-    with_edit = Answers(derived_in_turn([first, [edited]]))
-    without_a_common_source = Answers(derived_in_turn([first, [edited], [restored]]))
+    of_another = [row | {"service_id": "DCTEST2"} for row in (*first, edited)]
+    loads = [[*first, *of_another[:-1]], [edited, of_another[-1]], [restored]]
+    answers = Answers(derived_in_turn(loads))
 
-    assert with_edit.on(date(2026, 3, 1), "DCTEST1", "net_margin") == (
-        "value",
-        Y2018,
-        Decimal("0.4"),
-    )
-    assert without_a_common_source.on(date(2026, 5, 1), "DCTEST1", "net_margin") == (
-        "inputs_not_comparable",
-        Y2018,
-        None,
-    )
+    with_edit = answers.on(date(2026, 3, 1), "DCTEST2", "net_margin")
+    assert with_edit == ("value", Y2018, Decimal("0.4"))
+    without_a_common_source = answers.on(date(2026, 5, 1), "DCTEST1", "net_margin")
+    assert without_a_common_source == ("inputs_not_comparable", Y2018, None)
 
 
 GROWTH = [("revenue", "10", 2018, MARCH), ("revenue", "15", 2019, NEXT_MARCH)]
 
 
-def grown(last_year: Row, this_year: Row, *more: Row) -> list[Any]:
+def grown(last_year: Row, this_year: Row, *more: Row) -> list[Row]:
     rows = [
         figure(day, item, value, year, **others)
         for (item, value, year, day), others in zip(GROWTH, (last_year, this_year), strict=True)
     ]
-    return answers([*rows, *more], "revenue_growth", NEXT_MARCH)
+    return [*rows, *more]
 
 
-def test_growth_takes_two_publications_if_element_and_measuring_unit_are_equal() -> None:
-    grew = [("value", Y2019, Decimal("0.5"))]
-    not_comparable = [("inputs_not_comparable", Y2019, None)]
-    revenue, sales = {"element": "ifrs-full:Revenue"}, {"element": "us-gaap:SalesRevenueNet"}
-    of_2018, of_2019 = {"measuring_unit_date": Y2018}, {"measuring_unit_date": Y2019}
-
-    assert grown({}, {}) == grown(revenue, revenue) == grown(of_2018, of_2018) == grew
-    assert grown(revenue, sales) == grown({}, revenue) == not_comparable
-    assert grown(of_2018, of_2019) == grown({}, of_2019) == not_comparable
+@stories.test
+def test_growth_takes_two_publications_if_element_and_measuring_unit_are_equal() -> Story:
+    revenue: Row = {"element": "ifrs-full:Revenue"}
+    sales: Row = {"element": "us-gaap:SalesRevenueNet"}
+    of_2018: Row = {"measuring_unit_date": Y2018}
+    of_2019: Row = {"measuring_unit_date": Y2019}
     # the comparative column has both years in one measure, whatever was said before
     compared = figure(NEXT_MARCH, "revenue", "10", 2018, **of_2019)
-    assert grown(of_2018, of_2019, compared) == grew
+    comparable: list[list[Row]] = [
+        [{}, {}],
+        [revenue, revenue],
+        [of_2018, of_2018],
+        [of_2018, of_2019, compared],
+    ]
+    not_comparable: list[list[Row]] = [
+        [revenue, sales],
+        [{}, revenue],
+        [of_2018, of_2019],
+        [{}, of_2019],
+    ]
+    issuers = yield [grown(*years) for years in (*comparable, *not_comparable)]
+    for issuer in issuers[:4]:
+        assert issuer.on("revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal("0.5"))]
+    for issuer in issuers[4:]:
+        answered = issuer.on("revenue_growth", NEXT_MARCH)
+        assert answered == [("inputs_not_comparable", Y2019, None)]
 
 
-def test_growth_over_a_restated_year_needs_the_comparative_column() -> None:
+@stories.test
+def test_growth_over_a_restated_year_needs_the_comparative_column() -> Story:
     restated = figure(MAY, "revenue", "12", 2018)
-    assert grown({}, {}, restated) == [("inputs_not_comparable", Y2019, None)]
-
     compared = figure(NEXT_MARCH, "revenue", "12", 2018)
 
-    assert grown({}, {}, restated, compared) == [("value", Y2019, Decimal("0.25"))]
+    without, with_column = yield [grown({}, {}, restated), grown({}, {}, restated, compared)]
+    assert without.on("revenue_growth", NEXT_MARCH) == [("inputs_not_comparable", Y2019, None)]
+    assert with_column.on("revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal("0.25"))]
 
 
-def test_the_year_is_the_latest_of_which_anything_was_published() -> None:
+@stories.test
+def test_the_year_is_the_latest_of_which_anything_was_published() -> Story:
     rows = [*margin(MARCH, "3", "10"), figure(NEXT_MARCH, "eps_basic", "1.5", 2019)]
 
-    assert answers(rows, "net_margin", NEXT_MARCH - DAY, NEXT_MARCH) == [
+    (issuer,) = yield [rows]
+    assert issuer.on("net_margin", NEXT_MARCH - DAY, NEXT_MARCH) == [
         ("value", Y2018, Decimal("0.3")),
         ("input_not_reported", Y2019, None),
     ]
@@ -333,47 +388,52 @@ STATED = ("profit", "revenue", "eps_basic")
 TO_MARCH: Row = {"period_start": date(2018, 4, 1), "period_end": date(2019, 3, 31)}
 
 
-def test_twelve_months_of_a_single_figure_are_not_the_latest_year() -> None:
+@stories.test
+def test_twelve_months_of_a_single_figure_are_not_the_latest_year() -> Story:
     year = [figure(MARCH, item, "10") for item in STATED]
     stray = figure(MAY, "revenue", "11", **TO_MARCH)
-    assert answers([*year, stray], "net_margin", MAY) == [("value", Y2018, Decimal(1))]
-
     # after a change of the financial year, the twelve months are stated in full
     full = [figure(NEXT_MARCH, item, "12", **TO_MARCH) for item in STATED]
 
-    assert answers([*year, stray, *full[:1]], "net_margin", MAY, NEXT_MARCH) == [
+    single, two, all_stated = yield [[*year, stray], [*year, stray, *full[:1]], [*year, *full]]
+    assert single.on("net_margin", MAY) == [("value", Y2018, Decimal(1))]
+    assert two.on("net_margin", MAY, NEXT_MARCH) == [
         ("value", Y2018, Decimal(1)),
         ("inputs_not_comparable", date(2019, 3, 31), None),
     ]
-    assert answers([*year, *full], "net_margin", NEXT_MARCH)[0][1:] == (
-        date(2019, 3, 31),
-        Decimal(1),
-    )
+    assert all_stated.on("net_margin", NEXT_MARCH)[0][1:] == (date(2019, 3, 31), Decimal(1))
 
 
-def test_growth_after_a_short_period_has_no_value() -> None:
+@stories.test
+def test_growth_after_a_short_period_has_no_value() -> Story:
     rows = [figure(MARCH, "revenue", "5", **SECOND_HALF), figure(NEXT_MARCH, "revenue", "12", 2019)]
 
-    assert answers(rows, "revenue_growth", MARCH, NEXT_MARCH) == [
+    (issuer,) = yield [rows]
+    assert issuer.on("revenue_growth", MARCH, NEXT_MARCH) == [
         ("short_period", Y2018, None),
         ("short_period", Y2019, None),
     ]
 
 
-@pytest.mark.parametrize(("length", "full"), [(349, 0), (350, 1), (380, 1), (381, 0)])
-def test_a_full_year_has_350_to_380_days(length: int, full: int) -> None:
-    span: Row = {"period_start": Y2018 - (length - 1) * DAY}
+@stories.test
+def test_a_full_year_has_350_to_380_days() -> Story:
+    issuers = yield [
+        margin(MARCH, "3", "10", period_start=Y2018 - (length - 1) * DAY)
+        for length in (349, 350, 380, 381)
+    ]
+    assert [len(issuer.values) for issuer in issuers] == [0, 1, 1, 0]
 
-    assert len(derived(margin(MARCH, "3", "10", **span))["metrics"]) == full
 
-
-def test_a_figure_without_a_day_of_publication_is_not_published() -> None:
+@stories.test
+def test_a_figure_without_a_day_of_publication_is_not_published() -> Story:
     rows = [*margin(MARCH, "3", "10"), fact("7", item="gross_profit", available_at=None)]
 
-    assert answers(rows, "gross_margin", MARCH) == [("input_not_reported", Y2018, None)]
+    (issuer,) = yield [rows]
+    assert issuer.on("gross_margin", MARCH) == [("input_not_reported", Y2018, None)]
 
 
-def test_a_value_has_its_inputs_and_the_strictest_licence() -> None:
+@stories.test
+def test_a_value_has_its_inputs_and_the_strictest_licence() -> Story:
     sources = {"revenue": 'a "quoted" source', "profit": "the comparative column"}
     rows = [
         figure(MARCH, "revenue", "1234567890123456.78"),
@@ -381,7 +441,8 @@ def test_a_value_has_its_inputs_and_the_strictest_licence() -> None:
         figure(MAY, "profit", "0.1", license_class="cc-by", source_ref=sources["profit"]),
     ]
 
-    (row,) = derived(rows)["metrics"].to_pylist()
+    (issuer,) = yield [rows]
+    (row,) = issuer.values
 
     assert (row["license_class"], row["source_ref"]) == ("cc-by", sources["profit"])
     assert (row["published_at"], row["available_at"]) == (MARCH, MAY)
@@ -399,39 +460,33 @@ def test_a_value_has_its_inputs_and_the_strictest_licence() -> None:
     assert row["value"] == "0.00000000000000008100000073"
 
 
-@pytest.mark.parametrize(
-    ("profit", "revenue", "value"),
-    [
+@stories.test
+def test_values_are_rounded_half_even_to_ten_digits_at_any_size() -> Story:
+    quotients = [
         ("99999999999999999999", "0.000000000000000001", "1" + "0" * 38),
         ("0.000000000000000001", "99999999999999999999", "0." + "0" * 37 + "1"),
         ("1.0000000005", "1", "1"),
         ("1.0000000015", "1", "1.000000002"),
         ("-2", "3", "-0.6666666667"),
         ("0", "3", "0"),
-    ],
-)
-def test_values_are_rounded_half_even_to_ten_digits_at_any_size(
-    profit: str, revenue: str, value: str
-) -> None:
-    (row,) = derived(margin(MARCH, profit, revenue))["metrics"].to_pylist()
-
-    assert row["value"] == value
-
-
-def test_every_covered_issuer_has_one_state_per_metric_and_day() -> None:
-    rows = [
-        *margin(MARCH, "3", "10", issuer="DCA"),
-        *margin(MARCH, "3", "0", issuer="DCB"),
-        figure(MAY, "revenue", "5", issuer="DCC", **SECOND_HALF),
-        balance(MAY, "cash", "5", issuer="DCD"),
-        figure(MAY, "cfo", "5", issuer="DCE"),
     ]
-    answers = Answers(derived(rows))
+    issuers = yield [margin(MARCH, profit, revenue) for profit, revenue, _ in quotients]
+    for issuer, (_, _, value) in zip(issuers, quotients, strict=True):
+        assert [row["value"] for row in issuer.values] == [value]
+
+
+@stories.test
+def test_every_covered_issuer_has_one_state_per_metric_and_day() -> Story:
+    issuers = yield [
+        margin(MARCH, "3", "10"),
+        margin(MARCH, "3", "0"),
+        [figure(MAY, "revenue", "5", **SECOND_HALF)],
+        [balance(MAY, "cash", "5")],
+        [figure(MAY, "cfo", "5")],
+    ]
 
     def states_on(day: date) -> list[str | None]:
-        answered = [
-            answers.on(day, issuer, "net_margin") for issuer in ("DCA", "DCB", "DCC", "DCD", "DCE")
-        ]
+        answered = [issuer.on("net_margin", day)[0] for issuer in issuers]
         return [None if answer is None else answer[0] for answer in answered]
 
     assert states_on(MARCH) == ["value", "denominator_not_positive", None, None, None]

@@ -20,7 +20,7 @@ from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import LoadEntry
 
 few_examples = settings(
-    max_examples=times(3), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=times(2), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -21,13 +21,12 @@ from typing import Any
 
 import duckdb
 
-from assets.entities.identifiers import is_isin, mint
-from assets.entities.markets import market_country
+from assets.entities.identifiers import is_isin, market_country, mint
 from tests.helpers.paths import REAL
+from tests.helpers.reads import lookup
 from tests.helpers.registers import entity, identifier, joins
 from tests.helpers.whole_tables import query
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import lookup
 
 Row = dict[str, Any]
 _FILERS = "more/sec/fsds/2021q1_sub.txt.parquet"

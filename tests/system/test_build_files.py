@@ -11,8 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.made_once import copy_of
+from tests.helpers.reads import (
+    annual,
+    entities_found,
+    entity,
+    facts_known,
+    identifiers,
+    issuers,
+    lookup,
+    metrics,
+    panel,
+    parties,
+    releases,
+    screen,
+    series_known,
+    shared_facts,
+)
 from tests.helpers.record_rows import load, release_row
-from tests.helpers.split_world import publish_split
+from tests.helpers.split_world import publish_split, split_home
 from warehouse.publish.builds import builds_at, delete_old_builds
 from warehouse.publish.file_labels import (
     CELLS,
@@ -26,14 +43,7 @@ from warehouse.publish.file_labels import (
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entities_found, entity, identifiers, lookup
-from warehouse.serve.fundamentals import facts_known, issuers
-from warehouse.serve.macro import annual, series_known, series_names
-from warehouse.serve.metrics import metrics, panel, screen
-from warehouse.serve.parties import parties
-from warehouse.serve.rows import RowPage
-from warehouse.serve.shared_facts import shared_facts
-from warehouse.serve.tenders import releases
+from warehouse.serve.rows import RowPage, distinct_values, known_on
 from warehouse.shared.errors import UnknownVersion
 
 DAYS = (None, date(2019, 3, 1), date(2021, 6, 1))
@@ -46,7 +56,9 @@ ASKED: dict[str, Callable[[Mart, date | None], Any]] = {
     "one long series": lambda mart, day: series_known(mart, series="LONG", as_of=day, limit=9),
     "a rebased series": lambda mart, day: series_known(mart, series="REBASED", as_of=day, limit=9),
     "series since": lambda mart, day: series_known(mart, as_of=day, from_=date(2018, 9, 1)),
-    "names of series": lambda mart, _: series_names(mart, None, date(2021, 1, 1), 3),
+    "names of series": lambda mart, _: distinct_values(
+        mart.build(), "series", "macro_series", known_on(date(2021, 1, 1)), 3
+    ),
     "annual": lambda mart, _: annual(mart),
     "parties": lambda mart, _: parties(mart),
     "parties of a role": lambda mart, _: parties(mart, role="supplier", limit=3),
@@ -106,8 +118,7 @@ def in_few_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
 
 @pytest.fixture(scope="module")
 def in_many_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
-    root = tmp_path_factory.mktemp("many")
-    with closing(publish_split(root, root / "marts", 1 / 4096)) as mart:
+    with closing(Mart(split_home(tmp_path_factory) / "marts")) as mart:
         assert len(mart.build().files("fundamentals")) == 3
         assert len(mart.build().files("tender_releases")) > 10
         yield mart
@@ -123,12 +134,14 @@ def test_answers_do_not_depend_on_how_rows_are_spread_over_files(
     assert answer(ASKED[name](in_many_files, None))
 
 
-def test_a_build_takes_over_the_files_whose_rows_did_not_change(tmp_path: Path) -> None:
-    marts, record = tmp_path / "marts", Record(str(tmp_path / "record"))
-    mart = publish_split(tmp_path, marts, 1 / 4096)
+def test_a_build_takes_over_the_files_whose_rows_did_not_change(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    root = copy_of(split_home(tmp_path_factory), "split", tmp_path_factory)
+    marts, record = root / "marts", Record(str(root / "record"))
     before = builds_at(marts).files()
     load(record, TENDER_RELEASES, release_row(1, country="KE", ocid="ke-new"))
-    version = publish_split(tmp_path, marts, 1 / 4096).build().data_version
+    version = publish_split(root, marts, 1 / 4096).build().data_version
 
     manifest = builds_at(marts).manifest(version)
     assert manifest is not None
@@ -139,7 +152,6 @@ def test_a_build_takes_over_the_files_whose_rows_did_not_change(tmp_path: Path) 
     assert all((marts / file.path).is_file() for file in manifest.files)
     delete_old_builds(builds_at(marts), 1)
     assert {path.stem for path in (marts / "files").iterdir()} == {f.key for f in manifest.files}
-    mart.close()
 
 
 @pytest.mark.nightly

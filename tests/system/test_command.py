@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from pipelines.commands import main as sankofa_main
 from pipelines.commands.exit_status import MEANINGS, Exit
-from pipelines.commands.main import COMMANDS, SECTIONS, sankofa
+from pipelines.commands.main import COMMANDS, sankofa
 from tests.helpers.installation import run_command, sample_home
 from tests.helpers.made_once import copy_of
 from warehouse.control.keys import KeyStore, list_keys, usable_sandbox_key
@@ -46,7 +46,8 @@ def run(*words: str) -> Result:
 
 def test_the_help_has_every_command_under_a_heading_and_every_exit_status() -> None:
     help_text = run("--help").output
-    for text in (*SECTIONS, *COMMANDS, *MEANINGS.values()):
+    sections = {listed["section"] for listed in COMMANDS.values()}
+    for text in (*sections, *COMMANDS, *MEANINGS.values()):
         assert text in " ".join(help_text.split())
 
 
@@ -55,7 +56,7 @@ def test_every_command_says_what_it_does_and_the_help_has_its_first_sentence() -
     for name, listed in COMMANDS.items():
         command = sankofa.get_command(context, name)
         assert command is not None and command.name == name
-        assert command.get_short_help_str(90) == listed.summary
+        assert command.get_short_help_str(90) == listed["summary"]
         for subname, subcommand in getattr(command, "commands", {}).items():
             assert subcommand.help, f"{name} {subname}"
 

@@ -24,8 +24,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_asset_has_a_group_a_description_and_its_kinds() -> None:
-    specs = definitions(read_settings(os.environ)).resolve_all_asset_specs()
+@pytest.fixture(scope="module")
+def everything() -> dg.Definitions:
+    return definitions(read_settings(os.environ))
+
+
+def test_every_asset_has_a_group_a_description_and_its_kinds(everything: dg.Definitions) -> None:
+    specs = everything.resolve_all_asset_specs()
     assert len(specs) > 40
     for spec in specs:
         assert spec.group_name in {
@@ -36,23 +41,25 @@ def test_every_asset_has_a_group_a_description_and_its_kinds() -> None:
         assert spec.kinds, spec.key
 
 
-def test_every_table_says_what_each_of_its_columns_means() -> None:
-    for spec in definitions(read_settings(os.environ)).resolve_all_asset_specs():
+def test_every_table_says_what_each_of_its_columns_means(everything: dg.Definitions) -> None:
+    for spec in everything.resolve_all_asset_specs():
         if spec.kinds & {"deltalake", "duckdb"}:
             schema = spec.metadata["dagster/column_schema"]
             assert isinstance(schema, dg.TableSchema)
             assert schema.columns and all(column.description for column in schema.columns)
 
 
-def test_landed_assets_link_to_their_source_and_name_the_licence() -> None:
-    for spec in definitions(read_settings(os.environ)).resolve_all_asset_specs():
+def test_landed_assets_link_to_their_source_and_name_the_licence(
+    everything: dg.Definitions,
+) -> None:
+    for spec in everything.resolve_all_asset_specs():
         if "http" in spec.kinds:
             assert spec.metadata["address"].url.startswith("http")
             assert spec.metadata["licence"]
 
 
-def test_every_job_and_sensor_says_what_it_does() -> None:
-    repository = definitions(read_settings(os.environ)).get_repository_def()
+def test_every_job_and_sensor_says_what_it_does(everything: dg.Definitions) -> None:
+    repository = everything.get_repository_def()
     descriptions = {
         **{job.name: job.description for job in repository.get_all_jobs()},
         **{sensor.name: sensor.description for sensor in repository.sensor_defs},
@@ -64,8 +71,8 @@ def test_every_job_and_sensor_says_what_it_does() -> None:
     ] == []
 
 
-def test_every_check_of_the_build_blocks_and_is_described() -> None:
-    graph = definitions(read_settings(os.environ)).resolve_asset_graph()
+def test_every_check_of_the_build_blocks_and_is_described(everything: dg.Definitions) -> None:
+    graph = everything.resolve_asset_graph()
     assert len(graph.asset_check_keys) == len(SUITES) + len(("floors", "left_out", "losses"))
     for key in graph.asset_check_keys:
         assert graph.get(key).blocking and graph.get(key).description

@@ -12,12 +12,14 @@ from typing import Any, get_args
 
 import pytest
 
-from pipelines.commands.up import ServerUrls, greeting, is_ready
+from pipelines.commands.serving import DAGSTER, MCP, REST
+from pipelines.commands.up import greeting, is_ready
 from pipelines.jobs import run_job
 from pipelines.output import Steps
 from pipelines.up import prepare
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted
+from tests.helpers.reads import facts_known, lookup, metrics, panel
 from tests.helpers.whole_tables import query
 from tests.sample_world.organisations import (
     ISSUERS_PER_SCALE,
@@ -33,9 +35,6 @@ from warehouse.methodology.signals import PANELS
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import open_record
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import lookup
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.metrics import metrics, panel
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables.derived import JoinMethod
@@ -120,10 +119,10 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(settings: Setting
 
 
 def test_the_greeting_has_a_key_and_three_commands(settings: Settings) -> None:
-    text = greeting(settings, ServerUrls("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
+    text = greeting(settings, {REST: "http://127.0.0.1:8321", MCP: "http://127.0.0.1:8322"})
     assert text.count("curl -s -H 'X-API-Key: sk_") == 3
     assert "http://127.0.0.1:8322/mcp" in text and "Runs" not in text and "Metrics" not in text
-    dagster = greeting(settings, ServerUrls("http://127.0.0.1:8321", None, "http://127.0.0.1:8323"))
+    dagster = greeting(settings, {REST: "http://127.0.0.1:8321", DAGSTER: "http://127.0.0.1:8323"})
     assert "Pipeline      http://127.0.0.1:8323/asset-groups" in dagster
 
 

@@ -27,13 +27,13 @@ from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key
-from warehouse.publish.builds import NOTICE, PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
+from warehouse.publish.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.shared.files import make_private
 from warehouse.shared.locks import alive_file, named_lock
-from warehouse.shared.settings import Settings, read_settings, variable_of
+from warehouse.shared.settings import read_settings, variable_of
 from warehouse.tables import QualityMetric
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
@@ -51,9 +51,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def healthy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installation without faults: a build of an hour ago, and a key."""
+    """An installation without faults: a build of one fact of an hour ago, and a key."""
     home = tmp_path_factory.mktemp("healthy")
-    published(settings_of(home), datetime.now(UTC) - timedelta(hours=1))
+    settings = settings_of(home)
+    record = open_record(settings)
+    load(record, FUNDAMENTALS, fact("1"))
+    measurements = measured(datetime.now(UTC) - timedelta(hours=1))
+    publish(record, settings.marts, export=lambda *_: {"measured": measurements})
+    create_key(KeyStore(settings.control), "starter")
+    # As every command that loads or publishes does.
+    make_private(settings)
     return home
 
 
@@ -63,10 +70,8 @@ def healthy(home: Path, healthy_home: Path) -> Path:
     return home
 
 
-def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: int = 10) -> None:
-    """Publish one fact as if at a moment, and create a key."""
-    record = open_record(settings)
-    load(record, FUNDAMENTALS, fact("1"))
+def measured(moment: datetime, age: int = 10) -> str:
+    """Return the measurements of a build that was published at a moment."""
     fresh = QualityMetric(
         sku="AF-FUND",
         dimension="freshness",
@@ -81,11 +86,14 @@ def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: i
         measured_at=moment,
         data_version="20261114.1",
     )
-    measurements = f"[{fresh.model_dump_json()}]"
-    publish(record, settings.marts, notice, export=lambda *_: {"measured": measurements})
-    create_key(KeyStore(settings.control), "starter")
-    # As every command that loads or publishes does.
-    make_private(settings)
+    return f"[{fresh.model_dump_json()}]"
+
+
+def change_build(home: Path, **values: str) -> None:
+    """Change the metadata of the build of a home."""
+    marts = Path(settings_of(home).marts)
+    (build,) = builds_at(marts).names()
+    change_metadata(marts, build, **values)
 
 
 def free_port() -> str:
@@ -113,8 +121,8 @@ def test_nothing_is_wrong_with_a_healthy_installation(healthy: Path) -> None:
     assert faults() == {}
 
 
-def test_a_source_with_nothing_new_is_named_and_is_no_fault(home: Path) -> None:
-    published(settings_of(home), datetime.now(UTC) - timedelta(hours=1), age=120)
+def test_a_source_with_nothing_new_is_named_and_is_no_fault(healthy: Path) -> None:
+    change_build(healthy, measured=measured(datetime.now(UTC) - timedelta(hours=1), age=120))
     status, findings = run_doctor()
     (found,) = [item for item in findings if item["subject"] == "freshness"]
     assert (status, found["state"]) == (0, "note")
@@ -275,9 +283,7 @@ def test_keys_that_nobody_made_yet_are_a_note_wherever_they_are_missed(healthy: 
 
 
 def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
-    marts = Path(settings_of(healthy).marts)
-    (build,) = builds_at(marts).names()
-    change_metadata(marts, build, layout="0")
+    change_build(healthy, layout="0")
     assert "cannot be read" in faults()["datastore"]
 
 
@@ -329,16 +335,15 @@ def test_a_build_that_lacks_what_was_loaded_since_is_stale(healthy: Path) -> Non
     assert "stale: what was loaded since is not in it (fundamentals)" in faults()["build"]
 
 
-def test_a_build_that_is_old_is_stale_unless_it_is_the_sample_world(home: Path) -> None:
-    long_ago = datetime.now(UTC) - timedelta(days=3, hours=1)
-    published(read_settings(os.environ), long_ago)
+def test_a_build_that_is_old_is_stale_unless_it_is_the_sample_world(healthy: Path) -> None:
+    change_build(healthy, measured=measured(datetime.now(UTC) - timedelta(days=3, hours=1)))
     assert "was published 3 days and 1 hours ago" in faults()["build"]
-    published(read_settings(os.environ), long_ago, SAMPLE_NOTICE)
+    change_build(healthy, notice=SAMPLE_NOTICE)
     assert faults() == {}
 
 
-def test_a_clock_that_stands_before_the_newest_build_is_named(home: Path) -> None:
-    published(read_settings(os.environ), datetime.now(UTC) + timedelta(days=1))
+def test_a_clock_that_stands_before_the_newest_build_is_named(healthy: Path) -> None:
+    change_build(healthy, measured=measured(datetime.now(UTC) + timedelta(days=1)))
     assert "before the newest build was published" in faults()["clock"]
 
 

@@ -91,7 +91,7 @@ def served(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Setting
 
 
 def test_not_one_byte_of_an_erased_document_is_left(served: Settings) -> None:
-    here, older = served, builds_at(served.marts).current()
+    here, older = served, str(builds_at(served.marts).current())
     (here.work / "failed" / "20260101.1").mkdir(parents=True)
     (here.work / "failed" / "20260101.1" / "why.txt").write_text(SECRET)
     places = {path.split("/")[0] for path in files_with(here.home, SECRET)}
@@ -195,7 +195,7 @@ def test_a_document_that_is_not_there_is_named(here: Settings) -> None:
 
 
 def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(served: Settings) -> None:
-    here, older = served, builds_at(served.marts).current()
+    here, older = served, str(builds_at(served.marts).current())
     found = find_documents(here, URL)
 
     def refuse() -> str:

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.export import export
-from assets.exports.parquet import row_groups
 from assets.exports.signing import SigningKey
+from assets.exports.write_artifact import row_groups
 from tests.helpers.exports import NOW, current_loads, load, party_row, release_row, staged
 from tests.helpers.installation import loaded_record
 from tests.helpers.nightly import times
@@ -316,10 +316,8 @@ def test_an_unsorted_snapshot_gives_the_same_files(record: Record, tmp_path: Pat
     load(record, TENDER_RELEASES, *(release_row(n) for n in range(1, 30)))
     with staged(record, tmp_path, VERSION, "signals") as snapshot:
         ordered = exported(snapshot, tmp_path)
-        assert snapshot.order("tender_releases") == EXPORT_FILE["af-tender-releases"].snapshot_sort
         snapshot.write("shuffled", "FROM tender_releases ORDER BY md5(row_id)")
         snapshot.path("shuffled").replace(snapshot.path("tender_releases"))
-        assert snapshot.order("tender_releases") == ()
         sorted_again = exported(snapshot, tmp_path / "again")
     digests = [
         {artifact.key: artifact.sha256 for artifact in manifest.artifacts}

@@ -22,8 +22,16 @@ import pytest
 
 from assets.exports.artifacts import EXPORT_FILES
 from assets.exports.export import AlreadyExported, export, switch_latest
-from assets.exports.signing import BadSigningKey, SigningKey, verify_export
-from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
+from assets.exports.signing import BadSigningKey, SigningKey
+from tests.helpers.exports import (
+    NOW,
+    fact_row,
+    load,
+    release_row,
+    signals,
+    staged,
+    verify_export,
+)
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 from warehouse.publish.snapshot import Snapshot

@@ -10,12 +10,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.ingest.resources import IngestResource
+from assets.ingest.assets import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines import publication
-from pipelines.derivations import derivations
-from pipelines.publish import Publishing, published_assets
-from pipelines.stages import NODES, STAGES, WHOLE_SUITES, suites_of
+from pipelines.definitions import Publishing, published_assets
+from pipelines.stages import NODES, STAGES, WHOLE_SUITES, derivations, suites_of
 from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
 from tests.helpers.facts import fact

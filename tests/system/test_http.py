@@ -18,11 +18,10 @@ import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.fetching.addresses import without_secrets
+from assets.fetching.addresses import RateLimiter, without_secrets
 from assets.fetching.client import REDIRECTS, Client, FetchError, SourceResponse, Timeouts
 from assets.fetching.fetchers import response_json
-from assets.fetching.http_bodies import BodyLimits
-from assets.fetching.rate_limit import HostRateLimit, RateLimiter, retry_after
+from assets.fetching.http_bodies import BodyLimits, retry_after
 from tests.helpers.http_client import http_client
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
@@ -176,7 +175,7 @@ def test_a_gzip_that_ends_in_the_middle_is_not_taken_for_whole(
     packed = gzip.compress(b"a,b\n" * 1000)[:-9]
     url = server.on("/a", Reply(packed, headers={"Content-Encoding": "gzip"}))
 
-    assert "its gzip ends in the middle" in str(refusal(client, url, "csv"))
+    assert "its gzip is damaged (the gzip ends early)" in str(refusal(client, url, "csv"))
 
 
 def test_a_body_falsely_labelled_gzip_is_an_error(server: Replay, client: Client) -> None:
@@ -443,9 +442,9 @@ def test_a_host_is_requested_no_more_often_than_its_rate_limit(
 
 
 def test_threads_share_the_rate_limit_of_a_host(tmp_path: Path) -> None:
-    bucket = HostRateLimit(50, time.monotonic, time.sleep, tmp_path / "host")
+    limiter = RateLimiter({"host": 50.0}, time.monotonic, time.sleep, tmp_path)
     began = time.monotonic()
-    threads = [threading.Thread(target=bucket.wait) for _ in range(11)]
+    threads = [threading.Thread(target=limiter.wait, args=["host"]) for _ in range(11)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -466,7 +465,7 @@ def test_hosts_of_one_owner_share_a_rate_limit_and_others_do_not(tmp_path: Path)
 TAKES_TURNS = """
 import sys, time
 from pathlib import Path
-from assets.fetching.rate_limit import RateLimiter
+from assets.fetching.addresses import RateLimiter
 limiter = RateLimiter({"sec.gov": 100.0}, time.monotonic, time.sleep, Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -509,7 +508,7 @@ def test_no_rate_limit_file_makes_anyone_wait_longer_than_one_interval(
     file = tmp_path_factory.getbasetemp() / "left"
     file.write_text(left)
     clock = SleepingClock()
-    HostRateLimit(4, clock, clock.sleep, file).wait()
+    RateLimiter({"left": 4.0}, clock, clock.sleep, file.parent).wait("left")
 
     assert 0 <= clock.now <= 1 / 4
     assert float(file.read_text()) == clock.now

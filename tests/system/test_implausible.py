@@ -165,7 +165,7 @@ def panels(folder: Path, amount: str | None, *, impossible: bool = False) -> lis
         world.release(
             f"ocds-impossible-{number}",
             march,
-            awards=[award(day=march, amount=paid and str(paid), by=("s",))],
+            awards=[award(day=march, amount=str(paid) if paid else None, by=("s",))],
             category="works",
             number_of_tenderers=bids,
             tender_value=estimate and Decimal(estimate),

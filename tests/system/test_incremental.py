@@ -10,21 +10,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from assets.derive.silent_revisions import EXTRACTS
-from pipelines.derivations import checks, derivations
+from pipelines.stages import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.nightly import times
+from tests.helpers.publishing import run_all
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
 from warehouse.publish.awards import add_tender_facts
-from warehouse.publish.canonical_ids import REWRITTEN, use_canonical_ids
-from warehouse.publish.nodes import Nodes, Plan
-from warehouse.publish.snapshot import Derivation, Snapshot
+from warehouse.publish.nodes import PLAN, Nodes, Plan
+from warehouse.publish.snapshot import REWRITTEN, Derivation, Snapshot, use_canonical_ids
 from warehouse.publish.steps import run_step
-from warehouse.publish.tasks import ProcessPool
 from warehouse.publish.withheld import withhold_rows
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
@@ -229,8 +229,10 @@ def _by_partition(
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     joins, *derived = _derivations(with_signals)
     plan = Plan(f"20210101.{number}", loads, None, buckets=4)
-    nodes = Nodes(record, work, plan, ProcessPool(1), checks(), joins, derived, SECRET)
-    nodes.run_all()
+    (work / plan.data_version).mkdir(parents=True)
+    (work / plan.data_version / PLAN).write_bytes(msgspec.json.encode(plan))
+    nodes = Nodes(record, work, checks(), joins, derived, SECRET.decode())
+    run_all(nodes)
     with nodes.snapshot() as snapshot:
         return _rows(snapshot, *TABLES, "signals")
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from tests.helpers.postgres_server import Postgres, new_database, postgres
 from tests.helpers.stores import Embedded
 from tests.helpers.waiting import wait_until
-from warehouse.control.actions import list_actions, recorded
 from warehouse.control.keys import (
     Key,
     KeyStore,
@@ -31,6 +30,7 @@ from warehouse.control.keys import (
     signing_secret,
     usable_sandbox_key,
 )
+from warehouse.control.models import list_actions, recorded
 from warehouse.shared.errors import ControlUnavailable, SankofaError
 from warehouse.shared.tiers import TIERS, configured_tiers
 

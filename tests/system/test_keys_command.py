@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.commands.main import sankofa
-from warehouse.control.actions import recorded
 from warehouse.control.keys import KeyStore, find_key, sandbox
+from warehouse.control.models import recorded
 from warehouse.serve.counters import month_at, month_before
 from warehouse.serve.usage import Usage
 from warehouse.shared.errors import SankofaError

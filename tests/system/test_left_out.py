@@ -15,13 +15,14 @@ from falcon.testing import TestClient
 from api.app import create_app
 from pipelines.builds import LEFT_OUT
 from pipelines.publication import CONFIRMED
-from quality.left_out import MAX_ROWS, accepted_shares, find_excess
 from quality.personal_data_audit import PERSONAL_DATA_RULES
+from quality.report import MAX_ROWS, accepted_shares, find_excess
 from tests.helpers.facts import fact
 from tests.helpers.failing_rows import GOOD, failing_rows
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import publication, run_command, settings_of
 from tests.helpers.publishing import publish
+from tests.helpers.reads import facts_known
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
 from warehouse.control.keys import KeyStore
@@ -38,7 +39,6 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known
 from warehouse.tables import LeftOut
 
 PERSON = "Thandiwe Nomsa Mokoena"
@@ -313,9 +313,8 @@ def ruled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ruled]:
     names = [published(RowCheck("1", lambda _: None)), published(checked)]
     words = "the accounting standard is known"
     stricter = RowRule("accounting_standard", "accounting_standard <> 'guessed'", words, "is not")
-    of_table = rules._RULES_OF_TABLE["fundamentals"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(rules._RULES_OF_TABLE, "fundamentals", (*of_table, stricter))
+        patch.setattr(rules, "_LISTED", [*rules._LISTED, (["fundamentals"], stricter)])
         rules_of.cache_clear()
         names.append(published(checked))
     rules_of.cache_clear()

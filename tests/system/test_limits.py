@@ -152,7 +152,7 @@ def test_a_server_error_does_not_count_against_the_month(
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
 
-    monkeypatch.setattr("api.resources.lists.entity", broken)
+    monkeypatch.setattr("api.resources.declared.entity", broken)
     answer = service.get(ENTITY, service.sample)
     assert answer.status_code == 500 and monthly(answer) == 3_000
 

@@ -19,6 +19,15 @@ from tests.helpers.arrivals import row as sighting_row
 from tests.helpers.facts import fact
 from tests.helpers.nightly import times
 from tests.helpers.publishing import publish
+from tests.helpers.reads import (
+    annual,
+    entity,
+    facts_known,
+    issuers,
+    parties,
+    releases,
+    series_known,
+)
 from tests.helpers.record_rows import (
     FIRST,
     SECOND,
@@ -46,12 +55,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.serve.build import Mart
-from warehouse.serve.entities import entity
-from warehouse.serve.fundamentals import facts_known, issuers
-from warehouse.serve.macro import annual, series_known
-from warehouse.serve.parties import parties
 from warehouse.serve.rows import RowPage
-from warehouse.serve.tenders import releases
 from warehouse.shared.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.shared.json_encoding import encode
 

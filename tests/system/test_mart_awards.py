@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.publishing import publish
+from tests.helpers.reads import shared_facts
 from tests.helpers.record_rows import load, party_row, release_row
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, arrow_schema
 from warehouse.serve.build import Mart
-from warehouse.serve.shared_facts import shared_facts
 from warehouse.tables import PartyMatch
 
 NAME = "Alpha Fictional Works Ltd"
@@ -122,13 +122,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> AwardsWorld:
     return AwardsWorld(str(tmp_path_factory.mktemp("awards")))
 
 
+NEW_NAMES: list[dict[str, Any]] = [
+    {"name": None, "org_evidence": None},
+    {"name": "Beta Fictional Works Ltd"},
+]
 RENAMED = [
     Story(
         release(award()),
         supplier(),
-        later=[release(award(named=name), at=SECOND), supplier(at=SECOND, name=name, **evidence)],
+        later=[release(award(named=new["name"]), at=SECOND), supplier(at=SECOND, **new)],
     )
-    for name, evidence in ((None, {"org_evidence": None}), ("Beta Fictional Works Ltd", {}))
+    for new in NEW_NAMES
 ]
 
 

@@ -18,8 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assets.filings.fetch import BATCHES
-from assets.ingest.assets import partitions_of
-from assets.ingest.resources import IngestResource
+from assets.ingest.assets import IngestResource, partitions_of
 from assets.ingest.sources import source_of, sources_of
 from assets.parsing.parsed import Parsed
 from assets.source import Parser

@@ -10,7 +10,7 @@ import pytest
 from assets.ingest.sources import sources_of
 from assets.tenders.portal_files import PORTALS, portals_of
 from pipelines.definitions import definitions
-from pipelines.derivations import derivations
+from pipelines.stages import derivations
 from tests.helpers.installation import run_command
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.store import Record

@@ -36,7 +36,7 @@ unsorted_rows = st.lists(st.tuples(st.sampled_from("abc"), spans), max_size=40)
 
 def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int) -> Mart:
     """Pack rows that come in batches, and publish them as one table of a build."""
-    packer = Packer(folder / "packs.arrow", max_rows)
+    packer = Packer(max_rows)
     for begin in range(0, len(rows), batch_size):
         batch = rows[begin : begin + batch_size]
         known = np.array([span for _, span in batch], np.int32)

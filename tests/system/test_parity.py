@@ -24,6 +24,17 @@ from tests.helpers.installation import (
     sample_home,
     settings_of,
 )
+from tests.helpers.reads import (
+    facts_known,
+    issuers,
+    metrics,
+    panel,
+    parties,
+    releases,
+    screen,
+    series_known,
+    shared_facts,
+)
 from tests.helpers.whole_tables import query
 from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
@@ -32,13 +43,7 @@ from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, arrow_
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.serve.exports import Artifact, Manifest, PublishedExports
-from warehouse.serve.fundamentals import facts_known, issuers
-from warehouse.serve.macro import series_known
-from warehouse.serve.metrics import metrics, panel, screen
-from warehouse.serve.parties import parties
 from warehouse.serve.rows import RowPage
-from warehouse.serve.shared_facts import shared_facts
-from warehouse.serve.tenders import releases
 from warehouse.tables import OPEN_CLASSES
 
 UNTIL = date(2024, 3, 31)

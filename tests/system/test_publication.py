@@ -11,21 +11,18 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from assets.exports.signing import verify_export
 from pipelines.publication import CONFIRMED
 from quality.report import history
-from tests.helpers.exports import load, party_row
+from tests.helpers.exports import load, party_row, verify_export
 from tests.helpers.facts import fact
 from tests.helpers.installation import load_sample, run_command, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of
+from tests.helpers.reads import facts_known, issuers, panel, screen, series_known
 from tests.helpers.waiting import wait_until
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
 from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known, issuers
-from warehouse.serve.macro import series_known
-from warehouse.serve.metrics import panel, screen
 
 PERSON = "Thandiwe Nomsa Mokoena"
 WHY = "the register was split in two"

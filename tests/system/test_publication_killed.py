@@ -11,10 +11,10 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from assets.exports.signing import verify_export
 from pipelines.dagster_home import killed_runs
 from pipelines.jobs import instance
 from quality.report import history
+from tests.helpers.exports import verify_export
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, sankofa, settings_of
 from tests.helpers.nightly import times

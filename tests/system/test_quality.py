@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from assets.derive.metrics import metrics
 from assets.filings import companyfacts
+from pipelines.definitions import audit_results, audit_specs, suite_results, suite_specs
 from quality.audit import audit, is_loss
-from quality.checks import audit_results, audit_specs, suite_results, suite_specs
 from quality.floors import FLOORS, MEANINGS, measure, with_freshness
 from quality.report import Counts, Report, append_history, history
 from quality.suites import RECORD_SUITES, SUITES

@@ -12,20 +12,29 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.reads import (
+    annual,
+    entities_found,
+    entity,
+    facts_known,
+    identifiers,
+    issuers,
+    lookup,
+    metrics,
+    panel,
+    parties,
+    quality_metrics,
+    releases,
+    screen,
+    search,
+    series_known,
+    shared_facts,
+)
 from tests.helpers.rest_service import make_world
 from warehouse.publish.builds import builds_at
 from warehouse.publish.manifest import BuildFile
 from warehouse.serve.build import Build, Mart, check_readable
-from warehouse.serve.catalogue import quality_metrics
 from warehouse.serve.engines import FileReader, SqlRows
-from warehouse.serve.entities import entities_found, entity, identifiers, lookup
-from warehouse.serve.fundamentals import facts_known, issuers
-from warehouse.serve.macro import annual, series_known
-from warehouse.serve.metrics import metrics, panel, screen
-from warehouse.serve.parties import parties
-from warehouse.serve.search import search
-from warehouse.serve.shared_facts import shared_facts
-from warehouse.serve.tenders import releases
 
 DAY = date(2020, 1, 1)
 

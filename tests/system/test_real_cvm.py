@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assets.filings import cvm
-from assets.filings.cvm_lines import account_of
+from assets.filings.cvm import account_of
 from assets.filings.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.paths import REAL

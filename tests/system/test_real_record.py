@@ -248,12 +248,12 @@ NOT_READ = {
     "identity/brvm/MANIFESTE*": "somebody's list of documents",
     "identity/brvm/boc_landing.html": "a page of links",
     "identity/brvm/rapports*": "a page of links",
-    "identity/mic/*": "read by assets/entities/mic_lists.py, which no ingest runs",
+    "identity/mic/*": "read by tests/helpers/mic_lists.py, which no ingest runs",
     "macro/imf/Consumer*": "states neither measure nor unit",
     "macro/ng_cbn/Real_GDP*": "a workbook without a cell",
     "sec/20f/*": "inline XBRL whose contexts are elsewhere: test_xbrl_reports",
     "sec/fsds/*": "a Parquet copy of one table: test_fsds",
-    "sec/index/*": "tells what is new, and gives no row: test_daily_index",
+    "sec/index/*": "tells what is new, and gives no row: test_filings_bulk",
     "xbrl/filings_xbrl_org/*": "a page of the index, read when a report is fetched",
 }
 # Files that are a header alone, and reports on sustainability, which state none of our lines.

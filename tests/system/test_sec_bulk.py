@@ -13,9 +13,9 @@ from assets.fetching.fetchers import Window
 from assets.filings import fetch
 from assets.filings.fetch import BATCHES, ZIP_DATE_HEADER, ZIP_HEADER, batch_of
 from assets.filings.sources import SOURCES
+from assets.ingest.assets import total_counts
 from assets.ingest.land import land_live
 from assets.ingest.load import load_source
-from assets.ingest.metadata import total_counts
 from assets.ingest.recordings import Origin, Recordings
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.sec_zips import facts, filer, name_of, sample_cik, zip_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assets.derive.silent_revisions import TABLE
-from pipelines.derivations import derivations
+from pipelines.stages import derivations
 from tests.helpers.facts import fact, facts
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import observation, release_row, series_row

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.commands.doctor_machine import CheckContext
+from pipelines.commands.doctor_machine import ports as look_at_ports
 from pipelines.commands.up import _dagster, up
-from pipelines.doctor.findings import CheckContext
-from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import Address, is_free, refuse_taken
 from tests.helpers.installation import run_command, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of
@@ -274,18 +274,20 @@ time.sleep(600)
 """
 SUPERVISED = """
 import sys
+from pathlib import Path
 from pipelines import supervisor
 supervisor._STOP_SECONDS = 0.5
+logs = supervisor.Logs(Path(sys.argv[3]), 10_000_000, on_stderr=True)
 words = [sys.executable, "-c", sys.argv[1], sys.argv[2]]
 child = supervisor.Child("the stubborn one", words, "127.0.0.1", int(sys.argv[2]), {})
-supervisor.supervise([child], lambda names: print(*names, flush=True))
+supervisor.supervise([child], lambda names: print(*names, flush=True), logs)
 """
 
 
-def test_a_process_that_ignores_sigterm_is_killed() -> None:
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     with subprocess.Popen(
-        [sys.executable, "-c", SUPERVISED, STUBBORN, str(port)],
+        [sys.executable, "-c", SUPERVISED, STUBBORN, str(port), str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

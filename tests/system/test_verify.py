@@ -109,4 +109,4 @@ def test_a_lost_last_commit_is_found_although_the_table_can_be_read(home: Path) 
     log = home / "record" / "fundamentals" / "_delta_log"
     max(log.glob("*.json")).unlink()
     (damage,) = damaged_files(open_record(settings_of(home)))
-    assert damage.says.endswith(".json is missing")
+    assert damage.says.endswith(".json: it is missing")

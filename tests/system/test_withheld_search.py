@@ -211,7 +211,7 @@ def test_files_that_were_searched_are_searched_again_only_for_new_names(here: Se
             {},
         )
     )
-    with publishing.candidate.nodes.snapshot() as snapshot:
+    with publishing.candidate.snapshot() as snapshot:
         names = names_of_build(snapshot, SECRET)
 
     def read(names: WithheldNames) -> set[str]:

@@ -9,12 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines.builds import drop_builds
+from pipelines.commands.doctor import held_back
+from pipelines.commands.doctor_machine import CheckContext
 from pipelines.commands.main import sankofa
-from pipelines.doctor.build import held_back
-from pipelines.doctor.findings import CheckContext
 from tests.helpers.damage import copy_home
 from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
+from tests.helpers.reads import releases
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.whole_tables import query
 from warehouse.publish.builds import builds_at
@@ -23,7 +24,6 @@ from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.serve.build import Mart
-from warehouse.serve.tenders import releases
 from warehouse.shared.errors import SankofaError, UnknownVersion
 from warehouse.shared.settings import Settings
 

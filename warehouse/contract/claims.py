@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from warehouse.contract.issuers import facts_known
 from warehouse.contract.problems import conflicting_parameters, invalid_parameter, unknown_id
-from warehouse.serve.build import Mart
-from warehouse.serve.fundamentals import facts_known
-from warehouse.serve.macro import annual, series_vintages
+from warehouse.serve.build import Build, Mart
+from warehouse.serve.rows import between, equal, fetch_page, in_country, known_on
 
 Verdict = Literal["matches", "restated_later", "differs", "not_knowable_then", "not_held"]
 _YEAR = re.compile(r"(?:FY ?)?([0-9]{4})")
@@ -38,7 +38,7 @@ def check_claim(mart: Mart, claim: Mapping[str, Any]) -> dict[str, object]:
     """
     as_of: date = claim["as_of"] or datetime.now(UTC).date()
     build = mart.build()
-    vintages = _vintages(mart.at(build.data_version), claim)
+    vintages = _vintages(build, claim)
     claimed: Decimal = claim["value"]
     known = vintages
     if claim["as_of"] is not None:
@@ -109,24 +109,26 @@ def _last(vintages: Sequence[Vintage]) -> Vintage | None:
     return vintages[-1] if vintages else None
 
 
-def _vintages(mart: Mart, claim: Mapping[str, Any]) -> list[Vintage]:
+def _vintages(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
     first, last = _days(claim["period"])
     if claim["service_id"] is not None:
-        return _of_issuer(mart, claim, first, last)
+        return _of_issuer(build, claim, first, last)
+    where = [*in_country(claim["country"]), *between("period_end", first, last)]
     if claim["series"] is not None:
-        pages = series_vintages(mart, claim["series"], claim["country"], first, last)
-        return _sorted(pages.rows, "value")
+        where += equal(series=claim["series"])
+        return _sorted(fetch_page(build, "macro_series", where, None).rows, "value")
     if claim["indicator"] is not None:
-        page = annual(mart, claim["country"], claim["indicator"], first, last)
-        return _sorted(page.rows, "value")
+        where += [*equal(indicator=claim["indicator"]), *known_on(None)]
+        return _sorted(fetch_page(build, "macro_annual", where, None).rows, "value")
     detail = "A claim is about service_id and line_item, series, or indicator and country."
     raise conflicting_parameters("service_id", detail)
 
 
-def _of_issuer(mart: Mart, claim: Mapping[str, Any], first: date, last: date) -> list[Vintage]:
+def _of_issuer(build: Build, claim: Mapping[str, Any], first: date, last: date) -> list[Vintage]:
     if claim["line_item"] is None:
         raise conflicting_parameters("line_item", "A claim about an issuer needs line_item.")
-    page = facts_known(mart, claim["service_id"], vintages="all", line_items=[claim["line_item"]])
+    every = {"vintages": "all", "as_of": None, "period_type": None}
+    page = facts_known(build, claim["service_id"], [claim["line_item"]], every)
     if page is None:
         raise unknown_id(claim["service_id"])
     is_year = _YEAR.fullmatch(claim["period"]) is not None

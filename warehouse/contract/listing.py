@@ -14,36 +14,46 @@ from msgspec.structs import replace
 
 from warehouse.contract.limits import RowRule, check_datasets, row_limit
 from warehouse.contract.pagination import next_cursor, resume_position
-from warehouse.contract.problems import Problem, conflicting_parameters
-from warehouse.serve.build import Mart
-from warehouse.serve.rows import Key, RowPage
-from warehouse.serve.why_empty import Empty
-from warehouse.shared.errors import BadParameters
+from warehouse.contract.problems import Problem, check_date_order
+from warehouse.serve.asked import Asked, Empty, rows_asked, why_empty
+from warehouse.serve.build import Build, Mart
+from warehouse.serve.rows import Key, RowPage, alpha_2
 from warehouse.shared.tiers import Tier
 
 Parameters = Mapping[str, Any]
+# The datasets that the rows are of, by what is asked.
+Datasets = Callable[[Parameters], Sequence[str]]
+_NONE: Datasets = lambda _: ()  # noqa: E731
 # Rows that are read at a time if a list is streamed.
 _PIECE = 5_000
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked of a list: the build, the parameters, and which rows of the answer."""
+    """What is asked of a list: of which build, with which parameters, and which rows of it."""
 
     mart: Mart
+    build: Build
     parameters: Parameters
     tier: Tier
     limit: int | None = None
     after: Key | None = None
 
-    def values(self, *names: str) -> dict[str, Any]:
-        """Return parameters by name, as the arguments of a read."""
-        # ``from`` is a keyword of Python.
-        return {"from_" if name == "from" else name: self.parameters[name] for name in names}
-
     @property
     def page(self) -> dict[str, Any]:
         """The arguments of a read that say which rows are wanted."""
         return {"limit": self.limit, "after": self.after}
+
+    @property
+    def days(self) -> tuple[date | None, date | None]:
+        """The days between which rows are wanted; refuses those in the wrong order."""
+        from_, to = self.parameters["from"], self.parameters["to"]
+        check_date_order(from_, to)
+        return from_, to
+
+    @property
+    def country(self) -> str | None:
+        """The country as alpha-2."""
+        return alpha_2(self.build, self.parameters["country"])
 
 
 class ListRows(msgspec.Struct, frozen=True):
@@ -69,7 +79,21 @@ class Listing:
     why_empty: Callable[[Question], Empty]
     row_rule: RowRule = "tier"
     member: str = "data"
-    datasets: Callable[[Parameters], Sequence[str]] = lambda _: ()
+    datasets: Datasets = _NONE
+
+
+def asked_list(
+    name: str, row: str, ask: Callable[[Question], Asked], datasets: Datasets = _NONE, **more: Any
+) -> Listing:
+    """Return a list whose rows are those of one table that match, and so is the reason."""
+    return Listing(
+        name,
+        (row,),
+        lambda question: ListRows(rows_asked(question.build, ask(question), **question.page)),
+        lambda question: why_empty(question.build, ask(question)),
+        datasets=datasets,
+        **more,
+    )
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -139,13 +163,9 @@ def answer(
     mart, after = resume_position(mart, secret, listing.name, parameters, pinned)
     limit = _checked_limit(listing, mart, tier, parameters, after)
     read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE
-    question = Question(mart, parameters, tier, read, after)
-    listed = _read(listing, question)
-    empty = None
-    if not listed.rows.rows:
-        # Of the build that had no rows, whatever has been published since.
-        question = replace(question, mart=mart.at(listed.rows.data_version))
-        empty = listing.why_empty(question)
+    question = Question(mart, mart.build(), parameters, tier, read, after)
+    listed = listing.read(question)
+    empty = None if listed.rows.rows else listing.why_empty(question)
     return Answer(listing, question, listed, secret, limit, empty)
 
 
@@ -156,18 +176,11 @@ def pieces(first: Answer) -> Iterator[RowPage]:
     while page.truncated and (limit is None or count < limit):
         piece = _PIECE if limit is None else min(_PIECE, limit - count)
         after = page.key_of(len(page.rows))
-        mart = first.question.mart.at(page.data_version)
-        question = replace(first.question, mart=mart, limit=piece, after=after)
-        page = _read(first.listing, question).rows
+        build = first.question.mart.at(page.data_version).build()
+        question = replace(first.question, build=build, limit=piece, after=after)
+        page = first.listing.read(question).rows
         count += len(page.rows)
         yield page
-
-
-def _read(listing: Listing, question: Question) -> ListRows:
-    try:
-        return listing.read(question)
-    except BadParameters as error:
-        raise conflicting_parameters(error.parameter, f"{error}.") from error
 
 
 def _checked_limit(
@@ -178,7 +191,7 @@ def _checked_limit(
         return _limit(listing.row_rule, tier, parameters.get("limit"))
     except Problem as too_much:
         try:
-            _read(listing, Question(mart, parameters, tier, 1, after))
+            listing.read(Question(mart, mart.build(), parameters, tier, 1, after))
         except Problem as refused:
             # Whether an id exists is no such reason.
             if refused.kind.status == 400:

@@ -5,7 +5,6 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -22,14 +21,6 @@ _FORMAT_VERSION = 2
 _MAC_BYTES = 32
 # How much of a list is sent, and in which form: no part of what is asked.
 _NO_FILTERS = ("cursor", "limit", "format", "verbose", "data_version")
-
-
-@dataclass(frozen=True)
-class CursorPosition:
-    """The key of the last row sent, and the data_version that the pages come from."""
-
-    after: Key
-    data_version: str
 
 
 def mart_at_version(mart: Mart, data_version: str | None) -> Mart:
@@ -57,23 +48,23 @@ def resume_position(
     if cursor is None:
         return mart_at_version(mart, pinned), None
     # The signature covers the data_version: a client cannot page through a build of its choice.
-    position = decode_cursor(secret, cursor, cursor_filters(listing, parameters))
-    if pinned not in (None, position.data_version):
+    after, data_version = _position(secret, cursor, _filters(listing, parameters))
+    if pinned not in (None, data_version):
         raise conflicting_parameters(
             "X-Data-Version",
-            f"The cursor belongs to data_version {position.data_version}; the header pins another.",
+            f"The cursor belongs to data_version {data_version}; the header pins another.",
         )
-    mart = mart.at(position.data_version)
+    mart = mart.at(data_version)
     try:
         mart.build()
     except UnknownVersion as error:
         raise Problem(
             "cursor_invalid",
-            f"The data_version {position.data_version} of this cursor is no longer available; "
+            f"The data_version {data_version} of this cursor is no longer available; "
             "start again without a cursor.",
             parameter="cursor",
         ) from error
-    return mart, position.after
+    return mart, after
 
 
 def next_cursor(
@@ -83,42 +74,39 @@ def next_cursor(
     last_key: Key | None,
     data_version: str,
 ) -> str | None:
-    """Return the cursor of the page after a row; None if there is no such row."""
+    """Return the signed cursor of the page after a row; None if there is no such row."""
     if last_key is None:
         return None
-    position = CursorPosition(last_key, data_version)
-    return encode_cursor(secret, position, cursor_filters(listing, parameters))
+    payload = encode([_FORMAT_VERSION, last_key, _filters(listing, parameters), data_version])
+    return _to_text(_mac(secret, payload) + payload)
 
 
-def cursor_filters(listing: str, parameters: Mapping[str, Any]) -> str:
-    """Return the list and the filters that a cursor is bound to, as one text."""
+def _filters(listing: str, parameters: Mapping[str, Any]) -> str:
+    """Return a hash of the list and the filters that a cursor is valid for."""
     filters = {
         name: value
         for name, value in sorted(parameters.items())
         if value is not None and name not in _NO_FILTERS
     }
-    return encode([listing, filters]).decode()
+    return hashlib.sha256(encode([listing, filters])).hexdigest()[:16]
 
 
-def encode_cursor(secret: bytes, position: CursorPosition, filters: str) -> str:
-    """Return a signed cursor that is valid for the same filters only."""
-    payload = encode([_FORMAT_VERSION, position.after, _digest(filters), position.data_version])
-    return _to_text(_mac(secret, payload) + payload)
+def _position(secret: bytes, cursor: str, filters: str) -> tuple[Key, str]:
+    """Return the key of the last row and the data_version of a cursor.
 
-
-def decode_cursor(secret: bytes, cursor: str, filters: str) -> CursorPosition:
-    """Parse a cursor; refuse one that was altered or belongs to other filters."""
+    One that was altered, or belongs to other filters, is refused.
+    """
     signed = _to_bytes(cursor)
     mac, payload = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
     # In constant time: the time of a comparison must not reveal how much of a guess is right.
     if not hmac.compare_digest(mac, _mac(secret, payload)):
         raise _invalid_cursor("it was not issued by this service")
-    version, after, digest, data_version = msgspec.json.decode(
+    version, after, of_filters, data_version = msgspec.json.decode(
         payload, type=tuple[int, tuple[str, ...], str, str]
     )
-    if version != _FORMAT_VERSION or digest != _digest(filters):
+    if version != _FORMAT_VERSION or of_filters != filters:
         raise _invalid_cursor("it belongs to a query with other filters")
-    return CursorPosition(after, data_version)
+    return after, data_version
 
 
 def _to_bytes(cursor: str) -> bytes:
@@ -140,10 +128,6 @@ def _to_text(signed: bytes) -> str:
 
 def _mac(secret: bytes, payload: bytes) -> bytes:
     return hmac.digest(secret, payload, "sha256")
-
-
-def _digest(filters: str) -> str:
-    return hashlib.sha256(filters.encode()).hexdigest()[:16]
 
 
 def _invalid_cursor(reason: str) -> Problem:

@@ -1,135 +1,44 @@
 """Every parameter of endpoints and tools, each declared once."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
-from typing import Any, get_args
+from typing import get_args
 
 from warehouse.contract.pagination import LONGEST_CURSOR
 from warehouse.contract.parameter_types import (
-    Choice,
-    Day,
-    DayOrVersion,
-    Flag,
-    FreeText,
-    ListOf,
-    OpaqueText,
+    DAY,
+    DAY_BY_TODAY,
+    DAY_OR_VERSION,
+    FLAG,
+    YEAR_OR_DAY,
     Parameter,
-    PatternText,
-    RowCount,
-    YearOrDay,
-    year_as_day,
-)
-from warehouse.contract.problems import (
-    check_date_order,
-    conflicting_parameters,
-    invalid_parameter,
-    unanswerable_as_of,
+    choice,
+    free_text,
+    list_of,
+    opaque_text,
+    pattern_text,
+    row_count,
 )
 from warehouse.methodology import line_items
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.methodology.signals import PANEL_BY_KEY, Dimension
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
 from warehouse.record.as_of import Vintages
-from warehouse.serve.build import Mart
 from warehouse.serve.entities import ID_TYPES
-from warehouse.serve.macro import annual, series_known, series_names
-from warehouse.serve.metrics import Order
-from warehouse.serve.rows import Key, RowPage
-from warehouse.shared.dates import DATA_VERSION
+from warehouse.shared.texts import DATA_VERSION
 from warehouse.shared.tiers import TIERS, Dataset
 from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency, SeriesType
 from warehouse.tables.tenders import Role
 
-# The two modes of macro figures, and which parameters belong to which.
-
-_SERIES_ONLY = ("series_type", "frequency")
-# How many series a refusal names as what can be asked instead.
-_SERIES_NAMED = 10
-
-
-def is_series_mode(parameters: Mapping[str, Any]) -> bool:
-    """Return whether series are requested: ``series`` or ``as_of`` was sent."""
-    return parameters["series"] is not None or parameters["as_of"] is not None
-
-
-def macro_rows(
-    mart: Mart, parameters: Mapping[str, Any], limit: int | None, after: Key | None
-) -> RowPage:
-    """Return the rows of the requested mode."""
-    is_series = is_series_mode(parameters)
-    if is_series and parameters["indicator"] is not None:
-        _refuse_indicator(mart, parameters)
-    if not is_series:
-        _refuse_other_mode(
-            parameters,
-            _SERIES_ONLY,
-            "series mode: send series, or as_of (today, for what is known now)",
-        )
-    from_, to = macro_bounds(parameters)
-    check_date_order(from_, to)
-    names = ("country", "series", "series_type", "frequency", "as_of")
-    filters = {name: parameters[name] for name in names if is_series or name == "country"}
-    if is_series:
-        return series_known(mart, **filters, from_=from_, to=to, limit=limit, after=after)
-    return annual(
-        mart,
-        **filters,
-        indicator=parameters["indicator"],
-        from_=from_,
-        to=to,
-        limit=limit,
-        after=after,
-    )
-
-
-def macro_bounds(parameters: Mapping[str, Any]) -> tuple[date | None, date | None]:
-    """Return the first and the last day that are asked for; a year is its first or last day."""
-    if is_series_mode(parameters):
-        return _day(parameters, "from"), _day(parameters, "to")
-    from_, to = parameters["from"], parameters["to"]
-    return (
-        None if from_ is None else year_as_day(from_, "01-01"),
-        None if to is None else year_as_day(to, "12-31"),
-    )
-
-
-def _refuse_indicator(mart: Mart, parameters: Mapping[str, Any]) -> None:
-    """Refuse an annual indicator, of which nobody knows what was public on a day."""
-    as_of, country = parameters["as_of"], parameters["country"]
-    if as_of is None:
-        detail = "indicator names an annual indicator and series a series: ask for one of them."
-        raise conflicting_parameters("indicator", detail)
-    series = series_names(mart, country, as_of, _SERIES_NAMED)
-    raise unanswerable_as_of(parameters["indicator"], as_of, country, series)
-
-
-def _refuse_other_mode(parameters: Mapping[str, Any], names: tuple[str, ...], mode: str) -> None:
-    """Refuse a parameter of the other mode, which would otherwise be ignored silently."""
-    for name in names:
-        if parameters[name] is not None:
-            raise conflicting_parameters(name, f"{name} belongs to {mode}.")
-
-
-def _day(parameters: Mapping[str, Any], name: str) -> date | None:
-    """Parse a date; a bare year belongs to annual mode."""
-    text, kind = parameters[name], Day()
-    try:
-        return None if text is None else kind.read(text)
-    except ValueError:
-        raise invalid_parameter(name, text, kind.expected) from None
-
-
 # Ids are minted in upper case.
-_ID = PatternText(
+_ID = pattern_text(
     "[A-Za-z0-9]+", "letters and digits only; search finds it by name or ticker", upper=True
 )
-_ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
-_CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
+_ALPHA = pattern_text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
+_CODE = pattern_text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
 # The key of an exchange rate has a form of its own: FX. and two currencies, in any case.
 # The others are all codes that do not begin with FX. (RE2 and Rust have no look-ahead.)
-_SERIES_CODE = PatternText(
+_SERIES_CODE = pattern_text(
     r"([Ff][Xx]\.[A-Za-z]{3}\.[A-Za-z]{3}"
     r"|[A-EG-Za-eg-z0-9_.:/-][A-Za-z0-9_.:/-]{0,63}"
     r"|[Ff]([A-WY-Za-wy-z0-9_.:/-][A-Za-z0-9_.:/-]{0,62})?"
@@ -144,28 +53,28 @@ OF_SERVICE_ID = Parameter("service_id", _ID, "Only parties resolved to this id."
 FILED_BY = Parameter("service_id", _ID, "The organisation that filed.", "DC7Q2M4XK9", required=True)
 FORM = Parameter(
     "form",
-    PatternText("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),
+    pattern_text("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),
     "Only filings of this form, as the publisher calls it: 20-F, 10-K/A, DFP, ITR.",
     "20-F",
 )
-FROM_RECEIPT = Parameter("from", Day(), "Earliest day of receipt.", "2024-01-01")
-TO_RECEIPT = Parameter("to", Day(), "Latest day of receipt.", "2024-12-31")
+FROM_RECEIPT = Parameter("from", DAY, "Earliest day of receipt.", "2024-01-01")
+TO_RECEIPT = Parameter("to", DAY, "Latest day of receipt.", "2024-12-31")
 AS_OF = Parameter(
     "as_of",
-    Day(by_today=True),
+    DAY_BY_TODAY,
     "Return what was knowable at the end of that day (UTC). A future date is read as today, and "
     "`as_of` in the response says so.",
     "2024-06-30",
 )
 PERIOD_TYPE = Parameter(
     "period_type",
-    Choice(get_args(PeriodType)),
+    choice(get_args(PeriodType)),
     "Reporting cadence such as FY, H1, Q1: figures of such periods, and balances at their ends.",
     "FY",
 )
 VINTAGES = Parameter(
     "vintages",
-    Choice(get_args(Vintages)),
+    choice(get_args(Vintages)),
     "`latest`: the latest vintage knowable by `as_of`; `as_reported`: the value as first filed; "
     "`all`: every restatement.",
     "latest",
@@ -179,7 +88,7 @@ COUNTRY_OF_FACTS = Parameter(
 LIMIT = Parameter(
     "limit",
     # The schema has the highest ceiling; ``row_limit`` checks that of the caller's tier.
-    RowCount(max(tier.ceiling for tier in TIERS.values())),
+    row_count(max(tier.ceiling for tier in TIERS.values())),
     "Maximum number of rows. If omitted, the preview of the tier; see the documentation of tiers.",
     10,
 )
@@ -187,45 +96,45 @@ LIMIT = Parameter(
 LIMIT_UNCAPPED = replace(LIMIT, description="Maximum number of rows. If omitted, all.")
 CURSOR = Parameter(
     "cursor",
-    OpaqueText(LONGEST_CURSOR),
+    opaque_text(LONGEST_CURSOR),
     "`next_cursor` of the previous page, unchanged, with the same filters.",
 )
 VERSION = Parameter(
     "data_version",
-    PatternText(DATA_VERSION.pattern, "a data_version from an earlier answer"),
+    pattern_text(DATA_VERSION.pattern, "a data_version from an earlier answer"),
     "Answer from this version of the data instead of the current one.",
 )
 VERBOSE = Parameter(
-    "verbose", Flag(), "true: every member of every row, as REST has them.", default="false"
+    "verbose", FLAG, "true: every member of every row, as REST has them.", default="false"
 )
-FROM_RELEASE = Parameter("from", Day(), "Earliest release date.", "2024-01-01")
-TO_RELEASE = Parameter("to", Day(), "Latest release date.", "2024-12-31")
-BUYER = Parameter("buyer", FreeText(200), "The buyer's service_id, or words of its name.", "roads")
+FROM_RELEASE = Parameter("from", DAY, "Earliest release date.", "2024-01-01")
+TO_RELEASE = Parameter("to", DAY, "Latest release date.", "2024-12-31")
+BUYER = Parameter("buyer", free_text(200), "The buyer's service_id, or words of its name.", "roads")
 IN_TENDER = Parameter(
     "query",
-    FreeText(128, shortest=2),
+    free_text(128, shortest=2),
     "Words that must all occur in the title, the description or the buyer's name; the last one "
     "may be a prefix.",
     "road works",
 )
 NAMED = Parameter(
     "query",
-    FreeText(128, shortest=2),
+    free_text(128, shortest=2),
     "A name or part of it, an LEI, a ticker with or without its exchange, or (paid key) an ISIN.",
     "Ubuntu Mining",
     required=True,
 )
 LINE_ITEMS = Parameter(
     "line_items",
-    ListOf(Choice(tuple(item.name for item in line_items.LINE_ITEMS)), 50),
+    list_of(choice(tuple(item.name for item in line_items.LINE_ITEMS)), 50),
     "Only these lines, such as revenue, profit, cfo; see the list of line items.",
 )
 STATEMENT = Parameter(
-    "statement", Choice(line_items.STATEMENTS), "Only the lines of this statement.", "income"
+    "statement", choice(line_items.STATEMENTS), "Only the lines of this statement.", "income"
 )
 SERVICE_IDS = Parameter(
     "service_ids",
-    ListOf(_ID, 100),
+    list_of(_ID, 100),
     "Ids of up to 100 organisations.",
     required=True,
 )
@@ -237,7 +146,7 @@ STATUS = Parameter(
 )
 OCID = Parameter(
     "ocid",
-    FreeText(200),
+    free_text(200),
     "Open Contracting process id, as releases have it.",
     "ocds-9t57fa-100001",
     required=True,
@@ -245,13 +154,13 @@ OCID = Parameter(
 )
 SECTION = Parameter(
     "section",
-    Choice(get_args(Section)),
+    choice(get_args(Section)),
     "Only things of one kind: countries and datasets, series, indicators and so on.",
     "dataset",
 )
 SINCE = Parameter(
     "since",
-    DayOrVersion(),
+    DAY_OR_VERSION,
     "First day on which something arrived, or a data_version, which stands for its day.",
     "2026-11-01",
     required=True,
@@ -260,33 +169,33 @@ CHANGED_ID = Parameter(
     "id", _CODE, "One issuer, series or indicator, or the country whose tenders changed."
 )
 IN_DATASET = Parameter(
-    "dataset", Choice(get_args(Dataset)), "Only what belongs to this dataset.", "AF-MACRO"
+    "dataset", choice(get_args(Dataset)), "Only what belongs to this dataset.", "AF-MACRO"
 )
 FORMAT = Parameter(
     "format",
-    Choice(("json", "csv", "ndjson")),
+    choice(("json", "csv", "ndjson")),
     "Form of the rows; without it, `Accept` decides. CSV and JSON Lines have rows only, and the "
     "next page in the header `Link`.",
     "json",
 )
 DIMENSION = Parameter(
     "dimension",
-    Choice(get_args(Dimension)),
+    choice(get_args(Dimension)),
     "What the rows are split by; `all` for the whole country.",
     "all",
 )
 DIMENSION_VALUE = Parameter(
-    "dimension_value", FreeText(200), "Value of the dimension, as rows have it.", "all"
+    "dimension_value", free_text(200), "Value of the dimension, as rows have it.", "all"
 )
 SEARCHED = replace(
     NAMED,
     description="A name or words of it, an LEI, a ticker with or without its exchange, the key of "
     "a series, an indicator or a panel, or, with a paid key, an ISIN.",
 )
-KIND = Parameter("kind", Choice(SEARCH_KINDS), "Only one kind of result.", "organisation")
+KIND = Parameter("kind", choice(SEARCH_KINDS), "Only one kind of result.", "organisation")
 ENTITY_ID = Parameter(
     "entity_id",
-    PatternText(
+    pattern_text(
         "(DC[A-Za-z0-9]+|[A-Z]{3})",
         "an issuer id starting with DC, or an alpha-3 country code, in upper case",
         upper=True,
@@ -296,58 +205,58 @@ ENTITY_ID = Parameter(
 )
 DATASET = Parameter(
     "dataset",
-    Choice(get_args(Dataset)),
+    choice(get_args(Dataset)),
     "With `country`: AF-TENDER (tender values, newest release first) or AF-MACRO. With an issuer "
     "`entity_id`: AF-FUND (default) or AF-TENDER (the contract awards it won).",
     "AF-MACRO",
 )
 MEASURE = Parameter("measure", _SERIES_CODE, "One measure only.", "FX.EUR.ZAR")
-ROLE = Parameter("role", Choice(get_args(Role)), "Role of the party, as OCDS has it.", "buyer")
+ROLE = Parameter("role", choice(get_args(Role)), "Role of the party, as OCDS has it.", "buyer")
 INDICATOR = Parameter("indicator", _CODE, "Annual mode: code such as NY.GDP.MKTP.CD.")
 SERIES = Parameter(
     "series", _SERIES_CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR"
 )
 SERIES_TYPE = Parameter(
-    "series_type", Choice(get_args(SeriesType)), "Series mode: family of series.", "fx"
+    "series_type", choice(get_args(SeriesType)), "Series mode: family of series.", "fx"
 )
-FREQUENCY = Parameter("frequency", Choice(get_args(Frequency)), "Series mode.", "daily")
+FREQUENCY = Parameter("frequency", choice(get_args(Frequency)), "Series mode.", "daily")
 FROM_PERIOD = Parameter(
-    "from", YearOrDay(), "Earliest observation: a date, in annual mode also a year.", "2020-01-01"
+    "from", YEAR_OR_DAY, "Earliest observation: a date, in annual mode also a year.", "2020-01-01"
 )
 TO_PERIOD = Parameter(
-    "to", YearOrDay(), "Latest observation: a date, in annual mode also a year.", "2024-12-31"
+    "to", YEAR_OR_DAY, "Latest observation: a date, in annual mode also a year.", "2024-12-31"
 )
 ID_TYPE = Parameter(
     "id_type",
-    Choice(ID_TYPES),
+    choice(ID_TYPES),
     "Type of identifier. `lei` and `ticker` work on any tier, the others need starter or above.",
     "lei",
     required=True,
 )
 ID_VALUE = Parameter(
     "id_value",
-    FreeText(64),
+    free_text(64),
     "The identifier, in any case and in the form of its type; EXCHANGE:TICKER for a ticker.",
     "2138002QX8KZTPLXS721",
     required=True,
 )
-_SLUG = Choice(tuple(FORMULA_BY_SLUG))
+_SLUG = choice(tuple(FORMULA_BY_SLUG))
 METRIC_RANKED = Parameter(
     "metric", _SLUG, "Slug of the metrics-v1 set.", "net_margin", required=True
 )
 METRIC = Parameter("metric", _SLUG, "One slug; every metric if omitted.", "net_margin")
-ORDER = Parameter("order", Choice(get_args(Order)), "Order by size.", "desc", default="desc")
+ORDER = Parameter("order", choice(("asc", "desc")), "Order by size.", "desc", default="desc")
 CATEGORY = Parameter(
     "category",
-    FreeText(200),
+    free_text(200),
     "Category as published by the portal: goods, services, works.",
     "works",
 )
-FROM_MONTH = Parameter("from", Day(), "Earliest month; any day of it.", "2024-01-01")
-TO_MONTH = Parameter("to", Day(), "Latest month; any day of it.", "2024-12-31")
+FROM_MONTH = Parameter("from", DAY, "Earliest month; any day of it.", "2024-01-01")
+TO_MONTH = Parameter("to", DAY, "Latest month; any day of it.", "2024-12-31")
 SIGNAL_KEY = Parameter(
     "signal_key",
-    PatternText(
+    pattern_text(
         "[a-z0-9-]+",
         "lower-case letters, digits and hyphens only",
         words=tuple(PANEL_BY_KEY),
@@ -359,7 +268,7 @@ SIGNAL_KEY = Parameter(
 )
 SKU = Parameter(
     "sku",
-    PatternText(
+    pattern_text(
         "[A-Za-z0-9-]+",
         "letters, digits and hyphens only",
         upper=True,

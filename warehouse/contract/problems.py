@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from warehouse.contract.parameter_types import ListOf, ParameterType, allowed_words
+from warehouse.contract.parameter_types import ParameterType
 from warehouse.methodology.other_names import named_here
-from warehouse.shared.dates import DATA_VERSION, version_key
 from warehouse.shared.errors import (
     ControlUnavailable,
     DatastoreUnavailable,
@@ -18,7 +17,7 @@ from warehouse.shared.errors import (
     SankofaError,
     UnknownVersion,
 )
-from warehouse.shared.texts import nearest
+from warehouse.shared.texts import DATA_VERSION, nearest, version_key
 
 
 @dataclass(frozen=True)
@@ -197,19 +196,17 @@ def missing_parameter(name: str, expected: str) -> Problem:
 
 def invalid_value(name: str, received: str, kind: ParameterType) -> Problem:
     """Return the problem of a value that its type refuses; of a choice, with the nearest words."""
-    words = allowed_words(kind)
+    words = kind.words
     if not words:
         return invalid_parameter(name, received, kind.expected)
-    sent = (
-        [each.strip() for each in received.split(",")] if isinstance(kind, ListOf) else [received]
-    )
+    sent = [each.strip() for each in received.split(",")] if kind.of is not None else [received]
     unknown = next((each for each in sent if each not in words), received)
     here = named_here(unknown)
     near = [here] if here is not None and here in words else nearest(unknown, words)
     expected = kind.expected
     if len(words) > _MOST_STATED:
         # A long list is not repeated: it is in `allowed`.
-        number = "some" if isinstance(kind, ListOf) else "one"
+        number = "some" if kind.of is not None else "one"
         instead = f", such as {', '.join(near)}" if near else ""
         expected = f"{number} of the {len(words)} words in `allowed`{instead}"
     return invalid_parameter(name, received, expected, allowed=list(words), nearest=near)

@@ -9,13 +9,13 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from sqlmodel import SQLModel
 
-from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
+from warehouse.methodology.metrics import AbsentReason
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
 from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES
+from warehouse.serve.asked import EmptyCode
 from warehouse.serve.entities import ID_TYPES
 from warehouse.serve.exports import Artifact, Failed
 from warehouse.serve.search import Match
-from warehouse.serve.why_empty import EmptyCode
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
@@ -480,9 +480,7 @@ def _envelope(row: str, member: str = "data", **extra: Schema) -> Schema:
 
 _NUMBER = {"type": "integer", "minimum": 0, "examples": [0]}
 _LEFT_OUT = object_schema(
-    dict.fromkeys(get_args(AbsentReason), _NUMBER),
-    "Issuers left out, by reason. A pinned answer has the reasons that its build distinguished.",
-    optional=LATER_REASONS,
+    dict.fromkeys(get_args(AbsentReason), _NUMBER), "Issuers left out, by reason."
 )
 
 

@@ -20,8 +20,7 @@ from pathlib import Path
 import msgspec
 from sqlmodel import Session, col, select
 
-from warehouse.control.actions import ActionKind, new_action
-from warehouse.control.models import ApiKey, ControlDatabase, Secret
+from warehouse.control.models import ActionKind, ApiKey, ControlDatabase, Secret, new_action
 from warehouse.shared.errors import ControlUnavailable, SankofaError
 from warehouse.shared.metrics import count_store_failure
 from warehouse.shared.texts import KEY_START

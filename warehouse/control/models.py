@@ -1,6 +1,7 @@
-"""The tables of the control database."""
+"""The control database: its tables, how it is opened, and the trail of what operators did."""
 
 import os
+import socket
 import sqlite3
 import time
 import weakref
@@ -8,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from getpass import getuser
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 from sqlalchemy import (
     CheckConstraint,
@@ -28,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.types import JSON, TypeDecorator
-from sqlmodel import Field, MetaData, Session, SQLModel, select
+from sqlmodel import Field, MetaData, Session, SQLModel, col, select
 
 from warehouse.shared.errors import ControlUnavailable, SankofaError, in_one_line
 from warehouse.shared.tiers import TierName
@@ -282,3 +284,67 @@ def _errors() -> Iterator[None]:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise ControlUnavailable(f"{where}{error.strerror}") from error
+
+
+# The trail of operators: who did what, when and why, and whether it succeeded.
+
+ActionKind = Literal[
+    "keys create",
+    "keys rotate",
+    "keys revoke",
+    "withhold",
+    "release",
+    "erase",
+    "publish",
+    "rollback",
+    "builds drop",
+]
+ACTION_KINDS: tuple[ActionKind, ...] = get_args(ActionKind)
+
+
+def current_user() -> str:
+    """Return the name of the user, or unknown."""
+    # Without an entry for the user id, as in some containers, there is no name.
+    with suppress(OSError, KeyError):
+        return getuser()
+    return "unknown"
+
+
+def new_action(kind: ActionKind, what: str, why: str) -> Action:
+    """Return the row of an action that begins now, by the user of this process and machine."""
+    who = f"{current_user()}@{socket.gethostname()}"
+    return Action(kind=kind, what=what, why=why, who=who, began_at=datetime.now(UTC))
+
+
+@contextmanager
+def recorded(location: str, kind: ActionKind, what: str, why: str) -> Iterator[Action]:
+    """Record an action before its work is done, and its outcome afterwards.
+
+    What cannot be recorded is not done. ``what`` of the action may be made more exact meanwhile;
+    it is stored for ever, and so has no name of a person.
+    """
+    database, action = ControlDatabase(location), new_action(kind, what, why)
+    with database.writing() as session:
+        session.add(action)
+    try:
+        yield action
+    except BaseException as error:
+        action.failure = in_one_line(error) or type(error).__name__
+        raise
+    finally:
+        action.ended_at = datetime.now(UTC)
+        with database.writing() as session:
+            session.merge(action)
+
+
+def list_actions(
+    location: str, kind: ActionKind | None = None, since: datetime | None = None
+) -> list[Action]:
+    """Return the actions of a kind that began at or after a time, oldest first."""
+    chosen = select(Action).order_by(col(Action.action_id))
+    if kind is not None:
+        chosen = chosen.where(Action.kind == kind)
+    if since is not None:
+        chosen = chosen.where(Action.began_at >= since)
+    with ControlDatabase(location).reading() as session:
+        return list(session.exec(chosen))

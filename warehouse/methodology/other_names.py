@@ -20,27 +20,8 @@ def named_here(word: str) -> str | None:
 
 # Subjects of macro series and indicators, and the parts of keys and codes, or the types of series,
 # that stand for them.
-SUBJECTS: Mapping[str, tuple[str, ...]] = {
-    "consumer price": ("cpi",),
-    "consumer prices": ("cpi",),
-    "cost of living": ("cpi",),
-    "currency": ("fx", "nus"),
-    "current account": ("cab",),
-    "debt": ("dod",),
-    "economic growth": ("gdp",),
-    "exchange rate": ("fx", "nus"),
-    "exchange rates": ("fx", "nus"),
-    "exports": ("exp",),
-    "foreign exchange": ("fx", "nus"),
-    "forex": ("fx", "nus"),
-    "gross domestic product": ("gdp",),
-    "imports": ("imp",),
-    "inflation": ("cpi",),
-    "interest rate": ("inr",),
-    "interest rates": ("inr",),
-    "population": ("pop",),
-    "reserves": ("res",),
-    "unemployment": ("uem",),
+SUBJECTS: Mapping[str, Sequence[str]] = {
+    row["phrase"]: row["parts"].split() for row in csv_rows(__name__, "subjects")
 }
 # Words around a subject that no key has.
 _FILLERS = frozenset(("external", "for", "foreign", "in", "index", "of", "rate", "rates", "the"))

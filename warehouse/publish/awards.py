@@ -29,7 +29,7 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
 from warehouse.shared.data_files import sql_file
-from warehouse.shared.dates import stated_and_utc_day
+from warehouse.shared.texts import stated_and_utc_day
 
 # Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
 _FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
@@ -62,16 +62,12 @@ class AwardStatement(msgspec.Struct, gc=False):
     value: AwardValue | None = None
     suppliers: list[SupplierName] | None = None
 
-    def supplier_names(self) -> list[str]:
-        """Return the names of its suppliers; withheld suppliers have none."""
-        return [supplier.name for supplier in self.suppliers or () if supplier.name is not None]
-
 
 class _Release(msgspec.Struct, gc=False):
     awards: list[AwardStatement] | None = None
 
 
-NO_VALUE = AwardValue()
+_NO_VALUE = AwardValue()
 _DECODE = msgspec.json.Decoder(_Release).decode
 
 
@@ -100,7 +96,7 @@ _BATCH = 10_000
 # Table of a snapshot: every award as every release states it. ``award_id`` is the id, or the
 # position of an award without one; ``is_first`` is false if an award before it in the release has
 # the same. ``units`` is the amount in ten-thousandths, as signals sum it. An amount that cannot be
-# counts as not stated.
+# counts as not stated; files show it as it is, with a mark.
 STATED_AWARDS = "stated_awards"
 _SCHEMA = pa.schema(
     [
@@ -115,6 +111,9 @@ _SCHEMA = pa.schema(
         ("amount", DECIMAL),
         ("units", pa.decimal128(38, 0)),
         ("currency", pa.string()),
+        ("stated_amount", DECIMAL),
+        ("stated_currency", pa.string()),
+        ("is_implausible", pa.bool_()),
         ("supplier_names", pa.list_(pa.string())),
     ]
 )
@@ -171,9 +170,9 @@ def _stated_of(row_id: str, release: str, implausible: list[str]) -> Iterator[tu
         stated_id = None if award.id is None else str(award.id)
         # OCDS unites awards by their id; one without an id is identified by its position.
         award_id = f"#{position}" if stated_id is None else stated_id
-        value = award.value or NO_VALUE
-        if implausible and award_amount(position) in implausible:
-            value = NO_VALUE
+        stated = award.value or _NO_VALUE
+        is_implausible = award_amount(position) in implausible
+        value = _NO_VALUE if is_implausible else stated
         amount = bytes(value.amount)
         yield (
             row_id,
@@ -187,6 +186,9 @@ def _stated_of(row_id: str, release: str, implausible: list[str]) -> Iterator[tu
             exact_amount(amount),
             ten_thousandths(amount),
             value.currency,
+            exact_amount(bytes(stated.amount)),
+            stated.currency,
+            is_implausible,
             [supplier.name for supplier in award.suppliers or ()],
         )
         seen.add(award_id)

@@ -23,10 +23,10 @@ from warehouse.publish.manifest import (
     decode_manifest,
     encode_manifest,
 )
-from warehouse.shared.dates import DATA_VERSION, check_data_version, version_key
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, SankofaError, UnknownVersion
 from warehouse.shared.files import check_of_file, move_into_place, sync
 from warehouse.shared.locks import named_lock
+from warehouse.shared.texts import DATA_VERSION, check_data_version, version_key
 
 # The file of the publishing lock, and what it protects in words.
 PUBLISHING_LOCK, _BUILDS = "publish.lock", "the builds"
@@ -74,7 +74,7 @@ class Builds:
         """Make a complete build the current one; readers follow with their next read."""
         if not manifest_file(self.path, name).is_file():
             raise UnknownVersion(f"there is no build {name!r}; see `sankofa builds`")
-        _replace(self.path / _POINTER, name.encode("ascii"))
+        replace_file(self.path / _POINTER, name.encode("ascii"))
 
     def manifest(self, name: str) -> BuildManifest | None:
         """Return the manifest of a build; None if it is not there, or cannot be read."""
@@ -117,7 +117,7 @@ class Builds:
             if (self.path / folder).is_dir():
                 sync(self.path / folder)
         body = encode_manifest(self._with_checks(manifest))
-        _replace(manifest_file(self.path, manifest.data_version), body)
+        replace_file(manifest_file(self.path, manifest.data_version), body)
 
     def _with_checks(self, manifest: BuildManifest) -> BuildManifest:
         """Return a manifest with the check of each file by which readers find damage."""
@@ -181,7 +181,7 @@ class Builds:
     def write_withdrawals(self, reasons: dict[str, str]) -> None:
         """Replace the reasons of withdrawn builds."""
         body = json.dumps(reasons, indent=1, sort_keys=True)
-        _replace(self.path / _WITHDRAWN, body.encode())
+        replace_file(self.path / _WITHDRAWN, body.encode())
 
     def not_available(self, name: str) -> UnknownVersion:
         """Return the error for a pin to a build that is not there, with the reason if known."""
@@ -281,7 +281,8 @@ def read_manifest(folder: Path, name: str) -> BuildManifest | None:
         return None
 
 
-def _replace(path: Path, body: bytes) -> None:
+def replace_file(path: Path, body: bytes) -> None:
+    """Write a file that appears under its name only when it is complete."""
     partial = path.with_name(f"{path.name}.partial")
     partial.write_bytes(body)
     move_into_place(partial, path)

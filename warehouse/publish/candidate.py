@@ -9,34 +9,27 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from warehouse.publish.builds import NOTICE, Builds, builds_at
+from warehouse.publish.builds import NOTICE, Builds, builds_at, replace_file
 from warehouse.publish.manifest import BuildFile, BuildManifest, decode_manifest, encode_manifest
-from warehouse.publish.nodes import STEPS, Nodes, Plan
+from warehouse.publish.nodes import PLAN, STEPS, Nodes, Plan
 from warehouse.publish.partitions import issuer_buckets
-from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
+from warehouse.publish.snapshot import Derivation, RowCheck
 from warehouse.publish.steps import StepStore
-from warehouse.publish.tasks import ProcessPool
-from warehouse.publish.write import made_from, manifest_of, write_mart_files
+from warehouse.publish.write import made_from, manifest_of
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.rules import rules_version
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.record.withheld import withheld_fingerprint
-from warehouse.shared.dates import version_key
 from warehouse.shared.errors import DamagedFile, SankofaError
-from warehouse.shared.files import move_into_place
-from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 
 FAILED, PUBLISHED = "failed", "published"
-_PLAN = "plan.json"
 # Which files of steps each build was made from, and the number of its buckets there.
 _BUILDS, _BUCKETS = "builds", "buckets"
 # Rejected builds that are kept for inspection; older ones are deleted.
@@ -44,19 +37,12 @@ _MAX_FAILED = 3
 Value = TypeVar("Value")
 
 
-@dataclass
-class Candidate:
+@dataclass(kw_only=True)
+class Candidate(Nodes):
     """The build that is made of a record; its stages are those of the publication begun last."""
 
-    record: Record
     marts: str | Path
-    work: Path
     notice: str = NOTICE
-    checks: Sequence[RowCheck] = ()
-    joins: Derivation | None = None
-    derivations: Sequence[Derivation] = ()
-    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    compute: ProcessPool | None = None
 
     def begin(self, *, again: bool = False) -> Plan | None:
         """Name a data_version and fix which loads belong to it; None if nothing changed.
@@ -65,7 +51,7 @@ class Candidate:
         """
         with self.working():
             require_intact(self.record)
-            derivations = [*([self.joins] if self.joins else []), *self.derivations]
+            derivations = [self.joins, *self.derivations]
             rules = versions_of_rules(self.record, self.checks, derivations)
             loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
             origin = made_from(loads, rules)
@@ -76,7 +62,7 @@ class Candidate:
                 # For a publisher that was killed right after its switch.
                 _delete_old_steps(self.work, str(before))
                 return None
-            begun = self._begun()
+            begun = self.begun()
             if begun is not None and self._is_open(begun, before, origin):
                 shutil.rmtree(self.work / FAILED / begun.data_version, ignore_errors=True)
                 return begun
@@ -108,33 +94,8 @@ class Candidate:
         plan = Plan(data_version, loads, before, buckets, origin, self.notice)
         folder = self.work / data_version
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / _PLAN, msgspec.json.encode(plan))
+        replace_file(folder / PLAN, msgspec.json.encode(plan))
         return plan
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The publication that was begun last; raise if there is none."""
-        plan = self._begun()
-        if plan is None:
-            raise SankofaError(
-                f"no publication has been begun in {self.work}: materialise `snapshot`, or run "
-                "`sankofa publish`"
-            )
-        return plan
-
-    @cached_property
-    def nodes(self) -> Nodes:
-        """The nodes from the record to the tables of the snapshot."""
-        return Nodes(
-            self.record,
-            self.work,
-            self.plan,
-            self.compute or ProcessPool(1),
-            checks=self.checks,
-            joins=self.joins,
-            derivations=self.derivations,
-            secret=self.withheld_key.encode(),
-        )
 
     @property
     def builds(self) -> Builds:
@@ -144,12 +105,7 @@ class Candidate:
     @property
     def begun_at(self) -> float:
         """When the publication was begun, in seconds since 1970."""
-        return (self.folder / _PLAN).stat().st_mtime
-
-    @property
-    def folder(self) -> Path:
-        """What the stages hand over."""
-        return self.work / self.plan.data_version
+        return (self.folder / PLAN).stat().st_mtime
 
     @property
     def is_published(self) -> bool:
@@ -174,21 +130,9 @@ class Candidate:
                     "something else: materialise it first, or run `sankofa publish`"
                 )
 
-    def run(self, node: str) -> bool:
-        """Run a node again, where files whose inputs stayed are found; return if they differ."""
-        path = self.folder / _name(node)
-        before = path.read_bytes() if path.exists() else None
-        path.unlink(missing_ok=True)
-        self.nodes.forget(node)
-        try:
-            self.nodes.run(node)
-        finally:
-            self.nodes.delete_copies()
-        return path.read_bytes() != before
-
     def hand_over(self, stage: str, value: object) -> None:
         """Write what a stage gives to those after it; from now on it is done."""
-        _write(self.folder / _name(stage), msgspec.json.encode(value))
+        replace_file(self.folder / _name(stage), msgspec.json.encode(value))
 
     def handed_over(self, stage: str, kind: type[Value]) -> Value:
         """Read what a stage gave."""
@@ -203,15 +147,6 @@ class Candidate:
         """Delete the complete build of a publisher that was killed before its switch."""
         if self.plan.data_version in self.builds.names():
             self.builds.remove(self.plan.data_version)
-
-    def write_mart(
-        self, snapshot: Snapshot, page_data: Mapping[str, Any] = MappingProxyType({})
-    ) -> list[BuildFile]:
-        """Write the files of the mart that no build has yet, and return all of them.
-
-        ``page_data`` is what pages show of the whole build, by name.
-        """
-        return write_mart_files(snapshot, self.marts, self.compute, page_data)
 
     def switch(
         self,
@@ -236,15 +171,14 @@ class Candidate:
         """Keep the tables for inspection in ``work/failed``, with the reason in ``why.txt``."""
         failed = self.work / FAILED / self.plan.data_version
         failed.mkdir(parents=True, exist_ok=True)
-        for file in self.nodes.files():
-            if file.kind != "work":
-                # A folder for each table, with a file for each partition.
-                path = failed / file.table / f"{file.partition}.parquet"
-                # What is left out is listed by several steps, whose partitions can have one name.
-                source = Path(self.nodes.path(file))
-                if path.exists() and not path.samefile(source):
-                    path = path.with_stem(f"{file.partition}-{file.key[:8]}")
-                _link(source, path)
+        for file in self.files():
+            # A folder for each table, with a file for each partition.
+            path = failed / file.table / f"{file.partition}.parquet"
+            # What is left out is listed by several steps, whose partitions can have one name.
+            source = self.store.path(file)
+            if path.exists() and not path.samefile(source):
+                path = path.with_stem(f"{file.partition}-{file.key[:8]}")
+            _link(source, path)
         for path in self.folder.glob("*.parquet"):
             _link(path, failed / path.name)
         with (failed / "why.txt").open("a", encoding="utf-8") as why:
@@ -252,11 +186,6 @@ class Candidate:
         kept = sorted(failed.parent.iterdir(), key=lambda path: path.stat().st_mtime)
         for old in kept[:-_MAX_FAILED]:
             shutil.rmtree(old)
-
-    def _begun(self) -> Plan | None:
-        files = self.work.glob(f"*/{_PLAN}")
-        plans = [msgspec.json.decode(file.read_bytes(), type=Plan) for file in files]
-        return max(plans, key=lambda plan: version_key(plan.data_version), default=None)
 
     def _clear_work(self) -> None:
         """Delete what earlier publications left, but for files that later ones find."""
@@ -271,7 +200,7 @@ class Candidate:
         manifest = BuildManifest(self.plan.data_version, metadata, tuple(files))
         (self.work / _BUILDS).mkdir(exist_ok=True)
         path = self.work / _BUILDS / _name(self.plan.data_version)
-        _write(path, encode_manifest(manifest))
+        replace_file(path, encode_manifest(manifest))
 
 
 def read_manifest(work: Path, data_version: str) -> BuildManifest | None:
@@ -324,12 +253,6 @@ def _delete_old_steps(work: Path, data_version: str) -> None:
 
 def _name(stage: str) -> str:
     return f"{stage}.json"
-
-
-def _write(path: Path, body: bytes) -> None:
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(body)
-    move_into_place(partial, path)
 
 
 def _link(source: Path, target: Path) -> None:

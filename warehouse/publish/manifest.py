@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from warehouse.shared.errors import DamagedFile
-from warehouse.shared.files import break_seal, damage_of, seal
+from warehouse.shared.files import FileCheck, damage_of, decode_sealed, seal
 from warehouse.shared.json_encoding import encode
 
 
@@ -22,9 +21,14 @@ class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
     bytes: int
     xxh3: str = ""
 
-    def damage(self, folder: Path) -> str | None:
+    @property
+    def check(self) -> FileCheck:
+        """What finds damage of it."""
+        return FileCheck(self.bytes, self.xxh3)
+
+    def damage(self, folder: Path, *, thorough: bool = True) -> str | None:
         """Return what is wrong with the file below a folder; None if it is what was written."""
-        return damage_of(folder / self.path, self.bytes, self.xxh3, self.sha256)
+        return damage_of(folder / self.path, self.check, thorough=thorough)
 
 
 class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,13 +86,7 @@ def encode_manifest(manifest: BuildManifest) -> bytes:
 
 def decode_manifest(body: bytes, name: str) -> BuildManifest:
     """Decode the manifest of a build; raise ``DamagedFile`` if it is not as it was written."""
-    inner, sealed = break_seal(body, name)
-    if not sealed:
-        raise DamagedFile(f"{name} is damaged: its seal is broken")
-    try:
-        return _decode(inner)
-    except msgspec.MsgspecError as error:
-        raise DamagedFile(f"{name} is damaged: {error}") from error
+    return decode_sealed(_decode, body, name)
 
 
 def with_results(

@@ -5,7 +5,6 @@ build takes over the files whose rows did not change.
 """
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,25 +22,22 @@ from adbc_driver_sqlite import dbapi
 from warehouse.publish.builds import file_of_key, packs_of_key
 from warehouse.publish.manifest import BuildFile, StoredFile
 from warehouse.publish.pack_files import compressor, dictionary_of, write_packs
-from warehouse.publish.packs import Packer
+from warehouse.publish.packs import Packer, PackRow
 from warehouse.publish.row_json import key_column_kind, key_column_sql, row_json_sql
 from warehouse.publish.search_index import (
     KEY_COLUMNS,
     KEYS,
-    KEYS_SCHEMA,
     TEXT_PREFIX,
-    TRIGRAMS_SCHEMA,
     VOCABULARY,
     VOCABULARY_COLUMNS,
-    VOCABULARY_SCHEMA,
-    WORDS_SCHEMA,
     WRITTEN_TEXTS,
     ReleaseWords,
     SearchIndex,
 )
+from warehouse.publish.steps import Task
 from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable, Packing
-from warehouse.publish.tasks import Task
 from warehouse.record.store import sql_text
+from warehouse.shared.data_files import sql_file
 
 # The rows of several files of a table in one stream: encoded, in order, file after file.
 #
@@ -50,33 +46,18 @@ from warehouse.record.store import sql_text
 # The view of the rows as they come; its column ``file_key`` says in which file each lies.
 ROWS, FILE_KEY = "mart_rows", "file_key"
 _BATCH = 20_000
-# Objects that are stored once in a file: in the order of their owners, those of the newest years
-# first. They are cut out as text, since DuckDB's JSON functions read a number as a double; no quote
-# stands unescaped inside a string, so that the separator is one.
-_OBJECTS = """
-CREATE TEMP TABLE placed AS SELECT *, row_number() OVER () AS place FROM mart_rows;
-CREATE TEMP TABLE pieces AS
-SELECT place, file_key, organisation, period_end, unnest(texts) AS object,
-    generate_subscripts(texts, 1) AS position
-FROM (
-    SELECT place, file_key, organisation, period_end,
-        string_split(CAST({member} AS VARCHAR)[{begins}:-3], {separator}) AS texts
-    FROM placed WHERE CAST({member} AS VARCHAR) <> '[]'
-);
-CREATE TEMP TABLE objects AS
-SELECT file_key, organisation, object,
-    row_number() OVER (PARTITION BY file_key ORDER BY organisation, newest DESC, object) AS number
-FROM (SELECT file_key, organisation, object, max(period_end) AS newest FROM pieces GROUP BY ALL);
-CREATE TEMP TABLE numbers AS
-SELECT place, '[' || string_agg(number, ',' ORDER BY position) || ']' AS numbers
-FROM pieces JOIN objects USING (file_key, organisation, object) GROUP BY place;
-CREATE TEMP VIEW referring AS
-SELECT placed.* EXCLUDE (place) REPLACE (CAST(coalesce(numbers, '[]') AS JSON) AS {member})
-FROM placed LEFT JOIN numbers USING (place);
-"""
-# How every such object begins, and what is between two of them.
+# How every object that is stored once begins, and what is between two of them.
 _BEGINS = '{"fact_id":'
 _SEPARATOR = "}," + _BEGINS
+_OBJECTS = sql_file(
+    __name__,
+    "shared_objects",
+    fragments={
+        "begins": str(len(_BEGINS) + 2),
+        "beginning": sql_text(_BEGINS),
+        "separator": sql_text(_SEPARATOR),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -128,14 +109,15 @@ def encoded_rows(
 
 def _objects(sql: duckdb.DuckDBPyConnection, table: MartTable) -> dict[str, pa.RecordBatch]:
     """Return the objects that rows share, in order; the view of rows with their numbers is made."""
-    sql.execute(
-        _OBJECTS.format(
-            member=table.stored_once, begins=len(_BEGINS) + 2, separator=sql_text(_SEPARATOR)
-        )
-    )
-    row = f"concat({sql_text(_BEGINS)}, object, '}}') AS row"
-    statement = f"SELECT {FILE_KEY}, {row} FROM objects ORDER BY {FILE_KEY}, number"
-    found = sql.sql(statement).to_arrow_table().combine_chunks()
+    for name, fill in (
+        ("placed", {}),
+        ("pieces", {"member": table.stored_once}),
+        ("objects", {}),
+        ("numbers", {}),
+        ("referring", {"member": table.stored_once}),
+    ):
+        _OBJECTS.run(sql, name, fill=fill)
+    found = _OBJECTS.query(sql, "bodies").to_arrow_table().combine_chunks()
     return dict(_pieces(found.to_batches()))
 
 
@@ -229,7 +211,7 @@ class SqliteLoader:
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
 
-    def load_packs(self, packs: pa.RecordBatchReader, by_key: bool) -> None:
+    def load_packs(self, packs: Sequence[PackRow], by_key: bool) -> None:
         """Write packs into a file of their own; ``by_key``: they are found by keys as well."""
         self._partial_packs.parent.mkdir(exist_ok=True)
         write_packs(self._partial_packs, packs, by_key)
@@ -311,10 +293,7 @@ class _Writer:
     def write(self, key: str, label: str, rows: Iterable[pa.RecordBatch]) -> BuildFile:
         """Write one file and return it."""
         table, counted = self.table, _Counted(rows)
-        with (
-            SqliteLoader(self.folder, key) as file,
-            tempfile.TemporaryDirectory(prefix="sankofa-packs-") as folder,
-        ):
+        with SqliteLoader(self.folder, key) as file:
             stored: Iterable[pa.RecordBatch] = counted
             objects = [self.encoded.objects[key]] if key in self.encoded.objects else []
             if table.with_dictionary:
@@ -327,7 +306,7 @@ class _Writer:
                 rows = _numbered(stored, self.encoded.columns, see)
                 file.load(table.name, self.encoded.columns, rows, table.indexes)
             else:
-                self._write_packed(file, counted, Path(folder, "packs.arrow"), table.packed)
+                self._write_packed(file, counted, table.packed)
             if index is not None:
                 _write_index(file, index)
         own, packs = file.written()
@@ -336,9 +315,9 @@ class _Writer:
         )
 
     def _write_packed(
-        self, file: SqliteLoader, rows: Iterable[pa.RecordBatch], path: Path, packing: Packing
+        self, file: SqliteLoader, rows: Iterable[pa.RecordBatch], packing: Packing
     ) -> None:
-        packer, words = Packer(path, packing.max_rows), ReleaseWords()
+        packer, words = Packer(packing.max_rows), ReleaseWords()
         has_words = self.table.name == "tender_releases"
 
         def see(first: int, batch: pa.RecordBatch) -> None:
@@ -353,7 +332,7 @@ class _Writer:
         file.load(self.table.name, self.encoded.columns, stored, self.table.indexes)
         file.load_packs(packer.packs(), by_key=bool(packing.by))
         if has_words:
-            file.load_words(_reader(WORDS_SCHEMA, words.batches()))
+            file.load_words(words.words())
 
 
 def _compressed(
@@ -403,16 +382,10 @@ class _Counted:
 
 
 def _write_index(file: SqliteLoader, index: SearchIndex) -> None:
-    keys = _reader(KEYS_SCHEMA, index.keys())
-    file.load(KEYS, KEY_COLUMNS, keys, (), primary_key="key, is_name, search_row")
-    file.load_words(_reader(WORDS_SCHEMA, index.words()))
-    vocabulary = _reader(VOCABULARY_SCHEMA, index.vocabulary())
-    file.load(VOCABULARY, VOCABULARY_COLUMNS, vocabulary, ())
-    file.load_trigrams(_reader(TRIGRAMS_SCHEMA, index.trigrams()))
-
-
-def _reader(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    file.load(KEYS, KEY_COLUMNS, index.keys(), (), primary_key="key, is_name, search_row")
+    file.load_words(index.words())
+    file.load(VOCABULARY, VOCABULARY_COLUMNS, index.vocabulary(), ())
+    file.load_trigrams(index.trigrams())
 
 
 def _numbered(

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from warehouse.publish.awards import STATED_AWARDS, add_stated_awards, add_tender_facts
-from warehouse.publish.canonical_ids import REWRITTEN, show_canonical_registers, use_canonical_ids
+from warehouse.publish.builds import replace_file
 from warehouse.publish.left_out import LISTED, read_listed, write_listed
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.partitions import (
@@ -37,6 +37,7 @@ from warehouse.publish.partitions import (
 )
 from warehouse.publish.snapshot import (
     GROUP,
+    REWRITTEN,
     SAME_AS,
     Derivation,
     DerivedTables,
@@ -44,9 +45,10 @@ from warehouse.publish.snapshot import (
     Snapshot,
     all_vintages,
     cast_to_schema,
+    show_canonical_registers,
+    use_canonical_ids,
 )
-from warehouse.publish.steps import Input, Step, StepStore, run_step
-from warehouse.publish.tasks import ProcessPool, Task
+from warehouse.publish.steps import Input, ProcessPool, Step, StepStore, Task, run_step
 from warehouse.publish.withheld import apply_withheld, find_withheld
 from warehouse.record.rules import rules_version
 from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
@@ -59,8 +61,9 @@ from warehouse.record.tables import (
     record_schema,
 )
 from warehouse.shared.code_version import code_version
-from warehouse.shared.errors import BadTable
-from warehouse.shared.files import move_into_place
+from warehouse.shared.errors import BadTable, SankofaError
+from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.shared.texts import version_key
 from warehouse.tables import DERIVED
 from warehouse.tables.column import identity_of
 
@@ -89,17 +92,6 @@ class _Stored(Record):
         return parquet_relation(schema, paths, uniform=True)
 
 
-def partition_snapshot(task: Task, sql: duckdb.DuckDBPyConnection) -> Snapshot:
-    """Return an empty snapshot of the stored rows that a task has as inputs."""
-    stored = {
-        name.removeprefix(STORED): paths
-        for name, paths in task.inputs.items()
-        if name.startswith(STORED)
-    }
-    record = _Stored("", files_by_table=stored)
-    return Snapshot(Path(task.folder), record, _EVERY_LOAD, "", sql)
-
-
 def copy_rows(
     task: Task,
     sql: duckdb.DuckDBPyConnection,
@@ -114,7 +106,13 @@ def copy_rows(
         for name, paths in task.inputs.items()
         if name.startswith(WITHHELD)
     }
-    with partition_snapshot(task, sql) as snapshot:
+    stored = {
+        name.removeprefix(STORED): paths
+        for name, paths in task.inputs.items()
+        if name.startswith(STORED)
+    }
+    record = _Stored("", files_by_table=stored)
+    with Snapshot(Path(task.folder), record, _EVERY_LOAD, "", sql) as snapshot:
         apply_withheld(snapshot, withheld, secret, tables)
         snapshot.apply_rules(tables)
         # Figures and filings are copied once their ids are known: no check reads them.
@@ -171,16 +169,12 @@ def _order(name: str) -> list[str]:
     return [*identity, *(column for column in columns if column not in identity)]
 
 
-def make_stated_awards(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
-    """Read the awards in the releases of a partition."""
+def add_tables(
+    task: Task, sql: duckdb.DuckDBPyConnection, *, add: Callable[[Snapshot], None]
+) -> None:
+    """Add tables of awards to a partition, from the tables that are its inputs."""
     with _shown(task, sql) as snapshot:
-        add_stated_awards(snapshot)
-
-
-def make_tender_facts(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
-    """Make the vintages of awards and of tender values of a partition."""
-    with _shown(task, sql) as snapshot:
-        add_tender_facts(snapshot)
+        add(snapshot)
 
 
 def _shown(task: Task, sql: duckdb.DuckDBPyConnection) -> Snapshot:
@@ -195,12 +189,20 @@ def _shown(task: Task, sql: duckdb.DuckDBPyConnection) -> Snapshot:
 
 PARTY_MATCHES, TENDER_FACTS = "party_matches", "tender_facts"
 LEFT_OUT = "left_out"
-STEPS = "steps"
+STEPS, PLAN = "steps", "plan.json"
 _STORED, _WITHHELD, _EXTRACTS = _COPIES_OF_ROWS = ("stored", "withheld", "extracts")
 _decode = msgspec.json.Decoder(list[BuildFile]).decode
 # Nodes that copy the record, with the subject of each.
 FIGURES = "figures"
 COPIES = {REGISTERS: REGISTERS, FIGURES: ISSUERS, TENDERS: TENDERS, MACRO: MACRO}
+
+
+def _no_joins(_: Snapshot) -> DerivedTables:
+    return {SAME_AS: arrow_schema(DERIVED[SAME_AS]).empty_table()}
+
+
+# Without a register that joins ids, every id is an organisation of its own.
+NO_JOINS = Derivation("none", _no_joins, (SAME_AS,), REGISTERS)
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -220,18 +222,38 @@ class Nodes:
 
     record: Record
     work: Path
-    plan: Plan
-    compute: ProcessPool
     checks: Sequence[RowCheck] = ()
-    joins: Derivation | None = None
+    joins: Derivation = NO_JOINS
     derivations: Sequence[Derivation] = ()
-    secret: bytes = b""
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    compute: ProcessPool = field(default_factory=lambda: ProcessPool(1))
     _lists: dict[str, list[BuildFile]] = field(init=False, default_factory=dict)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The publication that was begun last; raise if there is none."""
+        plan = self.begun()
+        if plan is None:
+            raise SankofaError(
+                f"no publication has been begun in {self.work}: materialise `snapshot`, or run "
+                "`sankofa publish`"
+            )
+        return plan
+
+    def begun(self) -> Plan | None:
+        """Return what the publication begun last was begun with; None if there is none."""
+        files = self.work.glob(f"*/{PLAN}")
+        plans = [msgspec.json.decode(file.read_bytes(), type=Plan) for file in files]
+        return max(plans, key=lambda plan: version_key(plan.data_version), default=None)
 
     @property
     def folder(self) -> Path:
-        """The folder of this publication."""
+        """What the stages of this publication hand over."""
         return self.work / self.plan.data_version
+
+    @property
+    def _secret(self) -> bytes:
+        return self.withheld_key.encode()
 
     @cached_property
     def store(self) -> StepStore:
@@ -258,22 +280,21 @@ class Nodes:
             path = self.folder / f"{name}.json"
             if not path.exists():
                 self.folder.mkdir(parents=True, exist_ok=True)
-                files = self._make(name)
-                partial_file = path.with_suffix(".partial")
-                partial_file.write_bytes(msgspec.json.encode(files))
-                move_into_place(partial_file, path)
+                replace_file(path, msgspec.json.encode(self._make(name)))
             self._lists[name] = _decode(path.read_bytes())
         return self._lists[name]
 
-    def forget(self, name: str) -> None:
-        """Read the list of a node anew at its next use, because it is made again."""
+    def run_again(self, name: str) -> bool:
+        """Run a node, finding files whose inputs stayed; return whether its list differs."""
+        path = self.folder / f"{name}.json"
+        before = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
         self._lists.pop(name, None)
-
-    def run_all(self) -> list[BuildFile]:
-        """Run every node that is not done; return all files."""
-        files = [file for name in self.names() for file in self.run(name)]
-        self.delete_copies()
-        return files
+        try:
+            self.run(name)
+        finally:
+            self.delete_copies()
+        return path.read_bytes() != before
 
     def delete_copies(self) -> None:
         """Delete the copies of stored rows, which nothing reads once a node is done."""
@@ -285,13 +306,13 @@ class Nodes:
         if name in COPIES:
             return self._copy(name, COPIES[name])
         if name == SAME_AS:
-            return self._join()
+            return self._derive(name, self.joins)
         if name == STATED_AWARDS:
-            step = Step(STATED_AWARDS, _code("awards"), make_stated_awards)
+            step = Step(name, _code("awards"), partial(add_tables, add=add_stated_awards))
             return self._run(step, TENDERS, ("tender_releases",))
         if name == TENDER_FACTS:
             inputs = ("tender_releases", "tender_parties", PARTY_MATCHES, STATED_AWARDS)
-            step = Step(TENDER_FACTS, _code("tender facts"), make_tender_facts)
+            step = Step(name, _code("tender facts"), partial(add_tables, add=add_tender_facts))
             return self._run(step, TENDERS, inputs)
         derivation = next(each for each in self.partitioned if each.makes[0] == name)
         return self._derive(name, derivation)
@@ -305,7 +326,7 @@ class Nodes:
         version = " ".join(
             [_code("snapshot"), rules_version(), *(check.version for check in checks)]
         )
-        function = partial(copy_rows, tables=tables, checks=checks, secret=self.secret)
+        function = partial(copy_rows, tables=tables, checks=checks, secret=self._secret)
         with self._partitions() as partitions:
             splits = {f"{STORED}{table.name}": partitions.stored(table) for table in tables}
             if subject == ISSUERS:
@@ -337,7 +358,7 @@ class Nodes:
         """What is withheld of the whole record; its files do not outlast the publication."""
         folder = self.folder / _WITHHELD
         with Snapshot(folder, self.record, self.plan.loads, "") as snapshot:
-            found = find_withheld(snapshot, self.secret)
+            found = find_withheld(snapshot, self._secret)
         inputs = {}
         for name, rows in found.items():
             path = folder / f"{name}.parquet"
@@ -346,20 +367,6 @@ class Nodes:
         return inputs
 
     # -- what is derived -------------------------------------------------------------------------
-
-    def _join(self) -> list[BuildFile]:
-        """Derive which ids are one organisation."""
-        joins = self.joins or Derivation("none", _no_joins, (SAME_AS,), REGISTERS)
-        if joins.subject is not None:
-            return self._derive(SAME_AS, joins)
-        # A derivation that is no step: its table is made every time, and is no file of a step.
-        with self.open(self.folder) as snapshot:
-            snapshot.add(joins.derive(snapshot))
-            path = snapshot.path(SAME_AS)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        rows = pq.read_metadata(path).num_rows
-        size = path.stat().st_size
-        return [BuildFile("work", SAME_AS, WHOLE, str(path), digest[:32], digest, rows, size)]
 
     def _derive(self, name: str, derivation: Derivation) -> list[BuildFile]:
         function = partial(derive_tables, derive=derivation.derive, makes=derivation.makes)
@@ -430,13 +437,9 @@ class Nodes:
         """Return the files of all nodes that are done."""
         return [file for name in self.names() if self._is_done(name) for file in self.run(name)]
 
-    def path(self, file: BuildFile) -> str:
-        """Return where a file is."""
-        return file.path if file.kind == "work" else str(self.store.path(file))
-
     def paths(self, table: str) -> list[str]:
         """Return the files of a table, in the order of its partitions."""
-        return [self.path(file) for file in self._of(table)]
+        return [str(self.store.path(file)) for file in self._of(table)]
 
     def _of(self, table: str) -> list[BuildFile]:
         files = [file for file in self.files() if file.table == table]
@@ -452,7 +455,8 @@ class Nodes:
         if subject in (ISSUERS, TENDERS, MACRO) and not _is_whole(table):
             files = [file for file in files if file.partition == partition]
         contents = " ".join(file.sha256 for file in files)
-        return Input(tuple(map(self.path, files)), hashlib.sha256(contents.encode()).hexdigest())
+        paths = tuple(str(self.store.path(file)) for file in files)
+        return Input(paths, hashlib.sha256(contents.encode()).hexdigest())
 
     def open(self, folder: Path) -> Snapshot:
         """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
@@ -484,10 +488,6 @@ class Nodes:
 
 def _is_whole(table: str) -> bool:
     return table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS)
-
-
-def _no_joins(_: Snapshot) -> DerivedTables:
-    return {SAME_AS: arrow_schema(DERIVED[SAME_AS]).empty_table()}
 
 
 def _code(name: str) -> str:

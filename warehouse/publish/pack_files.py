@@ -12,9 +12,9 @@ Numbers are big-endian, so that LMDB sorts them. Keys are hashed, since LMDB bou
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import lmdb
 import msgspec
@@ -22,7 +22,7 @@ import zstandard
 
 if TYPE_CHECKING:
     # Readers know the format as well, and load no Arrow.
-    import pyarrow as pa
+    from warehouse.publish.packs import PackRow
 
 ROWS, KEYS, PARTS = b"r", b"k", b"p"
 ROW_NUMBER = struct.Struct(">Q")
@@ -38,40 +38,28 @@ def key_prefix(key: str) -> bytes:
     return KEYS + hashlib.blake2b(key.encode(), digest_size=16).digest()
 
 
-def write_packs(path: Path, packs: "pa.RecordBatchReader", by_key: bool) -> None:
+def write_packs(path: Path, packs: "Sequence[PackRow]", by_key: bool) -> None:
     """Write all packs into a new file; ``by_key``: they can be found by their keys as well."""
-    batches = list(packs)
-    # LMDB must be told how large a file can become: whole pages for each pack, and some spare.
-    map_size = _SPARE + sum(batch.nbytes + 2 * _PAGE * batch.num_rows for batch in batches)
-    env = lmdb.open(
-        str(path), subdir=False, lock=False, sync=False, metasync=False, map_size=map_size
-    )
-    try:
-        with env.begin(write=True) as transaction:
-            _write(transaction, batches, by_key)
-    finally:
-        env.close()
-
-
-def _write(transaction: Any, batches: "list[pa.RecordBatch]", by_key: bool) -> None:
-    entries: list[tuple[bytes, bytes]] = []
-    parts: dict[tuple[str, str], None] = {}
-    for first_row, key, has_next, all_latest, count, part, packed in _rows(batches):
-        number = ROW_NUMBER.pack(first_row)
-        # Appended: pages are filled, where LMDB would else leave room in each.
-        transaction.put(ROWS + number, COUNT.pack(count) + packed, append=True)
-        if by_key:
-            entry = ENTRY.pack(count, bool(has_next), bool(all_latest))
-            entries.append((key_prefix(key) + number, entry))
-            parts[key, part] = None
-    for name, entry in sorted(entries):
-        transaction.put(name, entry)
-    transaction.put(PARTS, msgspec.json.encode(list(parts)))
-
-
-def _rows(batches: "list[pa.RecordBatch]") -> Iterator[tuple[Any, ...]]:
-    for batch in batches:
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    # LMDB needs to know how large a file can become: whole pages for each pack and each entry.
+    map_size = _SPARE + sum(len(packed) + 4 * _PAGE for *_, packed in packs)
+    options = {"subdir": False, "lock": False, "sync": False, "metasync": False}
+    with (
+        lmdb.open(str(path), map_size=map_size, **options) as env,
+        env.begin(write=True) as transaction,
+    ):
+        entries: list[tuple[bytes, bytes]] = []
+        parts: dict[tuple[str, str], None] = {}
+        for first_row, key, has_next, all_latest, count, part, packed in packs:
+            number = ROW_NUMBER.pack(first_row)
+            # Appended: pages are filled, where LMDB would else leave room in each.
+            transaction.put(ROWS + number, COUNT.pack(count) + packed, append=True)
+            if by_key:
+                entry = ENTRY.pack(count, has_next, all_latest)
+                entries.append((key_prefix(key) + number, entry))
+                parts[key, part] = None
+        for name, entry in sorted(entries):
+            transaction.put(name, entry)
+        transaction.put(PARTS, msgspec.json.encode(list(parts)))
 
 
 # Rows of a file that its dictionary is made of: more make it larger and little better.

@@ -8,9 +8,8 @@ and its offset; and then the end of the last row. Packs lie in a file of their o
 (``pack_files``).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +24,10 @@ from warehouse.publish.tables import SEVERAL_PARTS
 _LEVEL = 1
 # A smaller pack is stored as it is: there is little to gain.
 _SMALLEST_COMPRESSED = 2_048
-_SCHEMA = pa.schema(
-    [
-        ("first_row", pa.int64()),
-        ("pack_key", pa.string()),
-        ("has_next", pa.int32()),
-        ("all_latest", pa.int32()),
-        ("row_count", pa.int32()),
-        ("part", pa.string()),
-        ("packed", pa.binary()),
-    ]
-)
-# Packs buffered before they are written to the file: one record batch.
-_PACKS_PER_BATCH = 32
 Days = npt.NDArray[np.int32]
-PackRow = tuple[int, str, int, int, int, str, bytes]
+# First row, key, whether another of the key follows, whether all rows are the latest, number of
+# rows, part, bytes.
+PackRow = tuple[int, str, bool, bool, int, str, bytes]
 
 
 @dataclass
@@ -63,23 +51,15 @@ class _OpenPack:
         packed = b"".join([row_index, *(part[3] for part in self.slices)])
         if len(packed) >= _SMALLEST_COMPRESSED:
             packed = compress(packed)
-        flags = (int(has_next), int(all_latest), self.count)
         part = self.parts.pop() if len(self.parts) == 1 else SEVERAL_PARTS
-        return self.first_row, self.key, *flags, part, packed
+        return self.first_row, self.key, has_next, all_latest, self.count, part, packed
 
 
 class Packer:
-    """Packs the rows of a table as they stream past, into a temporary Arrow file.
+    """Packs the rows of a table as they stream past."""
 
-    The file exists because the packs can only be loaded after the table itself: both go through
-    one connection.
-    """
-
-    def __init__(self, path: Path, max_rows: int) -> None:
-        self._path, self._max_rows = path, max_rows
-        self._writer = pa.ipc.new_file(
-            str(path), _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="lz4")
-        )
+    def __init__(self, max_rows: int) -> None:
+        self._max_rows = max_rows
         self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
         self._open: _OpenPack | None = None
         self._finished: list[PackRow] = []
@@ -115,20 +95,11 @@ class Packer:
                 pack.parts.update(part.as_py() for part in ends)
                 begin = end
 
-    def packs(self) -> pa.RecordBatchReader:
+    def packs(self) -> list[PackRow]:
         """Return every pack; call it once, after the last row was added."""
         if self._open is not None:
             self._finished.append(self._open.finish(False, self._compress))
-        self._write()
-        self._writer.close()
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            with pa.memory_map(str(self._path)) as file, pa.ipc.open_file(file) as reader:
-                for number in range(reader.num_record_batches):
-                    yield reader.get_batch(number)
-            self._path.unlink()
-
-        return pa.RecordBatchReader.from_batches(_SCHEMA, batches())
+        return self._finished
 
     def _pack_for(self, row_number: int, key: str) -> _OpenPack:
         """Return the open pack if it takes a row of this key; otherwise start the next one."""
@@ -137,16 +108,5 @@ class Packer:
             return pack
         if pack is not None:
             self._finished.append(pack.finish(pack.key == key, self._compress))
-            if len(self._finished) >= _PACKS_PER_BATCH:
-                self._write()
         self._open = pack = _OpenPack(row_number, key, [])
         return pack
-
-    def _write(self) -> None:
-        if self._finished:
-            columns = [
-                pa.array(values, field.type)
-                for values, field in zip(zip(*self._finished, strict=True), _SCHEMA, strict=True)
-            ]
-            self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
-            self._finished = []

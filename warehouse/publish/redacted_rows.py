@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -236,8 +237,9 @@ class _RowRedaction:
         sql = self.snapshot.sql
         _SQL.run(sql, "contains_any")
         _create(sql, "withheld_words", self._scope, self.names)
-        _create_keys(sql, "withheld_keys", ("source", "party_key"), self.everywhere.keys)
-        _create_keys(sql, "releases_withholding", _OF_RELEASE, self.withheld)
+        keys = text_table(sorted(self.everywhere.keys), "source", "party_key")
+        create_table(sql, "withheld_keys", keys)
+        create_table(sql, "releases_withholding", text_table(sorted(self.withheld), *_OF_RELEASE))
         also = {
             TENDER_PARTIES: "(source, party_key) IN (FROM withheld_keys)",
             TENDER_RELEASES: "(source, ocid, release_id) IN (FROM releases_withholding)",
@@ -364,16 +366,18 @@ def _create(sql: Any, table: str, scope: Sequence[str], names: Names) -> None:
     words = [_search_list(of) for of in names.values()]
     columns["words"] = pa.array(words, pa.list_(pa.string()))
     columns["short_words"] = pa.array(map(_short, words), pa.list_(pa.string()))
-    _register(sql, table, pa.table(columns))
+    create_table(sql, table, pa.table(columns))
 
 
-def _create_keys(sql: Any, table: str, columns: Sequence[str], keys: Iterable[Scope]) -> None:
-    rows = list(zip(*sorted(keys), strict=True)) or [()] * len(columns)
-    arrays = [pa.array(list(values), pa.string()) for values in rows]
-    _register(sql, table, pa.table(arrays, names=list(columns)))
+def text_table(rows: Iterable[Sequence[str | None]], *names: str) -> pa.Table:
+    """Return rows of texts as a table, also if there are none."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    arrays = [pa.array(list(values), pa.string()) for values in columns]
+    return pa.table(arrays, names=list(names))
 
 
-def _register(sql: Any, table: str, rows: pa.Table) -> None:
+def create_table(sql: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    """Create a table of rows, in place of one of that name."""
     sql.register("given_rows", rows)
     sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM given_rows")
     sql.unregister("given_rows")

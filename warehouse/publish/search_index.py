@@ -13,22 +13,15 @@ from warehouse.names.search_words import identifier_key, name_key, name_terms, p
 from warehouse.publish.tables import Columns
 from warehouse.shared.data_files import csv_rows
 
-# Words for searching: normalised the same way when a build is written and when it is searched.
-#
-# Free of Arrow and numpy, so that the surfaces can import it.
-
-
 # Rows by their words: those of names, and more.
-WORDS_SCHEMA = pa.schema([("row_number", pa.int64()), ("name", pa.string()), ("more", pa.string())])
+_WORDS = pa.schema([("row_number", pa.int64()), ("name", pa.string()), ("more", pa.string())])
 # Names and identifiers in comparable form, with the row of ``search`` that they find.
 KEYS, KEY_COLUMNS = "search_keys", Columns(key="text", is_name="integer", search_row="integer")
-KEYS_SCHEMA = pa.schema([("key", pa.string()), ("is_name", pa.int32()), ("search_row", pa.int32())])
+_KEYS = pa.schema([("key", pa.string()), ("is_name", pa.int32()), ("search_row", pa.int32())])
 # Every word of the names, with the number of rows that have it.
 VOCABULARY, VOCABULARY_COLUMNS = "vocabulary", Columns(word="text", uses="integer")
-VOCABULARY_SCHEMA = pa.schema(
-    [("row_number", pa.int64()), ("word", pa.string()), ("uses", pa.int32())]
-)
-TRIGRAMS_SCHEMA = pa.schema([("row_number", pa.int64()), ("text", pa.string())])
+_VOCABULARY = pa.schema([("row_number", pa.int64()), ("word", pa.string()), ("uses", pa.int32())])
+_TRIGRAMS = pa.schema([("row_number", pa.int64()), ("text", pa.string())])
 _BATCH = 20_000
 # Names of stock exchanges by their MIC: that of ISO 10383, and the short ones in use.
 EXCHANGE_NAMES = {
@@ -63,21 +56,20 @@ class ReleaseWords:
     """The words of releases, as a file of them streams past."""
 
     def __init__(self) -> None:
-        self._batches: list[pa.RecordBatch] = []
+        self._words: list[tuple[int, str, str]] = []
 
     def add(self, first_row: int, releases: pa.RecordBatch) -> None:
         """Add releases with their texts, the first with a row number."""
         texts = _texts("tender_releases", releases)
-        found = [
+        self._words += [
             (number, " ".join(terms(name)), " ".join(terms(more)))
             for number, (name, more) in enumerate(texts, first_row)
             if name is not None
         ]
-        self._batches.extend(_batches(found, WORDS_SCHEMA))
 
-    def batches(self) -> list[pa.RecordBatch]:
+    def words(self) -> pa.RecordBatchReader:
         """Return the words of each row that is searchable."""
-        return self._batches
+        return _reader(self._words, _WORDS)
 
 
 class SearchIndex:
@@ -107,23 +99,23 @@ class SearchIndex:
         self._keys += [(key, 1, number) for key in of_names if key]
         self._keys += [(key, 0, number) for key in of_identifiers if key]
 
-    def words(self) -> Iterator[pa.RecordBatch]:
-        """Yield the words of each row."""
-        return _batches(self._words, WORDS_SCHEMA)
+    def words(self) -> pa.RecordBatchReader:
+        """Return the words of each row."""
+        return _reader(self._words, _WORDS)
 
-    def keys(self) -> Iterator[pa.RecordBatch]:
-        """Yield every name and identifier, sorted."""
-        return _batches(sorted(self._keys), KEYS_SCHEMA)
+    def keys(self) -> pa.RecordBatchReader:
+        """Return every name and identifier, sorted."""
+        return _reader(sorted(self._keys), _KEYS)
 
-    def vocabulary(self) -> Iterator[pa.RecordBatch]:
-        """Yield every word, numbered in order."""
+    def vocabulary(self) -> pa.RecordBatchReader:
+        """Return every word, numbered in order."""
         numbered = [(n, word, self._uses[word]) for n, word in enumerate(sorted(self._uses), 1)]
-        return _batches(numbered, VOCABULARY_SCHEMA)
+        return _reader(numbered, _VOCABULARY)
 
-    def trigrams(self) -> Iterator[pa.RecordBatch]:
-        """Yield every word as it is cut into trigrams, with its number."""
+    def trigrams(self) -> pa.RecordBatchReader:
+        """Return every word as it is cut into trigrams, with its number."""
         numbered = [(number, padded(word)) for number, word in enumerate(sorted(self._uses), 1)]
-        return _batches(numbered, TRIGRAMS_SCHEMA)
+        return _reader(numbered, _TRIGRAMS)
 
 
 def _texts(table: str, rows: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
@@ -145,8 +137,10 @@ def _words_of_listing(listing: str) -> str:
     return " ".join((listing, *EXCHANGE_NAMES.get(mic, ())))
 
 
-def _batches(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for begin in range(0, len(rows), _BATCH):
+def _reader(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatchReader:
+    def batch(begin: int) -> pa.RecordBatch:
         columns = zip(*rows[begin : begin + _BATCH], strict=True)
         arrays = [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, map(batch, range(0, len(rows), _BATCH)))

@@ -12,16 +12,6 @@ from warehouse.tables import Entity, PartyMatch, TenderParty
 from warehouse.tables.column import content_of, identity_of, members_of
 from warehouse.tables.entities import NAME_LISTS
 
-# SQL expressions that write a row as JSON, and its key columns.
-#
-# The JSON of a row is written once, when a build is made. Text is escaped, a DECIMAL keeps its
-# digits, dates and timestamps are ISO 8601, and JSON is taken as it is; null is ``null``.
-
-
-# Rows as they are served; the statements are in ``sql/served_rows.sql``.
-#
-# Only SQL: the surfaces load this module through ``tables``.
-
 # What a release states about a party; two statements that agree in all of it are one party.
 SAME_PARTY = " AND ".join(
     f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in identity_of(PartyMatch)
@@ -81,11 +71,6 @@ NAMED_ENTITIES = _SQL["named_entities"]
 CURRENT_ENTITIES = _SQL["current_entities"]
 CURRENT_IDENTIFIERS = _SQL["current_identifiers"]
 
-
-# The award facts; the statements are in ``sql/award_facts.sql``.
-#
-# Only SQL, apart from the reader in ``awards``: the surfaces load this module.
-
 # Tables of a snapshot: awards as releases state them, and the vintages merged from those.
 STATEMENTS, VINTAGES = "award_statements", "award_vintages"
 
@@ -100,31 +85,15 @@ _AWARD_FACTS = sql_file(
 AWARD_VINTAGES = _AWARD_FACTS[VINTAGES]
 NAMED_AWARDS, AWARD_FACTS = _AWARD_FACTS["named_awards"], _AWARD_FACTS["award_facts"]
 
-
-# The tender facts; the statements are in ``sql/tender_facts.sql``.
-#
-# Only SQL: the surfaces load this module.
-
 # Table of a snapshot: the value of each process, in every vintage.
 TENDER_VINTAGES_TABLE = "tender_vintages"
 
 _TENDER_FACTS = sql_file(__name__, "tender_facts", fragments={"releases": RELEASES})
 TENDER_VINTAGES, TENDER_FACTS = _TENDER_FACTS[TENDER_VINTAGES_TABLE], _TENDER_FACTS["tender_facts"]
 
-
-# What a build holds and what changed; the statements are in ``sql/catalogue.sql``.
-#
-# Only SQL: the surfaces load this module through ``tables``.
-
+# What a build has and what changed.
 Section = Literal[
-    "dataset",
-    "series",
-    "indicator",
-    "line_item",
-    "metric",
-    "signal",
-    "category",
-    "status",
+    "dataset", "series", "indicator", "line_item", "metric", "signal", "category", "status"
 ]
 _CATALOGUE = sql_file(__name__, "catalogue", fragments={"named_entities": NAMED_ENTITIES})
 CATALOGUE, CHANGES = _CATALOGUE["catalogue"], _CATALOGUE["changes"]

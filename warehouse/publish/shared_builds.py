@@ -22,11 +22,19 @@ from typing import TypeVar
 
 import msgspec
 
-from warehouse.publish.builds import FILES, PACKS, PULLED_FROM, Builds, manifest_file, pointer_file
+from warehouse.publish.builds import (
+    FILES,
+    PACKS,
+    PULLED_FROM,
+    Builds,
+    manifest_file,
+    pointer_file,
+    replace_file,
+)
 from warehouse.publish.manifest import StoredFile, decode_manifest
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, in_one_line
 from warehouse.shared.file_store import FileStore, require_known_store
-from warehouse.shared.files import break_seal, move_into_place, seal
+from warehouse.shared.files import decode_sealed, move_into_place, seal
 from warehouse.shared.locks import try_file_lock
 
 T = TypeVar("T")
@@ -57,13 +65,7 @@ def read_list(store: FileStore) -> SharedList:
         body = store.read(_LIST)
     except FileNotFoundError:
         return SharedList()
-    inner, sealed = break_seal(body, store.path(_LIST))
-    try:
-        if sealed:
-            return _decode(inner)
-    except msgspec.MsgspecError:
-        pass
-    raise DamagedFile(f"{store.path(_LIST)} is damaged: it is no list of builds")
+    return decode_sealed(_decode, body, store.path(_LIST))
 
 
 def push_builds(builds: Builds, url: str) -> None:
@@ -166,9 +168,7 @@ def _pull_build(store: FileStore, builds: Builds, name: str, digest: str) -> Non
         [stored for stored in files.values() if _size(builds.path / stored.path) != stored.bytes],
     )
     if not is_here:
-        partial = target.with_suffix(".partial")
-        partial.write_bytes(body)
-        move_into_place(partial, target)
+        replace_file(target, body)
 
 
 def _download(store: FileStore, folder: Path, stored: StoredFile) -> None:

@@ -29,10 +29,12 @@ from warehouse.publish.left_out import (
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
+from warehouse.record.incoming import visible_rows
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
+    FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
@@ -41,15 +43,14 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
-from warehouse.record.visible_text import visible_rows
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
 GROUP = 100_000
-# The sort order of each table's bulk file. Tables are sorted once, here: the exports only copy,
-# and the mart, whose orders begin alike, sorts what is nearly sorted.
+# The sort order of each table, and of its bulk file: files and mart, whose orders begin alike, sort
+# what is nearly sorted.
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": ("service_id", "period_end", "line_item", "vintage", "row_id"),
     "filings": ("service_id", "received_on", "document_id", "vintage", "row_id"),
@@ -62,7 +63,6 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "identifiers": ("figure", "figure_check", "vintage"),
     "statements": ("service_id", "figure", "figure_check", "publication", "provenance_id"),
 }
-_ORDERED_BY = "ordered_by"
 # What a publication states of a figure: the same in every row are the columns of its vintages.
 STATEMENTS = "statements"
 SAME_AS = "same_as"
@@ -240,26 +240,14 @@ class Snapshot:
         return figures_left_out(self.sql, table)
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
-        """Write the result of a statement as a table; the file's metadata has its sort order."""
-        path = str(self.path(name)).replace("'", "''")
-        columns = ", ".join(order)
-        rows = f"SELECT * FROM ({statement}) ORDER BY {columns}" if order else statement
+        """Write the result of a statement as a table."""
+        path = sql_text(str(self.path(name)))
+        rows = f"SELECT * FROM ({statement}) ORDER BY {', '.join(order)}" if order else statement
         self.sql.execute(
-            f"COPY ({rows}) TO '{path}' (FORMAT parquet, COMPRESSION lz4_raw, "
-            f"ROW_GROUP_SIZE {GROUP}, "
-            f"KV_METADATA {{{_ORDERED_BY}: '{columns}'}})"
+            f"COPY ({rows}) TO {path} (FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE {GROUP})"
         )
         self._shown.pop(name, None)
         self.create_view(name)
-
-    def order(self, name: str) -> tuple[str, ...]:
-        """Return the columns by which a table is sorted; none if its file does not say."""
-        paths = self.paths(name)
-        if len(paths) != 1:
-            return ()
-        metadata = pq.read_metadata(paths[0]).metadata or {}
-        columns = metadata.get(_ORDERED_BY.encode(), b"").decode()
-        return tuple(columns.split(", ")) if columns else ()
 
     def add(self, tables: Mapping[str, pa.Table]) -> None:
         """Add derived tables; raise ``BadTable`` for one that does not fit its declared schema."""
@@ -282,7 +270,7 @@ class Snapshot:
 
     def create_view(self, name: str) -> None:
         """Make the files of a table readable by its name."""
-        # Registers gain these once ids are canonical; see ``canonical_ids``.
+        # Registers gain these once ids are canonical.
         joined = name in (ENTITIES.name, IDENTIFIERS.name)
         more = ", NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method" if joined else ""
         self.sql.execute(
@@ -337,6 +325,59 @@ def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
         return rows.select(schema.names).cast(schema)
     except (KeyError, ValueError, pa.ArrowException) as error:
         raise BadTable(f"{name}: does not fit its declared schema: {error}") from None
+
+
+# One organisation, one id: every ``service_id`` of a snapshot is rewritten to the canonical one.
+#
+# ``same_as`` says which ids are joined, and with which of them an organisation is named. From here
+# on every row has the canonical id, as if it had been loaded under it; the other ids are aliases,
+# which readers look up in ``same_as``. The record keeps the ids as they were minted.
+#
+# If an organisation has the same figure under two of its ids, their publications become vintages of
+# one figure, in the order in which they were known.
+
+# The tables whose rows are rewritten, and merged where two ids have the same figure or filing.
+REWRITTEN = (FUNDAMENTALS, FILINGS)
+_CANONICAL = sql_file(
+    __name__,
+    "canonical_ids",
+    fragments={
+        "row_id": ROW_ID.replace("figure", "stored.figure").replace("sighting", "stored.sighting"),
+    },
+)
+
+
+def use_canonical_ids(snapshot: Snapshot) -> None:
+    """Rewrite the ids of a snapshot by its ``same_as``.
+
+    Call it when no more rows will be left out. Rows that were copied before are copied again.
+    """
+    if not show_canonical_registers(snapshot):
+        return
+    for table in REWRITTEN:
+        merged = f"merged_{table.name}"
+        identity = ", ".join(name for name in table.identity if name != "service_id")
+        fill = {"rows": snapshot.remaining(table), "merged": merged, "identity": identity}
+        _CANONICAL.run(snapshot.sql, "merged_figures", fill=fill)
+        rewritten = _CANONICAL.statement("rewritten", rows="{rows}", merged=merged)
+        snapshot.rewrite_rows(table, f"({rewritten})")
+
+
+def show_canonical_registers(snapshot: Snapshot) -> bool:
+    """Show registers under canonical ids, if the snapshot has them; return whether ids differ."""
+    if not snapshot.sql.execute("FROM same_as LIMIT 1").fetchall():
+        return False
+    for table in (ENTITIES, IDENTIFIERS):
+        if snapshot.paths(table.name):
+            # ``alias`` is the id under which a row was stored.
+            rows = canonical_register(snapshot.relation(table.name))
+            snapshot.sql.execute(f"CREATE OR REPLACE VIEW {table.name} AS {rows}")
+    return True
+
+
+def canonical_register(relation: str) -> str:
+    """Return the query of a register's rows under canonical ids."""
+    return _CANONICAL.statement("canonical_register", register=relation)
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,24 @@
-"""A step and its tasks: a function of files for one partition, and where its files go.
+"""Steps of a publication: functions of files for one partition, run in processes of this machine.
 
 A step function reads the Parquet files of a task's inputs and writes one Parquet file for each
 table into its folder. It must be a function of a module (or a ``partial`` of one), so that another
 process can run it, and must know no clock, no network and no other partition: its key says what it
-is made from.
+is made from. What steps do belongs to ``nodes`` and ``assets``.
 """
 
 import hashlib
-import os
 import shutil
-from collections.abc import Callable, Collection, Mapping
+import tempfile
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, Self
 from uuid import uuid4
 
 import duckdb
@@ -20,10 +26,153 @@ import msgspec
 import pyarrow.parquet as pq
 
 from warehouse.publish.manifest import BuildFile, step_key
-from warehouse.publish.tasks import ProcessPool, Task
 from warehouse.shared import files
-from warehouse.shared.errors import DamagedFile
-from warehouse.shared.files import break_seal, check_of_file, damage_of
+from warehouse.shared.errors import DamagedFile, SankofaError
+from warehouse.shared.files import FileCheck, check_of_file, damage_of, decode_sealed
+from warehouse.shared.settings import cores, usable_memory_mb
+
+# Below this a process costs more than it saves: it imports for a second or two before it begins.
+_WORTH_A_POOL = 16 << 20
+_LEAST_MB = 256
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call of ``function(task, sql)``, where ``sql`` is a DuckDB connection of its own.
+
+    ``function`` is one of a module, or a ``partial`` of one. It reads the files of ``inputs`` (by
+    name: paths of Parquet files) and writes into ``folder``; what it returns is small and can be
+    pickled. It is pure: run again, it writes the same. ``name`` is for people.
+    """
+
+    name: str
+    function: "TaskFunction"
+    inputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    folder: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+TaskFunction = Callable[[Task, duckdb.DuckDBPyConnection], Any]
+
+
+class TaskFailed(SankofaError):
+    """A task failed; the message is its name and what went wrong."""
+
+
+@dataclass
+class ProcessPool:
+    """Runs tasks in ``processes`` processes, or in this one if that is enough.
+
+    ``memory`` is what all of them may take together, in MB. The processes start with the first
+    run whose inputs have ``worth_a_pool`` bytes, and are kept until ``close``.
+    """
+
+    processes: int = field(default_factory=cores)
+    memory: int = field(default_factory=usable_memory_mb)
+    worth_a_pool: int = _WORTH_A_POOL
+    _executor: ProcessPoolExecutor | None = field(init=False, default=None)
+
+    @property
+    def words(self) -> str:
+        """What it is, for people."""
+        memory = self._limits(self.processes)["memory_limit"].removesuffix("MB")
+        return f"{self.processes} processes of this machine, {int(memory):,} MB each"
+
+    def run(self, tasks: Sequence[Task]) -> list[Any]:
+        """Run tasks, the largest first; return their results, in the order of the tasks."""
+        if self._is_worth_a_pool(tasks):
+            results = dict(self._results(tasks))
+            return [results[number] for number in range(len(tasks))]
+        limits = self._limits(1)
+        return [_result_of(task, _run_task(task, limits)) for task in tasks]
+
+    def close(self) -> None:
+        """Stop the processes once they have finished what they run."""
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+            self._executor = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.close()
+
+    def _limits(self, processes: int) -> dict[str, str]:
+        """Return what the DuckDB of one of so many processes may take of the machine."""
+        memory = max(self.memory // processes, _LEAST_MB)
+        return {"threads": str(max(cores() // processes, 1)), "memory_limit": f"{memory}MB"}
+
+    def _is_worth_a_pool(self, tasks: Sequence[Task]) -> bool:
+        if self.processes == 1 or len(tasks) == 1:
+            return False
+        return self._executor is not None or sum(map(_bytes, tasks)) >= self.worth_a_pool
+
+    def _results(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each task with its result, as soon as it has ended."""
+        limits, running = self._limits(self.processes), dict[Future[_Outcome], int]()
+        # The largest first: a large one at the end would leave the other processes idle.
+        waiting = sorted(range(len(tasks)), key=lambda number: -_bytes(tasks[number]))
+        try:
+            while waiting or running:
+                # As many as there are processes, so that what waits here can still be left out.
+                while waiting and len(running) < self.processes:
+                    number = waiting.pop(0)
+                    running[self._started().submit(_run_task, tasks[number], limits)] = number
+                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                    outcome = done.result()
+                    number = running.pop(done)
+                    yield number, _result_of(tasks[number], outcome)
+        except BrokenProcessPool:
+            self.close()
+            names = ", ".join(sorted(tasks[number].name for number in running.values()))
+            raise TaskFailed(
+                f"{names}: a process was killed while it ran this; if the machine ran out of "
+                "memory, set SANKOFA_PROCESSES or SANKOFA_MEMORY_MB to less. What was finished is "
+                "kept."
+            ) from None
+        finally:
+            # After a failure: whoever cleans up must not meet a process that still writes.
+            wait(running)
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._executor is None:
+            # Spawned and not forked: DuckDB and deltalake have threads that a fork loses.
+            self._executor = ProcessPoolExecutor(self.processes, get_context("spawn"))
+        return self._executor
+
+
+# A result, and what went wrong if there is none: many exceptions cannot be sent to another process.
+_Outcome = tuple[Any, str | None]
+
+
+def _run_task(task: Task, limits: Mapping[str, str]) -> _Outcome:
+    """Run a task in this process, with a DuckDB in memory whose days are days in UTC."""
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="sankofa-spill-") as spill,
+            closing(duckdb.connect(config={**limits, "temp_directory": spill})) as sql,
+        ):
+            sql.execute("SET GLOBAL TimeZone = 'UTC'")
+            return task.function(task, sql), None
+    except SankofaError as error:
+        return None, str(error)
+    # Whatever it is, it must reach the caller, with the name of the task.
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+
+
+def _result_of(task: Task, outcome: _Outcome) -> Any:
+    result, failure = outcome
+    if failure is not None:
+        raise TaskFailed(f"{task.name}: {failure}")
+    return result
+
+
+def _bytes(task: Task) -> int:
+    """Return the size of a task's inputs."""
+    return sum(Path(path).stat().st_size for paths in task.inputs.values() for path in paths)
+
 
 # Files of steps, found by key.
 #
@@ -85,7 +234,7 @@ class StepStore:
             return f"{_LIST} cannot be read ({error})"
         for file in listed:
             name = f"{file.table}.parquet"
-            if reason := damage_of(folder / name, file.bytes, file.xxh3):
+            if reason := damage_of(folder / name, FileCheck(file.bytes, file.xxh3)):
                 return f"{name}: {reason}"
         return None
 
@@ -118,31 +267,25 @@ class StepStore:
 
 def _listed(folder: Path) -> list[_File]:
     path = folder / _LIST
-    inner, sealed = break_seal(path.read_bytes(), str(path))
-    try:
-        if sealed:
-            return _decode_files(inner)["files"]
-    except (msgspec.MsgspecError, KeyError):
-        pass
-    raise DamagedFile(f"{path} is damaged: it is no list of files")
+    return decode_sealed(_decode_files, path.read_bytes(), str(path)).get("files", [])
 
 
-def seal_files(partial: Path, folder: Path) -> None:
+def seal_files(unfinished: Path, folder: Path) -> None:
     """List the files of a finished step and move them into place, unless another has done it."""
-    listed = [_describe(path) for path in sorted(partial.glob("*.parquet"))]
-    for other in partial.iterdir():
+    listed = [_describe(path) for path in sorted(unfinished.glob("*.parquet"))]
+    for other in unfinished.iterdir():
         if other.suffix != ".parquet":
             shutil.rmtree(other) if other.is_dir() else other.unlink()
-    (partial / _LIST).write_bytes(files.seal(msgspec.json.encode({"files": listed})))
-    for path in (*partial.iterdir(), partial):
-        _sync(path)
+    (unfinished / _LIST).write_bytes(files.seal(msgspec.json.encode({"files": listed})))
+    for path in (*unfinished.iterdir(), unfinished):
+        files.sync(path)
     try:
-        partial.rename(folder)
+        unfinished.rename(folder)
     except OSError:
         # Two runs of a step make the same files; the first is as good as the second.
         if not (folder / _LIST).is_file():
             raise
-    _sync(folder.parent)
+    files.sync(folder.parent)
 
 
 def _describe(path: Path) -> _File:
@@ -150,18 +293,6 @@ def _describe(path: Path) -> _File:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     rows = pq.read_metadata(path).num_rows
     return _File(path.stem, digest, rows, path.stat().st_size, check_of_file(path).xxh3)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-# Reads the inputs of the task, writes into its folder; the connection is its own.
-StepFunction = Callable[[Task, duckdb.DuckDBPyConnection], None]
 
 
 @dataclass(frozen=True)
@@ -174,44 +305,32 @@ class Input:
     paths: tuple[str, ...]
     content: str
 
+    def expanded(self) -> tuple[str, ...]:
+        """Return the paths of the files themselves."""
+        return tuple(
+            file
+            for path in map(Path, self.paths)
+            for file in (
+                sorted(map(str, path.parent.glob(path.name))) if "*" in path.name else [str(path)]
+            )
+        )
+
 
 @dataclass(frozen=True)
 class Step:
-    """A step: ``version`` is made from its code, ``settings`` is all else that it depends on."""
+    """A step: ``version`` is made from its code."""
 
     name: str
     version: str
-    function: StepFunction
-    settings: Mapping[str, str] = field(default_factory=dict)
+    function: TaskFunction
 
     def key(self, partition: str, inputs: Mapping[str, Input]) -> str:
         """Return the key of what the step makes of the inputs of a partition."""
         contents = {name: given.content for name, given in inputs.items()}
-        return step_key(self.name, self.version, partition, contents, self.settings)
-
-    def task(self, partition: str, inputs: Mapping[str, Input], folder: Path) -> Task:
-        """Return the task that makes the files of a partition; they are in ``folder`` then."""
-        return Task(
-            f"{self.name}/{partition}",
-            partial(_make_files, self.function),
-            {name: _expanded(given.paths) for name, given in inputs.items()},
-            str(folder),
-            partition,
-            self.settings,
-        )
+        return step_key(self.name, self.version, partition, contents)
 
 
-def _expanded(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(
-        file
-        for path in map(Path, paths)
-        for file in (
-            sorted(map(str, path.parent.glob(path.name))) if "*" in path.name else [str(path)]
-        )
-    )
-
-
-def _make_files(function: StepFunction, task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+def _make_files(function: TaskFunction, task: Task, sql: duckdb.DuckDBPyConnection) -> None:
     """Make the files under another name and move them into place; once done, do nothing.
 
     Killed at any moment, it leaves either all files or a folder that nobody reads.
@@ -245,7 +364,15 @@ def run_step(
     if missing:
         prepare(missing)
         compute.run(
-            [step.task(name, partitions[name], store.folder(keys[name])) for name in missing]
+            [
+                Task(
+                    f"{step.name}/{name}",
+                    partial(_make_files, step.function),
+                    {table: given.expanded() for table, given in partitions[name].items()},
+                    str(store.folder(keys[name])),
+                )
+                for name in missing
+            ]
         )
     files: list[BuildFile] = []
     for partition, key in sorted(keys.items()):

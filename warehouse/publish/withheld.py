@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from warehouse.names.spellings import NameFinder, Words, names_in
-from warehouse.publish.redacted_rows import Everywhere, redact_rows
+from warehouse.publish.redacted_rows import Everywhere, create_table, redact_rows, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import sql_text
 from warehouse.record.tables import (
@@ -70,10 +70,12 @@ def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
     }
     given = [(by, subject) for by in sorted(subjects) for subject in sorted(subjects[by])]
     return {
-        "withheld_subjects": _texts(given, "by", "subject"),
-        "withheld_everywhere": _texts([(" ".join(name),) for name in sorted(names)], "name"),
-        "withheld_keys": _texts(sorted(keys), "source", "party_key"),
-        "withheld_organisations": _texts([(id_,) for id_ in sorted(organisations)], "service_id"),
+        "withheld_subjects": text_table(given, "by", "subject"),
+        "withheld_everywhere": text_table([(" ".join(name),) for name in sorted(names)], "name"),
+        "withheld_keys": text_table(sorted(keys), "source", "party_key"),
+        "withheld_organisations": text_table(
+            [(id_,) for id_ in sorted(organisations)], "service_id"
+        ),
     }
 
 
@@ -86,9 +88,8 @@ def apply_withheld(
     """Leave out of the given tables of a snapshot what is withheld of the whole record."""
     everywhere = Everywhere()
     if withheld:
-        snapshot.sql.register("withheld_rows", withheld["withheld_organisations"])
-        snapshot.sql.execute("CREATE OR REPLACE TABLE withheld_organisations AS FROM withheld_rows")
-        snapshot.sql.unregister("withheld_rows")
+        organisations = withheld["withheld_organisations"]
+        create_table(snapshot.sql, "withheld_organisations", organisations)
         for table, rules in _rules(snapshot, withheld["withheld_subjects"]).items():
             if table in tables:
                 snapshot.leave_out(table, rules)
@@ -99,12 +100,6 @@ def apply_withheld(
             frozenset((row["source"], row["party_key"]) for row in keys),
         )
     redact_rows(snapshot, tables, everywhere, secret)
-
-
-def _texts(rows: Iterable[Sequence[str]], *names: str) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    arrays = [pa.array(list(values), pa.string()) for values in columns]
-    return pa.table(arrays, names=list(names))
 
 
 def _withheld_keys(

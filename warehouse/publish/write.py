@@ -27,8 +27,8 @@ from warehouse.publish.manifest import BuildFile, BuildManifest, step_key
 from warehouse.publish.mart_files import write_task
 from warehouse.publish.row_json import unknown_day
 from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.steps import ProcessPool, Task
 from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES, Files, MartTable
-from warehouse.publish.tasks import ProcessPool, Task
 from warehouse.record.store import sql_text
 from warehouse.shared.code_version import code_hash
 from warehouse.shared.json_encoding import encode
@@ -172,27 +172,12 @@ def _labels_by_time(
 @cache
 def _version() -> str:
     # What a file is made of depends on its rows and on the code that encodes them, no more.
-    others = ("warehouse.record", "warehouse.publish.tasks", "warehouse.shared.settings")
+    others = ("warehouse.record", "warehouse.publish.steps", "warehouse.shared.settings")
     return f"{MART_SCHEMA_VERSION} {code_hash(_VERSION_OF, without=others)[:16]}"
 
 
 # A task opens a database of its own; that should not take longer than its files.
 _ROWS_OF_A_TASK = 50_000
-
-
-def write_mart(
-    snapshot: Snapshot,
-    mart: str | Path,
-    metadata: Mapping[str, str],
-    compute: ProcessPool | None = None,
-) -> None:
-    """Write the complete build of a snapshot; no reader sees it before ``Builds.switch``.
-
-    ``metadata`` goes into the build: its ``notice``, ``made_from``, the export manifest and
-    whatever else readers need.
-    """
-    files = write_mart_files(snapshot, mart, compute)
-    builds_at(mart).add(manifest_of(snapshot.data_version, metadata, files))
 
 
 def manifest_of(
@@ -206,7 +191,7 @@ def manifest_of(
 def write_mart_files(
     snapshot: Snapshot,
     mart: str | Path,
-    compute: ProcessPool | None = None,
+    compute: ProcessPool,
     page_data: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[BuildFile]:
     """Write the files of a snapshot that no build has yet, and return all of them.
@@ -236,7 +221,7 @@ def _files_of_table(
     mart: str | Path,
     existing: Mapping[str, BuildFile],
     folder: Path,
-    compute: ProcessPool | None,
+    compute: ProcessPool,
 ) -> list[BuildFile]:
     files = files_of(sql, table)
     missing = [file for file in files if file.key not in existing]
@@ -254,7 +239,7 @@ def _write(
     mart: str | Path,
     files: Sequence[TableFile],
     folder: Path,
-    compute: ProcessPool | None,
+    compute: ProcessPool,
 ) -> dict[str, BuildFile]:
     groups = list(_groups(files))
     tasks = [
@@ -271,8 +256,7 @@ def _write(
         )
         for group, paths in zip(groups, write_rows(sql, table, groups, folder), strict=True)
     ]
-    made = compute.run(tasks) if compute is not None else [write_task(task, sql) for task in tasks]
-    return {file.key: file for files_of_task in made for file in files_of_task}
+    return {file.key: file for made in compute.run(tasks) for file in made}
 
 
 def _groups(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:

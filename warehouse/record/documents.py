@@ -1,18 +1,23 @@
-"""A landed document as its note, a sealed file, describes it; and local copies of many notes."""
+"""A landed document as its note, a sealed file, describes it; and what may become one."""
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import IO, Literal
 from uuid import uuid4
 
 import msgspec
 import xxhash
 
-from warehouse.shared.errors import DamagedFile
-from warehouse.shared.files import break_seal, seal
-from warehouse.tables import LicenseClass
+from warehouse.shared.errors import DamagedFile, LandingError, LicenceError, MixedWorlds
+from warehouse.shared.files import decode_sealed, seal
+from warehouse.shared.urls import is_fictional, why_not_public
+from warehouse.tables import LICENSE_CLASSES, LicenseClass
+
+# Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
+World = Literal["real", "fictional"]
 
 
 @dataclass(frozen=True)
@@ -82,13 +87,7 @@ def encode_note(document: Document) -> bytes:
 
 def decode_note(body: bytes, name: str) -> Document:
     """Decode the note of a document; raise ``DamagedFile`` if it is not as it was written."""
-    inner, sealed = break_seal(body, name)
-    if not sealed:
-        raise DamagedFile(f"{name} is damaged: it has no seal")
-    try:
-        return _decode_note(inner)
-    except msgspec.MsgspecError as error:
-        raise DamagedFile(f"{name} is damaged: {error}") from error
+    return decode_sealed(_decode_note, body, name)
 
 
 class _Line(msgspec.Struct):
@@ -163,3 +162,82 @@ def _decode_line(line: bytes) -> _Line:
 
 def _check(line: bytes) -> bytes:
     return xxhash.xxh3_64_hexdigest(line).encode()
+
+
+# What was fetched, and whether it may be landed.
+
+# The clock of whoever read a document may be ahead of ours.
+_CLOCK_TOLERANCE = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class FetchedResponse:
+    """One response of a source, unchanged; ``url`` is the publisher's, however it came here.
+
+    A large body is an open, seekable file; it must stay open until it is landed.
+    """
+
+    source: str
+    url: str
+    body: bytes | IO[bytes]
+    license_class: LicenseClass
+    observed_at: datetime
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    world: World = "real"
+
+
+def require_landable(response: FetchedResponse) -> None:
+    """Raise unless the licence, the address and the moment of a response permit to land it."""
+    _require_redistributable(response)
+    _require_publishers_address(response)
+    require_past(response.url, response.observed_at)
+
+
+def require_past(url: str, observed_at: datetime) -> None:
+    """Raise LandingError if a document is said to have been read at a moment yet to come."""
+    if observed_at > datetime.now(UTC) + _CLOCK_TOLERANCE:
+        raise LandingError(
+            f"{url!r:.200} is said to have been read at {observed_at.isoformat()}, which has not "
+            "come yet: correct the moment"
+        )
+
+
+def _require_redistributable(response: FetchedResponse) -> None:
+    if response.license_class not in LICENSE_CLASSES:
+        raise LicenceError(
+            f"{response.source}: {response.license_class!r} is not a licence class; "
+            f"use one of {', '.join(LICENSE_CLASSES)}"
+        )
+    if response.license_class == "restricted":
+        raise LicenceError(
+            f"{response.source}: the licence of {response.url} forbids redistribution; "
+            "nothing of it is kept"
+        )
+
+
+def _require_publishers_address(response: FetchedResponse) -> None:
+    fictional = is_fictional(response.url)
+    why = why_not_public(response.url)
+    if fictional and response.world == "real":
+        why = "it is an address of the sample world"
+    elif not fictional and response.world == "fictional":
+        why = "a fictional source has none but addresses of the sample world"
+    if why is not None:
+        raise LandingError(
+            f"{response.source}: {response.url!r:.200} cannot be the address of a document: "
+            f"{why}. Give the address at which its publisher publishes it"
+        )
+
+
+def mixed_worlds(landed: World | None) -> MixedWorlds:
+    """Return the error for documents of the other world than those that are landed."""
+    if landed == "fictional":
+        return MixedWorlds(
+            "this home holds the sample world, which is fictional, and real documents must not be "
+            "mixed with it: set SANKOFA_HOME to another folder for them"
+        )
+    return MixedWorlds(
+        "this home holds real documents, and the fictional ones of the sample world must not be "
+        "mixed with them: set SANKOFA_HOME to another folder for the sample world"
+    )

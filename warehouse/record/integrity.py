@@ -9,13 +9,20 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 
 from deltalake import DeltaTable
 
 from warehouse.record.store import Record
 from warehouse.shared.errors import DamagedFile, DamagedRecord
-from warehouse.shared.files import FileCheck, check_of_stream, decode_checks, encode_checks
+from warehouse.shared.files import (
+    FileCheck,
+    check_of_stream,
+    decode_checks,
+    difference,
+    encode_checks,
+)
 from warehouse.shared.locks import file_lock
 
 _CHECKS = ".checks"
@@ -53,14 +60,10 @@ def _note(record: Record, name: str, held: dict[str, int]) -> None:
     if new or kept.keys() != noted.keys():
         # Of two machines that do this at once one may undo what the other noted: it is noted again
         # the next time.
-        checks = {**kept, **_checks_of(record, new)}
+        with ThreadPoolExecutor(_THREADS) as threads:
+            found = threads.map(partial(_check, record), new)
+            checks = {**kept, **dict(zip(new, found, strict=True))}
         record.store.put(encode_checks(checks), _CHECKS, f"{name}.json")
-
-
-def note_anew(record: Record, name: str) -> None:
-    """Replace the list of a table that is damaged itself."""
-    record.store.delete(_CHECKS, f"{name}.json")
-    note_files(record, [name])
 
 
 def damaged_files(
@@ -116,25 +119,17 @@ def _damaged(
     *,
     thorough: bool,
 ) -> Iterator[RecordDamage]:
-    wrong: set[str] = set()
-    for path in sorted(held.keys() | {path for path in noted if _must_be(path, held)}):
-        expected = noted[path].size if path in noted else held[path]
-        if path not in sizes:
-            wrong.add(path)
-            yield _damage(record, name, path, "is missing")
-        elif sizes[path] != expected:
-            wrong.add(path)
-            found = f"has {sizes[path]:,} bytes instead of {expected:,}"
-            yield _damage(record, name, path, found)
-    if thorough:
-        paths = [path for path in held if path in noted and path not in wrong]
-        for path, found_check in _checks_of(record, paths).items():
-            if found_check != noted[path]:
-                yield _damage(record, name, path, "is not what was written")
+    def wrong(path: str) -> str | None:
+        written = noted[path] if path in noted else FileCheck(held[path], "")
+        read = partial(_check, record, path) if thorough and path in noted else None
+        return difference(written, sizes.get(path), read)
 
-
-def _damage(record: Record, name: str, path: str, says: str) -> RecordDamage:
-    return RecordDamage(name, path, f"the table {name} of the record is damaged: {path} {says}")
+    paths = sorted(held.keys() | {path for path in noted if _must_be(path, held)})
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for path, says in zip(paths, threads.map(wrong, paths), strict=True):
+            if says is not None:
+                words = f"the table {name} of the record is damaged: {path}: {says}"
+                yield RecordDamage(name, path, words)
 
 
 def _sizes(record: Record, name: str) -> dict[str, int]:
@@ -179,10 +174,6 @@ def _noted(record: Record, name: str) -> dict[str, FileCheck]:
     return decode_checks(body, record.store.path(_CHECKS, f"{name}.json"))
 
 
-def _checks_of(record: Record, paths: Iterable[str]) -> dict[str, FileCheck]:
-    def check(path: str) -> tuple[str, FileCheck]:
-        with record.store.open(path) as file:
-            return path, check_of_stream(file)
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        return dict(threads.map(check, paths))
+def _check(record: Record, path: str) -> FileCheck:
+    with record.store.open(path) as file:
+        return check_of_stream(file)

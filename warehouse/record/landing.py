@@ -8,11 +8,11 @@ import io
 from collections.abc import Iterable, Iterator, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, cast
 from uuid import uuid4
 
 import msgspec
@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from warehouse.record.documents import Document as Document
+from warehouse.record.documents import FetchedResponse as FetchedResponse
 from warehouse.record.documents import (
     MetadataCache,
     Removal,
@@ -27,28 +28,23 @@ from warehouse.record.documents import (
     decode_note,
     document_key,
     encode_note,
+    mixed_worlds,
+    require_landable,
     url_hash,
 )
+from warehouse.record.documents import World as World
 from warehouse.shared.errors import (
     BadStore,
     BodyRemoved,
     DamagedFile,
     LandingError,
-    LicenceError,
-    MixedWorlds,
 )
 from warehouse.shared.file_store import is_object_store
-from warehouse.shared.files import break_seal, private_folder, seal
+from warehouse.shared.files import decode_sealed, private_folder, seal
 from warehouse.shared.locks import file_lock, shared_file_lock
 from warehouse.shared.settings import SETTINGS, Settings
-from warehouse.shared.urls import is_fictional, why_not_public
-from warehouse.tables import LICENSE_CLASSES, LicenseClass
+from warehouse.shared.urls import is_fictional
 
-# Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
-World = Literal["real", "fictional"]
-
-# The clock of whoever read a document may be ahead of ours.
-_CLOCK_TOLERANCE = timedelta(days=1)
 _CHUNK = 1 << 20
 # The note of a document, and of one whose body was removed.
 _NOTE, _REMOVED_NOTE = ".json", ".removed.json"
@@ -59,23 +55,6 @@ _decode_fetched = msgspec.json.Decoder(dict[str, datetime]).decode
 # Metadata files read at the same time from an object store.
 _REQUESTS = 16
 _WORLDS: dict[bytes, World] = {b"real": "real", b"fictional": "fictional"}
-
-
-@dataclass(frozen=True)
-class FetchedResponse:
-    """One response of a source, unchanged; ``url`` is the publisher's, however it came here.
-
-    A large body is an open, seekable file; it must stay open until it is landed.
-    """
-
-    source: str
-    url: str
-    body: bytes | IO[bytes]
-    license_class: LicenseClass
-    observed_at: datetime
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    world: World = "real"
 
 
 class Landing:
@@ -95,11 +74,12 @@ class Landing:
         """Return of which world the landed documents are; None if there are none."""
         path = self._world_path
         if not self._exists(path):
-            # A landing that was written before there were marks.
-            return self._world_of_documents()
-        with self._files.open_input_file(path) as stream:
-            # A person may have written it, but nothing else than a line break may follow.
-            mark = stream.read().removesuffix(b"\n")
+            # The mark is lost: any document tells.
+            addresses = (self._document(note).url for note in self._all_notes())
+            worlds = ("fictional" if is_fictional(url) else "real" for url in addresses)
+            return cast(World | None, next(worlds, None))
+        # A person may have written it, but nothing else than a line break may follow.
+        mark = self._read_whole(path).removesuffix(b"\n")
         if mark not in _WORLDS:
             raise LandingError(f"{path} is damaged: write real or fictional into it")
         return _WORLDS[mark]
@@ -112,13 +92,13 @@ class Landing:
                 self._write(self._world_path, [f"{world}\n".encode()])
             self._entered = world
         elif self._entered != world:
-            raise _mixed(self._entered)
+            raise mixed_worlds(self._entered)
 
     def refuse_other_world(self, world: World) -> None:
         """Raise MixedWorlds if documents of the other world are landed here."""
         landed = self.world()
         if landed not in (None, world):
-            raise _mixed(landed)
+            raise mixed_worlds(landed)
 
     def land(self, response: FetchedResponse) -> tuple[Document, bool]:
         """Store a response; return its document and whether that is new.
@@ -127,9 +107,7 @@ class Landing:
         returned earlier, that is a new document. Bytes that were erased are not stored again, and
         those that were removed only for a new document.
         """
-        _require_redistributable(response)
-        _require_publishers_address(response)
-        require_past(response.url, response.observed_at)
+        require_landable(response)
         self.enter(response.world)
         body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
         digest, size = _hash_and_size(body)
@@ -194,15 +172,10 @@ class Landing:
         path = self._fetched_path(source)
         if not self._exists(path):
             return None
-        with self._files.open_input_file(path) as stream:
-            body = stream.read()
         try:
-            inner, sealed = break_seal(body, path)
-            if sealed:
-                return _decode_fetched(inner)[_FETCHED_AT]
-        except (DamagedFile, msgspec.MsgspecError, KeyError):
-            pass
-        raise LandingError(f"{path} is damaged: delete it")
+            return decode_sealed(_decode_fetched, self._read_whole(path), path)[_FETCHED_AT]
+        except (DamagedFile, KeyError):
+            raise LandingError(f"{path} is damaged: delete it") from None
 
     def erase(self, sha256: str) -> None:
         """Delete a body and the notes of its readings, and never store these bytes again."""
@@ -307,49 +280,50 @@ class Landing:
 
     def read(self, document: Document) -> bytes:
         """Return the body; bytes that no longer match their SHA-256 are an error."""
-        path = self._path_of(document)
-        try:
-            with self._files.open_input_file(path) as compressed:
-                body = cast(
-                    bytes,
-                    pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True),
-                )
-        except FileNotFoundError:
-            raise _missing(path, document) from None
-        except (OSError, ValueError) as error:
-            raise _damaged(path, document, str(error)) from error
-        if hashlib.sha256(body).hexdigest() != document.sha256:
-            raise _damaged(path, document, "its SHA-256 differs")
+        with self._body(document) as path, self._files.open_input_file(path) as compressed:
+            body = cast(
+                bytes, pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True)
+            )
+            _require_digest(hashlib.sha256(body).hexdigest(), document)
         return body
 
     def beginning(self, document: Document, size: int) -> bytes:
         """Return the first bytes of a body, which nothing verifies."""
-        path = self._path_of(document)
-        try:
-            with self._files.open_input_stream(path, compression="zstd") as stream:
-                return cast(bytes, stream.read(size))
-        except FileNotFoundError:
-            raise _missing(path, document) from None
-        except OSError as error:
-            raise _damaged(path, document, str(error)) from error
+        with self._body(document) as path, self._unpacked(path) as stream:
+            return stream.read(size)
 
     @contextmanager
     def open(self, document: Document) -> Iterator[IO[bytes]]:
         """Open a body of any size; all of it is verified before the first byte is returned."""
-        path = self._path_of(document)
         digest = hashlib.sha256()
+        with self._body(document) as path, self._unpacked(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+            _require_digest(digest.hexdigest(), document)
+        with self._unpacked(path) as stream:
+            yield stream
+
+    def _unpacked(self, path: str) -> IO[bytes]:
+        return cast(IO[bytes], self._files.open_input_stream(path, compression="zstd"))
+
+    @contextmanager
+    def _body(self, document: Document) -> Iterator[str]:
+        """Yield where a body is; say what to do if it was removed, is missing or damaged."""
+        if document.removal is not None:
+            raise BodyRemoved(
+                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
+                "it stays"
+            )
+        path = self._body_path(document.sha256)
         try:
-            with self._files.open_input_stream(path, compression="zstd") as stream:
-                while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
+            yield path
         except FileNotFoundError:
-            raise _missing(path, document) from None
-        except OSError as error:
-            raise _damaged(path, document, str(error)) from error
-        if digest.hexdigest() != document.sha256:
-            raise _damaged(path, document, "its SHA-256 differs")
-        with self._files.open_input_stream(path, compression="zstd") as stream:
-            yield cast(IO[bytes], stream)
+            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+        except (OSError, ValueError) as error:
+            raise LandingError(
+                f"{path} is not what was fetched from {document.url} ({error}): delete it and "
+                "fetch again"
+            ) from error
 
     def damage(self) -> Iterator[LandingError]:
         """Yield an error for each mark and note that is damaged, and each body that is another."""
@@ -394,35 +368,6 @@ class Landing:
     def _world_path(self) -> str:
         return f"{self._root}/world"
 
-    def _world_of_documents(self) -> World | None:
-        """Judge by the address of one document of each source; one fictional one decides."""
-        worlds: set[World] = {
-            "fictional" if is_fictional(self._document(path).url) else "real"
-            for folder in self._children(f"{self._root}/documents")
-            if (path := self._any_metadata(folder)) is not None
-        }
-        return min(worlds, default=None)
-
-    def _any_metadata(self, source_folder: str) -> str | None:
-        for folder in self._children(source_folder):
-            for path in self._children(folder):
-                if path.endswith(_NOTE):
-                    return path
-        return None
-
-    def _children(self, folder: str) -> list[str]:
-        below = fs.FileSelector(folder, allow_not_found=True)
-        return sorted(info.path for info in self._files.get_file_info(below))
-
-    def _path_of(self, document: Document) -> str:
-        """Return where the body of a document is; raise BodyRemoved if it was removed."""
-        if document.removal is not None:
-            raise BodyRemoved(
-                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
-                "it stays"
-            )
-        return self._body_path(document.sha256)
-
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
@@ -436,12 +381,14 @@ class Landing:
         return f"{self._root}/documents/{document.source}/{url_hash(document.url)}"
 
     def _document(self, path: str) -> Document:
-        with self._files.open_input_file(path) as stream:
-            body = stream.read()
         try:
-            return decode_note(body, path)
+            return decode_note(self._read_whole(path), path)
         except DamagedFile as error:
             raise LandingError(f"{error}; delete it and fetch the document again") from error
+
+    def _read_whole(self, path: str) -> bytes:
+        with self._files.open_input_file(path) as stream:
+            return cast(bytes, stream.read())
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
@@ -486,15 +433,6 @@ def _open(url: str) -> tuple[fs.FileSystem, str]:
     return files, root
 
 
-def require_past(url: str, observed_at: datetime) -> None:
-    """Raise LandingError if a document is said to have been read at a moment yet to come."""
-    if observed_at > datetime.now(UTC) + _CLOCK_TOLERANCE:
-        raise LandingError(
-            f"{url!r:.200} is said to have been read at {observed_at.isoformat()}, which has not "
-            "come yet: correct the moment"
-        )
-
-
 def _hash_and_size(body: IO[bytes]) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     for chunk in _chunks(body):
@@ -529,50 +467,6 @@ def observed_at_of(key: str) -> datetime:
     return datetime.strptime(moment[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
 
 
-def _require_redistributable(response: FetchedResponse) -> None:
-    if response.license_class not in LICENSE_CLASSES:
-        raise LicenceError(
-            f"{response.source}: {response.license_class!r} is not a licence class; "
-            f"use one of {', '.join(LICENSE_CLASSES)}"
-        )
-    if response.license_class == "restricted":
-        raise LicenceError(
-            f"{response.source}: the licence of {response.url} forbids redistribution; "
-            "nothing of it is kept"
-        )
-
-
-def _require_publishers_address(response: FetchedResponse) -> None:
-    fictional = is_fictional(response.url)
-    why = why_not_public(response.url)
-    if fictional and response.world == "real":
-        why = "it is an address of the sample world"
-    elif not fictional and response.world == "fictional":
-        why = "a fictional source has none but addresses of the sample world"
-    if why is not None:
-        raise LandingError(
-            f"{response.source}: {response.url!r:.200} cannot be the address of a document: "
-            f"{why}. Give the address at which its publisher publishes it"
-        )
-
-
-def _mixed(landed: World | None) -> MixedWorlds:
-    if landed == "fictional":
-        return MixedWorlds(
-            "this home holds the sample world, which is fictional, and real documents must not be "
-            "mixed with it: set SANKOFA_HOME to another folder for them"
-        )
-    return MixedWorlds(
-        "this home holds real documents, and the fictional ones of the sample world must not be "
-        "mixed with them: set SANKOFA_HOME to another folder for the sample world"
-    )
-
-
-def _missing(path: str, document: Document) -> LandingError:
-    return LandingError(f"{path} is missing: fetch {document.url} again")
-
-
-def _damaged(path: str, document: Document, why: str) -> LandingError:
-    return LandingError(
-        f"{path} is not what was fetched from {document.url} ({why}): delete it and fetch again"
-    )
+def _require_digest(digest: str, document: Document) -> None:
+    if digest != document.sha256:
+        raise ValueError("its SHA-256 differs")

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -45,17 +44,8 @@ class _State(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(_State).decode
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """The newest object of a lease; number 0 if it was never taken."""
-
-    number: int
-    state: _State | None
-
-    @property
-    def is_free(self) -> bool:
-        state = self.state
-        return state is None or state.released or state.until + _SKEW < datetime.now(UTC)
+def _is_free(state: _State | None) -> bool:
+    return state is None or state.released or state.until + _SKEW < datetime.now(UTC)
 
 
 class Lease:
@@ -128,44 +118,23 @@ class Lease:
         return True
 
 
-class _Waiting:
-    """Somebody who wants a lease, and how long they have seen the same holder not renew it."""
-
-    def __init__(self, store: FileStore, name: str, seconds: float) -> None:
-        self._store, self._name, self._seconds = store, name, seconds
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
-        self._last = -1
-        self._since = 0.0
-
-    def try_take(self) -> Lease | None:
-        seen = self._newest()
-        if seen.number != self._last:
-            self._last, self._since = seen.number, time.monotonic()
-        unrenewed = time.monotonic() - self._since
-        if not seen.is_free and (seen.state is None or unrenewed <= seen.state.seconds):
-            return None
-        lease = Lease(self._store, self._name, self._owner, self._seconds)
-        return lease if lease.take(seen.number + 1) else None
-
-    def _newest(self) -> _Seen:
-        while True:
-            numbers = _numbers(self._store, self._name)
-            if not numbers:
-                return _Seen(0, None)
-            # It can have been replaced since.
-            with suppress(FileNotFoundError):
-                body = self._store.read(_FOLDER, self._name, f"{numbers[-1]:020}.json")
-                return _Seen(numbers[-1], _decode(body))
-
-
 @contextmanager
 def hold_lease(
     store: FileStore, name: str, *, seconds: float = SECONDS, poll: float = 1.0
 ) -> Iterator[Lease]:
     """Wait for a lease and hold it."""
-    waiting = _Waiting(store, name, seconds)
+    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+    lease = Lease(store, name, owner, seconds)
+    # Since when the same object was seen to be the newest: how long nobody has renewed it.
+    last, since = -1, 0.0
     with announced_wait(f"the lease `{name}`", lambda: holder_of(store, name) or "another machine"):
-        while (lease := waiting.try_take()) is None:
+        while True:
+            number, state = _newest(store, name)
+            if number != last:
+                last, since = number, time.monotonic()
+            is_left = state is None or time.monotonic() - since > state.seconds
+            if (is_left or _is_free(state)) and lease.take(number + 1):
+                break
             time.sleep(poll)
     try:
         yield lease
@@ -175,8 +144,19 @@ def hold_lease(
 
 def holder_of(store: FileStore, name: str) -> str | None:
     """Return who holds a lease: machine and process; None if it is free."""
-    seen = _Waiting(store, name, SECONDS)._newest()
-    return None if seen.state is None or seen.is_free else seen.state.owner.rpartition(":")[0]
+    _, state = _newest(store, name)
+    return None if state is None or _is_free(state) else state.owner.rpartition(":")[0]
+
+
+def _newest(store: FileStore, name: str) -> tuple[int, _State | None]:
+    """Return the number and the content of the newest object; 0 if it was never taken."""
+    while True:
+        numbers = _numbers(store, name)
+        if not numbers:
+            return 0, None
+        # It can have been replaced since.
+        with suppress(FileNotFoundError):
+            return numbers[-1], _decode(store.read(_FOLDER, name, f"{numbers[-1]:020}.json"))
 
 
 def _numbers(store: FileStore, name: str) -> list[int]:

@@ -22,11 +22,17 @@ from deltalake import DeltaTable
 
 from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.landing import Document
-from warehouse.record.row_index import FileIndex, IntArray, column_as_numpy, content_hashes
+from warehouse.record.row_index import (
+    FileIndex,
+    IntArray,
+    column_as_numpy,
+    content_hashes,
+    parallel_map,
+)
 from warehouse.record.store import DataFile, Record, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
+from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
-from warehouse.shared.machine import parallel_map
 from warehouse.tables import FIRST_READ
 
 # Rows that newer code no longer reads in a document that was read before.
@@ -36,17 +42,7 @@ from warehouse.tables import FIRST_READ
 # deleted. So a copy of such a row is appended that takes it back. A pinned data_version keeps its
 # answer: the row counted until the load that retracted it.
 
-# A row read at a location of a document has that in its address. A withdrawal of what a document
-# no longer shows has the address of the document alone, and is no row that a parser read.
-_STALE = """
-SELECT {columns} FROM ({stored}) AS stored
-JOIN reread ON reread.document = stored.document AND reread.observed_at = stored.observed_at
- AND starts_with(stored.source_ref, concat(reread.url, '#')) AND reread.source = stored.source
-WHERE NOT EXISTS (
-    FROM read_now WHERE read_now.sighting = stored.sighting
-        AND read_now.figure_check = stored.figure_check
-        AND read_now.document = stored.document AND read_now.observed_at = stored.observed_at)
-"""
+_SQL = sql_file(__name__, "merge")
 # One reading of a publication: a document at a moment.
 _READ_ROW = ("sighting", "figure_check", "document", "observed_at")
 
@@ -100,7 +96,8 @@ def retractions(
             "document IN (SELECT document FROM reread)",
         )
         columns = ", ".join(f"stored.{name}" for name in schema.names)
-        stale = cursor.sql(_STALE.format(columns=columns, stored=stored)).to_arrow_table()
+        stale = _SQL.query(cursor, "stale", fill={"columns": columns, "stored": stored})
+        stale = stale.to_arrow_table()
     finally:
         cursor.close()
     flags = {"retracted": True, "again": True}
@@ -254,7 +251,7 @@ def _compare_readings(
     """Compare the readings of each publication; ``compared`` must be equal besides the content."""
     cursor = record.connection.cursor()
     cursor.register("incoming", rows)
-    contradictions = cursor.sql(_CONTRADICTIONS).to_arrow_table()
+    contradictions = _SQL.query(cursor, "contradictory").to_arrow_table()
     cursor.register("contradictions", contradictions)
     columns = ", ".join(dict.fromkeys((*_READING_COLUMNS, *compared)))
     # The day is not among them: _SAME_READING compares it as it would be assigned now.
@@ -269,29 +266,19 @@ def _compare_readings(
         "sighting IN (SELECT sighting FROM incoming)",
     )
     if retracted is not None:
-        cursor.register("retracted_now", retracted.select(_READING))
-        stored = f"FROM ({stored}) ANTI JOIN retracted_now USING ({', '.join(_READING)})"
+        cursor.register("retracted_now", retracted.select(_READ_ROW))
+        stored = f"FROM ({stored}) ANTI JOIN retracted_now USING ({', '.join(_READ_ROW)})"
     cursor.register("stored", cursor.sql(stored).to_arrow_table())
     same_reading = _SAME_READING + also_equal if compared else _STORED_READING
-    statement = _CHANGED.format(
-        columns=columns, same_moment=_SAME_MOMENT, same_reading=same_reading
-    )
-    changed = cursor.sql(statement).to_arrow_table()
+    fill = {"columns": columns, "same_moment": _SAME_MOMENT, "same_reading": same_reading}
+    changed = _SQL.query(cursor, "changed", fill=fill).to_arrow_table()
     cursor.close()
     return changed, list(contradictions["row"].to_pylist())
 
 
 # How the day of a row is known, in the tables that say so.
 _EVIDENCE = "available_at_evidence"
-_READING = ("sighting", "figure_check", "document", "observed_at")
-_READING_COLUMNS = (
-    "sighting",
-    "figure_check",
-    "observed_at",
-    "document",
-    "content",
-    "available_at",
-)
+_READING_COLUMNS = (*_READ_ROW, "content", "available_at")
 _SAME_MOMENT = """stored.sighting = dated.sighting AND stored.figure_check = dated.figure_check
           AND stored.observed_at = dated.observed_at"""
 _SAME_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
@@ -306,76 +293,6 @@ _ASSIGNED = {
 _STORED_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
           AND (stored.available_at IS NOT DISTINCT FROM dated.known_from
             OR stored.available_at > dated.known_from)"""
-
-# Two rows of one document that give one figure of one publication different contents.
-_CONTRADICTIONS = """
-SELECT DISTINCT incoming.row
-FROM incoming
-JOIN incoming AS other
-  ON incoming.sighting = other.sighting AND incoming.figure_check = other.figure_check
- AND incoming.observed_at = other.observed_at AND incoming.document = other.document
- AND incoming.content <> other.content
-"""
-
-_CHANGED = """
-WITH arrived AS (
-    SELECT {columns}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
-),
--- Stored and incoming readings together. The load that is being written gets a number above
--- every stored one (2^62).
-readings AS (
-    SELECT {columns}, load_seq, -1 AS row FROM stored
-    UNION ALL SELECT {columns}, 4611686018427387904 AS load_seq, row FROM arrived
-),
--- Of one document the last load counts.
-last_readings AS (
-    SELECT * FROM readings
-    QUALIFY load_seq = max(load_seq) OVER (
-        PARTITION BY sighting, figure_check, observed_at, document)
-),
--- One reading for each moment: as in sql/as_of.sql, of two documents the greater content.
-effective AS (
-    SELECT * FROM last_readings
-    QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at ORDER BY content DESC, document) = 1
-),
--- Join to each incoming reading the last one made before its moment. If there is one, the
--- content of the publication was known from the day of this reading at the earliest.
-dated AS (
-    SELECT arrived.*, previous.content AS previous_content,
-        CASE WHEN previous.content IS NULL OR arrived.available_at IS NULL
-             THEN arrived.available_at
-             ELSE greatest(arrived.available_at, CAST(arrived.observed_at AS DATE))
-        END AS known_from
-    FROM arrived ASOF LEFT JOIN effective AS previous
-      ON arrived.sighting = previous.sighting AND arrived.figure_check = previous.figure_check
-     AND arrived.observed_at > previous.observed_at
-),
--- If a document was read more than once, by different code, the last load of it counts.
-last_stored AS (
-    SELECT * FROM stored
-    QUALIFY load_seq = max(load_seq) OVER (
-        PARTITION BY sighting, figure_check, observed_at, document)
-),
--- Keep what changed and is not stored; of equal rows within the load, one. A reading like
--- the one before is no change, unless other code read something else in the same document.
-new AS (
-    SELECT * FROM dated
-    WHERE (previous_content IS DISTINCT FROM content OR EXISTS (
-        SELECT 1 FROM last_stored AS stored
-        WHERE {same_moment} AND stored.document = dated.document
-          AND stored.content <> dated.content)
-    ) AND NOT EXISTS (
-        SELECT 1 FROM last_stored AS stored WHERE {same_reading})
-    QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at, content ORDER BY document, row) = 1
-)
--- "again" flags sightings with several readings, which vintages_query must compare.
-SELECT row, known_from AS available_at,
-    previous_content IS NOT NULL OR sighting IN (SELECT sighting FROM stored)
-        OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
-FROM new
-"""
 
 
 def withdrawals(

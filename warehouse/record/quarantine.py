@@ -1,4 +1,4 @@
-"""The quarantine: rows that were read but not accepted, and what became of them since."""
+"""What was read but not accepted: rows in quarantine, and documents at which a parser failed."""
 
 import hashlib
 from collections import Counter
@@ -21,10 +21,8 @@ from warehouse.record.store import (
     try_commit_entries,
 )
 from warehouse.record.tables import RecordTable
-from warehouse.shared.errors import SankofaError, WriteConflict
-from warehouse.tables import QuarantineEntry, RetryEntry, RetryOutcome
-
-_SHORTEST_PREFIX = 6
+from warehouse.shared.errors import WriteConflict
+from warehouse.tables import FailureEntry, QuarantineEntry, RetryEntry, RetryOutcome
 
 
 class QuarantinedRow(QuarantineEntry):
@@ -92,10 +90,9 @@ def add_retries(record: Record, retries: Sequence[RetryEntry]) -> None:
 
 
 def quarantine_groups(
-    record: Record, source: str | None = None, reason: str | None = None, most: int | None = None
+    record: Record, source: str | None = None, reason: str | None = None
 ) -> list[QuarantineGroup]:
     """Count quarantined rows by source, table and reason, the largest group first."""
-    limit = "" if most is None else f"LIMIT {most:d}"
     groups = record.query(f"""
         -- Open: never read again (null), or refused again.
         SELECT source, table_name, reason, count(*) AS records,
@@ -104,7 +101,7 @@ def quarantine_groups(
             max(quarantined_at) AS last_quarantined_at, min(quarantine_id) AS example
         FROM {_quarantine_relation(record)} WHERE {_condition(source, reason)}
         GROUP BY source, table_name, reason
-        ORDER BY records DESC, source, table_name, reason {limit}
+        ORDER BY records DESC, source, table_name, reason
     """)
     return [QuarantineGroup(**group) for group in groups.to_pylist()]
 
@@ -116,20 +113,9 @@ def quarantined_rows(
     return _select_rows(record, _condition(source, reason))
 
 
-def quarantined_row(record: Record, id_prefix: str) -> QuarantinedRow:
-    """Return the quarantined row with an id, or with the only id that begins like this."""
-    if len(id_prefix) < _SHORTEST_PREFIX:
-        raise SankofaError(
-            f"{id_prefix!r} is too short; give at least {_SHORTEST_PREFIX} characters of the id"
-        )
-    rows = _select_rows(record, f"starts_with(quarantine_id, {sql_text(id_prefix)})")
-    if not rows:
-        raise SankofaError(
-            f"nothing quarantined has the id {id_prefix!r}; see `sankofa quarantine list`"
-        )
-    if len(rows) > 1:
-        raise SankofaError(f"{len(rows)} ids begin with {id_prefix!r}; give more characters")
-    return rows[0]
+def quarantined_with_id(record: Record, beginning: str) -> list[QuarantinedRow]:
+    """Return the quarantined rows whose ids begin like this."""
+    return _select_rows(record, f"starts_with(quarantine_id, {sql_text(beginning)})")
 
 
 def _select_rows(record: Record, condition: str) -> list[QuarantinedRow]:
@@ -178,3 +164,44 @@ def _quarantine_ids(table: RecordTable, rejected: Sequence[RejectedRow]) -> list
         ids.append(hashlib.sha256(f"{text}\x1f{counts[text]}".encode()).hexdigest()[:32])
         counts[text] += 1
     return ids
+
+
+# Documents at which a parser raised: a fault of ours, so they stay unread and are tried again.
+
+
+def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
+    """Record failed attempts to read documents, but not those at documents erased meanwhile."""
+    if not failures:
+        return
+    # An erasure deletes every file that no commit names: also one whose commit is still to come.
+    for _ in range(COMMIT_ATTEMPTS):
+        with record.shared():
+            # Before each attempt: one that fails may have failed because of an erasure.
+            delta = record.table("failures")
+            erased = {entry.document for entry in erasures(record)}
+            not_erased = [
+                failure for failure in failures if failure.document.partition("-")[0] not in erased
+            ]
+            if not not_erased or try_commit_entries(delta, not_erased, {}):
+                return
+    raise WriteConflict("failures: other writers kept committing first; run the load again")
+
+
+def sources_with_failures(record: Record) -> set[str]:
+    """Return the sources whose parser ever failed, whether or not it was fixed since."""
+    rows = record.query(f"SELECT DISTINCT source FROM {record.relation('failures')}")
+    return set(rows["source"].to_pylist())
+
+
+def last_failures(record: Record, source: str) -> dict[str, FailureEntry]:
+    """Return the last failed attempt at each document of a source, by the document's key.
+
+    A document that has been read since is among them: compare with the ledger.
+    """
+    columns = ", ".join(FailureEntry.model_fields)
+    rows = record.query(
+        f"SELECT {columns} FROM {record.relation('failures')} WHERE source = {sql_text(source)} "
+        "QUALIFY row_number() OVER (PARTITION BY document ORDER BY failed_at DESC) = 1 "
+        "ORDER BY failed_at, document"
+    ).to_pylist()
+    return {row["document"]: FailureEntry(**row) for row in rows}

@@ -9,8 +9,10 @@ The definition is frozen: hashes are stored in every record. A content column th
 the hash that they would have today.
 """
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -21,7 +23,7 @@ import pyarrow.parquet as pq
 from xxhash import xxh3_128_digest
 
 from warehouse.record.tables import RecordTable
-from warehouse.shared.machine import parallel_map
+from warehouse.shared.settings import cores
 from warehouse.tables.column import columns_of
 
 # A sorted list of the sightings in each data file, to find a few among many.
@@ -110,6 +112,16 @@ def _index_path(folder: Path, data_file: str) -> Path:
 
 def _map(path: Path, kind: str, offset: int, rows: int) -> IntArray:
     return np.memmap(path, dtype=kind, mode="r", offset=offset, shape=(rows,))
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def parallel_map(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the function's results for the items, in their order."""
+    with ThreadPoolExecutor(cores()) as threads:
+        return list(threads.map(function, items))
 
 
 Words = npt.NDArray[np.uint64]

@@ -29,8 +29,8 @@ import pyarrow as pa
 from sqlmodel import SQLModel
 
 from warehouse.record.tables import RECORD_TABLES, RecordTable, incoming_schema
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables import LICENSE_CLASSES
-from warehouse.tables.entities import NAME_LISTS
 
 # A date outside these is an error of the source, or of the parser.
 EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)
@@ -41,10 +41,15 @@ SERVED_LICENCES = tuple(name for name in LICENSE_CLASSES if name != "restricted"
 SERVICE_ID = "^DC[0-9A-Z]+$"
 COUNTRY = "^[A-Z]{2}$"
 ISO3 = CURRENCY = "^[A-Z]{3}$"
-LEI = "^[0-9A-Z]{18}[0-9]{2}$"
-WEB_ADDRESS = "^https?://[^ ]+$"
-# A release is served byte for byte, so it must be an object with only these members.
-_RELEASE_MEMBERS = "['awards', 'buyer', 'contracts', 'tender']"
+# The forms of values, by the names that ``rules.csv`` has for them.
+_PATTERNS = {
+    "service_id": SERVICE_ID,
+    "country": COUNTRY,
+    "iso3": ISO3,
+    "currency": CURRENCY,
+    "lei": "^[0-9A-Z]{18}[0-9]{2}$",
+    "web_address": "^https?://[^ ]+$",
+}
 
 Stage = Literal["append", "snapshot", "audit"]
 # Rules that a column of a load meets as a whole, or not: nothing is missing, nothing is empty.
@@ -81,48 +86,21 @@ class RowRule:
         return f"({self.condition}) IS FALSE"
 
 
-def _matches(column: str, pattern: str, words: str, reason: str) -> RowRule:
+def _listed_rule(row: Mapping[str, str]) -> RowRule:
+    """Return a rule of ``rules.csv``, which has a condition, or the name of a pattern."""
+    column, stages = row["column"], _NOT_AUDITED if row["audited"] == "no" else _ALWAYS
+    if not row["pattern"]:
+        return RowRule(column, row["condition"], row["words"], row["reason"], stages)
+    pattern = _PATTERNS[row["pattern"]]
     # regexp_matches and not a full match: the patterns have their anchors, for Python as well.
     condition = f"regexp_matches({column}, '{pattern}')"
-    return RowRule(column, condition, words, f"{{!r:.80}} {reason}", pattern=pattern)
+    reason = f"{{!r:.80}} {row['reason']}"
+    return RowRule(column, condition, row["words"], reason, stages, pattern=pattern)
 
 
-def _not_negative(column: str) -> RowRule:
-    return RowRule(column, f"{column} >= 0", f"{column} is not negative", "{} is negative")
-
-
-def _currency(column: str) -> RowRule:
-    return _matches(
-        column,
-        CURRENCY,
-        "currencies are three-letter codes",
-        "is not a currency code (three capital letters, ISO 4217)",
-    )
-
-
-def _list(column: str) -> str:
-    """Return SQL of the texts of a JSON array; null if it is none."""
-    return f"TRY_CAST(TRY_CAST({column} AS JSON) AS VARCHAR[])"
-
-
-_SERVICE_ID_RULE = _matches(
-    "service_id",
-    SERVICE_ID,
-    "organisation ids start with DC",
-    "is not the id of an organisation (DC, then capital letters and digits)",
-)
-_COUNTRY_RULE = _matches(
-    "country",
-    COUNTRY,
-    "countries are two-letter codes",
-    "is not a country code (two capital letters, ISO 3166-1)",
-)
-_ISO3_RULE = _matches(
-    "country_iso3",
-    ISO3,
-    "countries are three-letter codes",
-    "is not a country code (three capital letters, ISO 3166-1)",
-)
+# The rules of single tables. A release is served byte for byte, so it must be an object with only
+# some members: text that is no JSON has no keys, and that of an object starts like one.
+_LISTED = [(row["tables"].split(), _listed_rule(row)) for row in csv_rows(__name__, "rules")]
 _SERVED = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
 LICENSED = RowRule(
     "license_class",
@@ -136,122 +114,6 @@ _PERIOD = RowRule(
     "no period ends before it starts",
     "{} lies before the start of the period",
 )
-_OBSERVATION = (_COUNTRY_RULE, _ISO3_RULE)
-_RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
-    "fundamentals": (
-        _SERVICE_ID_RULE,
-        _currency("currency_reported"),
-        RowRule(
-            "value_reported",
-            "withdrawn OR value_reported IS NOT NULL",
-            "only a withdrawn figure has no value",
-            "is missing, and the figure is not withdrawn",
-        ),
-        RowRule(
-            "period_start",
-            "period_type IN ('INSTANT', 'OTHER') OR period_start IS NOT NULL",
-            "a period of known length has a start",
-            "is missing, and the period has a known length",
-        ),
-    ),
-    "filings": (
-        _SERVICE_ID_RULE,
-        RowRule(
-            "form",
-            "withdrawn OR coalesce(form, '') <> ''",
-            "a filing has a form unless it is withdrawn",
-            "is missing, and the filing is not withdrawn",
-        ),
-        RowRule("version", "version >= 1", "versions are counted from 1", "{} is no version"),
-        RowRule(
-            "received_on",
-            "received_on <= available_at",
-            "no filing is available before it was received",
-            "{} lies after the day on which the filing could be read",
-        ),
-        _matches("link", WEB_ADDRESS, "links are addresses of the web", "is no address of the web"),
-    ),
-    "tender_releases": (
-        _COUNTRY_RULE,
-        _currency("tender_currency"),
-        _not_negative("parties_withheld"),
-        _not_negative("number_of_tenderers"),
-        RowRule(
-            "release",
-            # Text that is no JSON has no keys; that of an object starts like one.
-            "release IS NULL OR (starts_with(release, '{') AND "
-            f"coalesce(list_has_all({_RELEASE_MEMBERS}, TRY(json_keys(release))), FALSE))",
-            "a release has only members that may be served",
-            "is not JSON with only the members that may be served",
-            _NOT_AUDITED,
-        ),
-    ),
-    "tender_parties": (
-        _COUNTRY_RULE,
-        RowRule("name", "name <> ''", "the name of a party is not empty", "is empty"),
-        RowRule(
-            "org_evidence",
-            "name IS NULL OR coalesce(org_evidence, '') <> ''",
-            "a named party has evidence that it is an organisation",
-            "is missing, and the party is named",
-        ),
-        RowRule(
-            "identifier_id",
-            "name IS NOT NULL OR (identifier_id IS NULL AND org_evidence IS NULL)",
-            "a withheld party has no identifier",
-            "must not be stored, because the party is withheld",
-        ),
-    ),
-    "macro_annual": _OBSERVATION,
-    "macro_series": _OBSERVATION,
-    "entities": (
-        _SERVICE_ID_RULE,
-        _matches(
-            "lei",
-            LEI,
-            "an LEI has 18 letters or digits, then two digits",
-            "is not an LEI (18 letters or digits, then two digits)",
-        ),
-        RowRule(
-            "legal_name",
-            "withdrawn OR coalesce(legal_name, '') <> ''",
-            "an organisation has a name unless it is withdrawn",
-            "is missing, and the organisation is not withdrawn",
-        ),
-        RowRule(
-            "other_names",
-            "other_names IS NULL OR coalesce(TRY(json_type(other_names)) = 'ARRAY', FALSE)",
-            "other names are a JSON array",
-            "is not a JSON array",
-        ),
-        *(
-            RowRule(
-                names,
-                f"{names} IS NULL OR coalesce(list_has_all({_list('other_names')}, "
-                f"{_list(names)}), FALSE)",
-                f"{names.replace('_', ' ')} are some of the other names",
-                "is not a JSON array of names that are among the other names",
-            )
-            for names in NAME_LISTS[1:]
-        ),
-    ),
-    "identifiers": (
-        _SERVICE_ID_RULE,
-        RowRule(
-            "figi_level",
-            "figi_level IS NULL OR id_type = 'figi'",
-            "only a FIGI has a level",
-            "is stated of an identifier that is no FIGI",
-        ),
-        _currency("currency"),
-        RowRule(
-            "valid_to",
-            "valid_from IS NULL OR valid_to IS NULL OR valid_from <= valid_to",
-            "a listing does not end before it begins",
-            "is before valid_from",
-        ),
-    ),
-}
 
 
 @cache
@@ -261,7 +123,7 @@ def rules_of(table: RecordTable) -> tuple[RowRule, ...]:
         *_rules_of_columns(table),
         *_rules_of_every_row(table),
         *_allowed_values(table.row),
-        *_RULES_OF_TABLE[table.name],
+        *(rule for tables, rule in _LISTED if table.name in tables),
     )
 
 

@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
@@ -39,15 +38,6 @@ from warehouse.shared.file_store import StoredFile
 _UPLOADING = timedelta(hours=1)
 
 
-@dataclass(frozen=True)
-class Vacuum:
-    """What was deleted of a table."""
-
-    table: str
-    files: int
-    bytes: int
-
-
 def vacuum(
     record: Record,
     name: str,
@@ -55,8 +45,8 @@ def vacuum(
     check: Callable[[], None] = lambda: None,
     *,
     now: datetime | None = None,
-) -> Vacuum | None:
-    """Delete files that were no part of a table for ``hours``; None if nothing is old enough.
+) -> str | None:
+    """Delete files that were no part of a table for ``hours``, and say so; None if there is none.
 
     Call it within ``Record.upkeep``, with the check that this yields.
     """
@@ -81,7 +71,7 @@ def vacuum(
             record.store.delete(file.path)
             deleted, size = deleted + 1, size + file.size
     delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
-    return Vacuum(name, deleted, size) if deleted else None
+    return f"{deleted:,} old files deleted, {size / 1e6:,.1f} MB" if deleted else None
 
 
 def _state_at(
@@ -121,24 +111,9 @@ _CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
 _BATCH = 65_536
 
 
-@dataclass(frozen=True)
-class Compaction:
-    """What a compaction did to a table."""
-
-    table: str
-    files_before: int
-    files_after: int
-    rows: int
-
-
 def small_files(record: Record, name: str) -> list[DataFile]:
     """Return the files of a table that are worth merging."""
     return [file for file in record.files(name) if file.size < FILE_SIZE // 2]
-
-
-def is_fragmented(record: Record, name: str, max_small_files: int = MAX_SMALL_FILES) -> bool:
-    """Return whether a table has so many small files that merging them pays."""
-    return len(small_files(record, name)) > max_small_files
 
 
 def compact(
@@ -146,13 +121,13 @@ def compact(
     name: str,
     check: Callable[[], None] = lambda: None,
     max_small_files: int = MAX_SMALL_FILES,
-) -> Compaction | None:
-    """Merge the small files of a table if there are many; None if there are few.
+) -> str | None:
+    """Merge the small files of a table if there are many, and say what; None if there are few.
 
     Call it within ``Record.upkeep``, with the check that this yields.
     """
     # A writer adds the columns of newer code: they belong into the merged files.
-    if record.stored_table(name) is None or not is_fragmented(record, name, max_small_files):
+    if record.stored_table(name) is None or len(small_files(record, name)) <= max_small_files:
         return None
     # Damage that is merged would look like rows.
     require_intact(record, [name], thorough=not record.is_shared)
@@ -164,7 +139,8 @@ def compact(
     after = record.files(name)
     delete_stale_indexes(record.index_folder(name), [file.path for file in after])
     note_files(record, [name])
-    return Compaction(name, len(before), len(after), sum(file.rows for file in after))
+    rows = sum(file.rows for file in after)
+    return f"{len(before):,} files became {len(after):,}, {rows:,} rows"
 
 
 def _bundles(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
@@ -356,47 +332,24 @@ def _milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
-@dataclass(frozen=True)
-class Upkeep:
-    """What was done to one table."""
-
-    table: str
-    compaction: Compaction | None
-    vacuum: Vacuum | None
-
-    @property
-    def words(self) -> str:
-        """What was done, in one line."""
-        done = []
-        if self.compaction is not None:
-            before, after = self.compaction.files_before, self.compaction.files_after
-            done.append(f"{before:,} files became {after:,}, {self.compaction.rows:,} rows")
-        if self.vacuum is not None:
-            done.append(
-                f"{self.vacuum.files:,} old files deleted, {self.vacuum.bytes / 1e6:,.1f} MB"
-            )
-        return "; ".join(done)
-
-
 def fragmented_tables(record: Record) -> list[str]:
     """Return the tables with so many small files that merging them pays."""
-    return [name for name in record.schemas if is_fragmented(record, name)]
+    return [name for name in record.schemas if len(small_files(record, name)) > MAX_SMALL_FILES]
 
 
 def keep_up(
     record: Record, vacuum_hours: float, max_small_files: int = MAX_SMALL_FILES
-) -> Iterator[Upkeep]:
+) -> Iterator[tuple[str, str]]:
     """Merge the small files of every table that has many, and delete files that nobody needs.
 
-    It waits until no other process, on whatever machine, does this or erases. Loads and
-    publications go on.
+    Each table is yielded with what was done to it. It waits until no other process, on whatever
+    machine, does this or erases. Loads and publications go on.
     """
     with record.upkeep() as check:
         for name in record.schemas:
-            done = Upkeep(
-                name,
+            done = (
                 compact(record, name, check, max_small_files),
                 vacuum(record, name, vacuum_hours, check),
             )
-            if done.compaction or done.vacuum:
-                yield done
+            if any(done):
+                yield name, "; ".join(filter(None, done))

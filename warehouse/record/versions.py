@@ -85,12 +85,12 @@ def _row_of(record: Record, world: World) -> str | None:
     return None
 
 
-def name_version(record: Record, now: datetime | None = None, taken: Collection[str] = ()) -> str:
+def name_version(record: Record, taken: Collection[str] = ()) -> str:
     """Name what is loaded now with the next data_version, which pins its loads; return it.
 
     ``taken`` are names of builds: those of a record that was replaced are not in this one.
     """
-    published_at = (now or datetime.now(UTC)).astimezone(UTC)
+    published_at = datetime.now(UTC)
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table("versions")
         names = delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist()

@@ -14,7 +14,7 @@ from warehouse.publish.builds import mart_folder
 from warehouse.publish.file_labels import bucket_name, cell_of, label_order, value_label
 from warehouse.publish.manifest import BuildFile, BuildManifest
 from warehouse.publish.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
-from warehouse.serve.engines import CheckedFiles, Engine, FileReader, OpenFiles, SqlRows
+from warehouse.serve.engines import Engine, FileReader, OpenFiles, SqlRows
 from warehouse.serve.pack_files import OpenPackFiles
 from warehouse.shared.errors import (
     DamagedFile,
@@ -23,6 +23,7 @@ from warehouse.shared.errors import (
     SankofaError,
     UnknownVersion,
 )
+from warehouse.shared.files import CheckedFiles
 
 T = TypeVar("T")
 _MAX_OPEN_BUILDS = 16

@@ -1,19 +1,14 @@
-"""What a build holds, what changed on each day, and which builds there are."""
+"""What a build says about itself: its export manifest, what pages show, what changed in it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from typing import Any
 
 import msgspec
 
-from warehouse.publish.builds import builds_at
-from warehouse.serve.build import READABLE, Build, Mart
+from warehouse.serve.build import Build, Mart
 from warehouse.serve.exports import absolute_urls
-from warehouse.serve.rows import Key, RowPage, between, equal, fetch_page, in_country, make_page
-from warehouse.shared.dates import version_key
+from warehouse.serve.rows import equal, fetch_page
 from warehouse.shared.json_encoding import encode
-
-# What a build says about itself: its export manifest, its quality, what pages show of it.
 
 # Key of the manifest in the metadata of a build.
 EXPORT_MANIFEST_KEY = "export_manifest"
@@ -70,20 +65,6 @@ def export_body(build: Build, exports_url: str) -> bytes:
     )
 
 
-def quality_metrics(
-    mart: Mart, sku: str, limit: int | None = None, after: Key | None = None
-) -> RowPage | None:
-    """Return the quality measurements of a dataset, in any case; None if there is no such one."""
-    page = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), limit, after=after)
-    return page if page.rows else None
-
-
-def skus(build: Build) -> list[str]:
-    """Return the datasets that were measured."""
-    statement = "SELECT DISTINCT sku FROM {table} ORDER BY sku"
-    return [str(sku) for (sku,) in build.rows("quality", statement)]
-
-
 def page_data(build: Build, name: str) -> bytes | None:
     """Return what pages show of a build under a name, as JSON; None if it has nothing of it."""
     page = fetch_page(build, "page_data", equal(name=name), 1)
@@ -109,62 +90,3 @@ def changes_between(
         )
         if added or restated or withdrawn:
             yield ChangedDataset(each.dataset, added, restated, withdrawn)
-
-
-_MANIFEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
-
-
-def catalogue(
-    mart: Mart,
-    section: str | None = None,
-    dataset: str | None = None,
-    country: str | None = None,
-    limit: int | None = None,
-    after: Key | None = None,
-) -> RowPage:
-    """Return what can be asked for: each thing with its span and number of rows."""
-    build = mart.build()
-    where = [*equal(section=section, dataset=dataset), *in_country(country)]
-    return fetch_page(build, "catalogue", where, limit, after=after)
-
-
-def changes(
-    mart: Mart,
-    since: date | None = None,
-    dataset: str | None = None,
-    id: str | None = None,
-    country: str | None = None,
-    limit: int | None = None,
-    after: Key | None = None,
-) -> RowPage:
-    """Return what arrived since a day, newest first: vintages that are new, restated, withdrawn."""
-    build = mart.build()
-    where = [*equal(dataset=dataset, id=id, country=country), *between("changed_on", since, None)]
-    return fetch_page(build, "changes", where, limit, after=after)
-
-
-def versions(mart: Mart, limit: int | None = None, after: Key | None = None) -> RowPage:
-    """Return every build that can be pinned, newest first."""
-    build, builds = mart.build(), builds_at(mart.folder)
-    current, names = builds.current(), builds.names()[::-1]
-    # Builds come and go; those that follow are the older ones.
-    if after is not None:
-        names = [name for name in names if version_key(name) < version_key(after[0])]
-    one_more = None if limit is None else limit + 1
-    rows: list[tuple[Key, bytes]] = []
-    for name in names:
-        if len(rows) == one_more:
-            break
-        metadata = builds.metadata(name)
-        # Newer code may publish beside this one.
-        if metadata.get("layout") not in READABLE:
-            continue
-        manifest = _MANIFEST.decode(metadata.get(EXPORT_MANIFEST_KEY, "{}"))
-        row = {
-            "data_version": name,
-            "current": name == current,
-            "published_at": manifest.get("generated_at"),
-            "schema_version": int(metadata.get("layout", 0)) or None,
-        }
-        rows.append(((name,), encode(row)))
-    return make_page(build, rows, limit)

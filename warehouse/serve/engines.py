@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,73 +26,7 @@ from warehouse.shared.errors import (
     NothingPublished,
     SankofaError,
 )
-from warehouse.shared.files import damage_of
-
-# Files of builds that this process has checked, each before it is first read.
-#
-# A file is checked whole when it is first needed, and again once it is another one: its inode,
-# size or time of change differ. Bytes that change on the disk without any of these are found by
-# ``sankofa verify``.
-
-# Device, inode, size and time of change.
-Identity = tuple[int, int, int, int]
-
-
-class CheckedFiles:
-    """What is known of files by path; any number of threads may ask."""
-
-    def __init__(self) -> None:
-        # Whoever reads a file may look here first: those that are in it need no check.
-        self.intact: dict[str, Identity] = {}
-        self._damaged: dict[str, tuple[Identity, str]] = {}
-        self._lock = threading.Lock()
-
-    def require(self, path: str, file: StoredFile) -> None:
-        """Raise ``DamagedFile`` unless a file is what its manifest says."""
-        with self._lock:
-            identity = identity_of(path)
-            if identity is None:
-                raise DamagedFile(f"{path} is missing")
-            if self.intact.get(path) == identity:
-                return
-            known = self._damaged.get(path)
-            if known is None or known[0] != identity:
-                reason = damage_of(path, file.bytes, file.xxh3, file.sha256)
-                if reason is None:
-                    self.intact[path] = identity
-                    self._damaged.pop(path, None)
-                    return
-                self._damaged[path] = known = identity, reason
-            raise DamagedFile(f"{path} is damaged: {known[1]}")
-
-    def require_sizes(self, files: Iterable[tuple[str, StoredFile]]) -> None:
-        """Raise ``DamagedFile`` if one is missing, has another size, or was found damaged."""
-        for path, file in files:
-            identity = identity_of(path)
-            if identity is None or (file.bytes and identity[2] != file.bytes):
-                self.require(path, file)
-            known = self._damaged.get(path)
-            if known is not None and known[0] == identity:
-                raise DamagedFile(f"{path} is damaged: {known[1]}")
-
-    def forget_changed(self) -> list[str]:
-        """Forget the files that are no longer those that were checked, and return them."""
-        changed = [
-            path for path, identity in tuple(self.intact.items()) if identity_of(path) != identity
-        ]
-        for path in changed:
-            self.intact.pop(path, None)
-        return changed
-
-
-def identity_of(path: str) -> Identity | None:
-    """Return what tells a file from another one of the same name; None if there is none."""
-    try:
-        stat = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
-
+from warehouse.shared.files import CheckedFiles
 
 SqlRows = list[tuple[Any, ...]]
 RunQuery = Callable[[str, Sequence[object]], SqlRows]
@@ -276,7 +210,7 @@ class Engine:
         def query(statement: str, values: Sequence[object]) -> SqlRows:
             try:
                 if path not in checked.intact:
-                    checked.require(path, stored)
+                    checked.require(path, stored.check)
                 return run_in(path, statement, values)
             # Text of an overwritten file need not be UTF-8, nor the error that SQLite makes of it.
             except (sqlite3.Error, UnicodeDecodeError, DamagedFile) as error:
@@ -288,16 +222,15 @@ class Engine:
         packs = None
         if file.packs is not None:
             path_of_packs = self._path(file.packs)
-            require = partial(checked.require, path_of_packs, file.packs)
+            require = partial(checked.require, path_of_packs, file.packs.check)
             packs = PackFile(path_of_packs, self._open_packs, checked.intact, require)
         return FileReader(file.partition, query, packs)
 
     def check_files(self, data_version: str) -> None:
         """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
-        files = self.manifest(data_version).files
-        self._checked.require_sizes(
-            (self._path(stored), stored) for file in files for stored in file.stored
-        )
+        for file in self.manifest(data_version).files:
+            for stored in file.stored:
+                self._checked.require_size(self._path(stored), stored.check)
 
     def _path(self, file: StoredFile) -> str:
         return str((self._folder / file.path).absolute())

@@ -3,87 +3,30 @@
 Versions never change, so manifests are cached. Only files that a manifest names can be opened.
 """
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from warehouse.serve.engines import Identity, identity_of
-from warehouse.shared.dates import DATA_VERSION, version_key
-from warehouse.shared.errors import (
-    DamagedFile,
-    DatastoreUnavailable,
-    NothingPublished,
-    UnknownVersion,
-)
+from warehouse.shared.errors import DamagedFile, NothingPublished, UnknownVersion
 from warehouse.shared.file_store import FileStore
-from warehouse.shared.files import FileCheck, check_of, damage_of, stored_checks
+from warehouse.shared.files import (
+    CHECKS,
+    CheckedFiles,
+    FileCheck,
+    check_of,
+    damage_of,
+    decode_checks,
+    difference,
+)
+from warehouse.shared.texts import DATA_VERSION, version_key
 from warehouse.shared.tiers import TierName
 
-# Check a published file before it is first sent, and again if it is another one since.
-#
-# A service answers requests in one loop, which a large file must not stop: it is checked in a
-# thread, and whoever asks for it meanwhile is told to come back.
-
-# Bytes that are checked in about 20 ms, by XXH3 and by SHA-256.
-_AT_ONCE, _AT_ONCE_SHA256 = 64 << 20, 2 << 20
-
-
-class CheckedExports:
-    """What is known of local files by path; any number of threads may ask."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[Identity, str | None]] = {}
-        self._checking: set[str] = set()
-        self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-
-    def require(self, path: str, size: int, xxh3: str, sha256: str) -> None:
-        """Raise ``DamagedFile`` unless a file is what was published.
-
-        Raises ``DatastoreUnavailable`` while that is being found out.
-        """
-        identity = identity_of(path)
-        if identity is None:
-            raise DamagedFile(f"{path} is missing")
-        known = self._known.get(path)
-        if known is None or known[0] != identity:
-            if identity[2] == size and size > (_AT_ONCE if xxh3 else _AT_ONCE_SHA256):
-                self._check_later(path, identity, size, xxh3, sha256)
-                raise DatastoreUnavailable(f"{path} is being checked; ask again")
-            known = self._check(path, identity, size, xxh3, sha256)
-        if known[1] is not None:
-            raise DamagedFile(f"{path} is damaged: {known[1]}")
-
-    def _check(
-        self, path: str, identity: Identity, size: int, xxh3: str, sha256: str
-    ) -> tuple[Identity, str | None]:
-        known = self._known[path] = identity, damage_of(Path(path), size, xxh3, sha256)
-        return known
-
-    def _check_later(
-        self, path: str, identity: Identity, size: int, xxh3: str, sha256: str
-    ) -> None:
-        def check() -> None:
-            try:
-                self._check(path, identity, size, xxh3, sha256)
-            finally:
-                self._checking.discard(path)
-
-        with self._lock:
-            if path in self._checking:
-                return
-            self._checking.add(path)
-            if self._executor is None:
-                # Made when it is needed: threads do not survive the fork of a worker.
-                self._executor = ThreadPoolExecutor(1, "check")
-            self._executor.submit(check)
-
-
+# A service answers requests in one loop, which a large file must not stop: what takes longer than
+# about 20 ms is checked in a thread, and whoever wants it meanwhile has to come back.
+_AT_ONCE = 64 << 20
 LATEST = "latest"
 MANIFEST_FILE = "manifest.json"
 SIGNATURE = "manifest.json.sig"
@@ -194,8 +137,8 @@ def decode_manifest(body: bytes) -> Manifest:
 
 
 def absolute_url(url: str, exports_url: str, data_version: str) -> str:
-    """Return where a file of a version is served; manifests once had absolute URLs themselves."""
-    return f"{exports_url}/{data_version}/{url.rpartition('/')[2]}"
+    """Return where a file of a version is served."""
+    return f"{exports_url}/{data_version}/{url}"
 
 
 def absolute_urls(members: dict[str, Any], exports_url: str, data_version: str) -> dict[str, Any]:
@@ -212,29 +155,27 @@ def absolute_urls(members: dict[str, Any], exports_url: str, data_version: str) 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file of a version; its bytes are the same forever."""
+    """A file of a version; its bytes are the same forever. ``check`` is that of a local one."""
 
     store: FileStore
     data_version: str
     name: str
     media_type: str
     size_bytes: int
+    check: FileCheck | None
+    checked: CheckedFiles = field(repr=False, compare=False)
     sha256: str | None = None
     required_tier: TierName | None = None
     dataset: str | None = None
-    check: FileCheck | None = None
-    checked: CheckedExports = field(default_factory=CheckedExports, repr=False, compare=False)
 
     def open(self) -> BinaryIO:
         """Open the file; it can be read from any position.
 
         Raises ``DamagedFile`` unless it is what was published.
         """
-        if self.store.is_local:
-            path, xxh3 = self.store.path(self.data_version, self.name), ""
-            if self.check is not None:
-                xxh3 = self.check.xxh3
-            self.checked.require(path, self.size_bytes, xxh3, self.sha256 or "")
+        if self.check is not None:
+            path = self.store.path(self.data_version, self.name)
+            self.checked.require(path, self.check, _AT_ONCE)
         # An object store checks its own objects; that one is whole can be seen by its size.
         elif self.store.size(self.data_version, self.name) != self.size_bytes:
             raise DamagedFile(f"{self.data_version}/{self.name} has another size")
@@ -247,7 +188,7 @@ class PublishedExports:
     def __init__(self, destination: str) -> None:
         self._store = FileStore.of(destination)
         self._manifests: dict[str, tuple[bytes, Manifest, dict[str, FileCheck]]] = {}
-        self._checked = CheckedExports()
+        self._checked = CheckedFiles()
 
     def latest(self) -> str:
         """Return the latest version."""
@@ -278,15 +219,17 @@ class PublishedExports:
     def file(self, data_version: str, name: str) -> PublishedFile | None:
         """Return a file of a version by its name; None if its manifest does not name it."""
         _, manifest, checks = self._read(data_version)
-        version = manifest.data_version
         if name in _METADATA_FILES:
-            return self._file(version, name, _METADATA_FILES[name], checks)
-        # One key can begin with another: a match of the beginning alone decides nothing.
+            return self._file(manifest, name, _METADATA_FILES[name], checks)
         for artifact in manifest.artifacts:
-            if name.startswith(artifact.key) and (
-                file := self._artifact_file(version, artifact, name, checks)
-            ):
-                return file
+            if name == schema_name(artifact.key):
+                return self._file(manifest, name, "application/json", checks)
+            described = {
+                file_name(artifact.key): artifact,
+                delta_name(artifact.key): artifact.delta,
+            }
+            if (entry := described.get(name)) is not None:
+                return self._file(manifest, name, PARQUET, checks, artifact, entry)
         return None
 
     def names(self, data_version: str) -> list[str]:
@@ -294,58 +237,51 @@ class PublishedExports:
         artifacts = self.manifest(data_version).artifacts
         return [*(file_name(artifact.key) for artifact in artifacts), *_METADATA_FILES]
 
-    def is_intact(self, data_version: str, name: str) -> bool:
-        """Return whether a file that the manifest names is what was published."""
-        if not self.has_size(data_version, name):
-            return False
-        file = self.file(data_version, name)
-        # A list of checks may name more than the manifest.
-        if file is None:
-            return name not in self._read(data_version)[2]
-        if not self._store.is_local:
-            return True
-        xxh3 = "" if file.check is None else file.check.xxh3
-        path = self._store.path(data_version, name)
-        return damage_of(path, file.size_bytes, xxh3, file.sha256 or "") is None
+    def damaged(self, data_version: str, *, thorough: bool = True) -> Iterator[tuple[str, str]]:
+        """Yield the files of a version that are not what was published, with what is wrong.
 
-    def has_size(self, data_version: str, name: str) -> bool:
-        """Return whether a file that the manifest names is there, with its size."""
-        try:
-            file = self.file(data_version, name)
-            return file is None or self._store.size(data_version, name) == file.size_bytes
-        except FileNotFoundError:
-            return False
-
-    def _artifact_file(
-        self, version: str, artifact: Artifact, name: str, checks: dict[str, FileCheck]
-    ) -> PublishedFile | None:
-        key, delta = artifact.key, artifact.delta
-        if name == schema_name(key):
-            return self._file(version, name, "application/json", checks)
-        entries = {file_name(key): artifact, delta_name(key): delta}
-        if (entry := entries.get(name)) is None:
-            return None
-        file = self._file(version, name, PARQUET, checks, entry.size_bytes)
-        return replace(
-            file,
-            sha256=entry.sha256,
-            required_tier=artifact.required_tier,
-            dataset=artifact.sku,
-        )
+        They are looked at by every byte, or by their sizes; in an object store always by size.
+        """
+        _, manifest, checks = self._read(data_version)
+        names = {*checks, *self.names(data_version)}
+        for artifact in manifest.artifacts:
+            names |= {schema_name(artifact.key)}
+            names |= {delta_name(artifact.key)} if artifact.delta is not None else set()
+        remote = () if self._store.is_local else self._store.listing(data_version)
+        sizes = {stored.path.partition("/")[2]: stored.size for stored in remote}
+        for name in sorted(names - {MANIFEST_FILE}):
+            if name in checks:
+                path = self._store.path(data_version, name)
+                wrong = damage_of(path, checks[name], thorough=thorough)
+            else:
+                file = self.file(data_version, name) if name in sizes else None
+                written = FileCheck(0 if file is None else file.size_bytes, "")
+                wrong = difference(written, sizes.get(name), None)
+            if wrong is not None:
+                yield name, wrong
 
     def _file(
         self,
-        version: str,
+        manifest: Manifest,
         name: str,
         media_type: str,
         checks: dict[str, FileCheck],
-        size: int | None = None,
+        artifact: Artifact | None = None,
+        entry: Artifact | Delta | None = None,
     ) -> PublishedFile:
-        check = checks.get(name)
-        if size is None:
-            size = check.size if check is not None else self._store.size(version, name)
+        version, check = manifest.data_version, checks.get(name)
+        size = check.size if check is not None else None if entry is None else entry.size_bytes
         return PublishedFile(
-            self._store, version, name, media_type, size, check=check, checked=self._checked
+            self._store,
+            version,
+            name,
+            media_type,
+            self._store.size(version, name) if size is None else size,
+            check,
+            self._checked,
+            None if entry is None else entry.sha256,
+            None if artifact is None else artifact.required_tier,
+            None if artifact is None else artifact.sku,
         )
 
     def _read(self, data_version: str | None) -> tuple[bytes, Manifest, dict[str, FileCheck]]:
@@ -360,14 +296,23 @@ class PublishedExports:
         known = self._manifests.get(version)
         if known is None:
             body = self._store.read(version, MANIFEST_FILE)
-            checks = stored_checks(self._store, version) or {}
-            if checks and checks.get(MANIFEST_FILE) != check_of(body):
-                path = self._store.path(version, MANIFEST_FILE)
-                raise DamagedFile(f"{path} is damaged: its bytes are not those that were written")
+            checks = self._checks(version, body) if self._store.is_local else {}
             while len(self._manifests) >= _MOST_MANIFESTS:
                 self._manifests.pop(next(iter(self._manifests)), None)
             self._manifests[version] = known = body, decode_manifest(body), checks
         return known
+
+    def _checks(self, version: str, manifest: bytes) -> dict[str, FileCheck]:
+        """Return the check of each file of a version; an object store checks its own objects."""
+        path = self._store.path(version, CHECKS)
+        try:
+            checks = decode_checks(self._store.read(version, CHECKS), path)
+        except FileNotFoundError:
+            raise DamagedFile(f"{path} is missing") from None
+        if checks.get(MANIFEST_FILE) != check_of(manifest):
+            path = self._store.path(version, MANIFEST_FILE)
+            raise DamagedFile(f"{path} is damaged: its bytes are not those that were written")
+        return checks
 
 
 def file_name(key: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -52,38 +52,41 @@ class Row(NamedTuple):
     texts: Mapping[str, str]
 
 
-class FinishedFile(Protocol):
-    """A file of a build; ``key`` is a hash of its content, ``table`` what its rows are."""
+@dataclass(frozen=True)
+class FinishedFile:
+    """A file of a build: where it is, for people; what its rows are; a hash of its content.
 
-    @property
-    def name(self) -> str:
-        """Where it is, for people."""
+    ``table`` is the table of the mart or the key of the export, empty for JSON about a build: such
+    a file is one text, of no process, without rows and without an index.
+    """
 
-    @property
-    def table(self) -> str:
-        """The table of the mart or the key of the export; empty for JSON about a build."""
-
-    @property
-    def key(self) -> str:
-        """A hash of its content."""
+    name: str
+    table: str
+    key: str
 
     def processes(self) -> set[str]:
         """Return the ocid of every process that has a row in it."""
+        return set()
 
     def rows(self, ocids: Collection[str]) -> Iterator[Row]:
         """Yield the rows of some processes."""
+        return iter(())
 
     def values(self) -> Iterator[Value]:
         """Yield every text, the same one of a column at least once."""
+        raise NotImplementedError
 
     def row_of(self, value: Value) -> tuple[str, str]:
         """Return the id of the first row that has a value, and its source if the row says it."""
+        return "", ""
 
     def rows_with_words(self, words: Collection[str]) -> dict[str, set[int]]:
         """Return the numbers of the rows that its index of words finds by each of some words."""
+        return {}
 
     def row_texts(self, numbers: Collection[int]) -> dict[int, str]:
         """Return rows by their numbers, as they are served."""
+        return {}
 
 
 def finished_files(
@@ -94,9 +97,11 @@ def finished_files(
     metadata: Mapping[str, str],
 ) -> Iterator[FinishedFile]:
     """Yield every file of a build."""
-    yield from (MartFile(marts, file) for file in files)
+    for file in files:
+        key = "+".join(stored.sha256 for stored in file.stored)
+        yield MartFile(f"mart {file.path}", file.table, key, marts, file)
     yield from _exported(exports, data_version)
-    yield TextFile("the metadata of the build", msgspec.json.encode(metadata))
+    yield _text_file("the metadata of the build", msgspec.json.encode(metadata))
 
 
 def _exported(exports: str, data_version: str) -> Iterator[FinishedFile]:
@@ -110,67 +115,35 @@ def _exported(exports: str, data_version: str) -> Iterator[FinishedFile]:
     for listed in store.listing(data_version):
         name = listed.path.rpartition("/")[2]
         if name.endswith(_PARQUET):
-            yield ExportedFile(store, listed.path, *hashes.get(name, (name, "")))
+            table, sha256 = hashes.get(name, (name, ""))
+            # A file that the manifest does not name has a hash of its bytes.
+            key = sha256 or check_of(store.read(listed.path)).xxh3
+            yield ExportedFile(f"export {listed.path}", table, key, store, listed.path)
         elif name != CHECKS:
-            yield TextFile(f"export {listed.path}", store.read(listed.path))
+            yield _text_file(f"export {listed.path}", store.read(listed.path))
+
+
+def _text_file(name: str, body: bytes) -> "TextFile":
+    return TextFile(name, "", check_of(body).xxh3, body)
 
 
 @dataclass(frozen=True)
-class TextFile:
-    """JSON about a build: one text, of no process."""
+class TextFile(FinishedFile):
+    """JSON about a build."""
 
-    name: str
     body: bytes
-    table: str = ""
-
-    @property
-    def key(self) -> str:
-        """A hash of its content."""
-        return check_of(self.body).xxh3
-
-    def processes(self) -> set[str]:
-        """Return none: it is about a build."""
-        return set()
-
-    def rows(self, ocids: Collection[str]) -> Iterator[Row]:
-        """Yield none."""
-        return iter(())
 
     def values(self) -> Iterator[Value]:
         """Yield its text."""
         yield Value("", self.body.decode(errors="replace"), "")
 
-    def row_of(self, value: Value) -> tuple[str, str]:
-        """Return nothing: it has no rows."""
-        return "", ""
-
-    def rows_with_words(self, words: Collection[str]) -> dict[str, set[int]]:
-        """Return nothing: it has no index."""
-        return {}
-
-    def row_texts(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return nothing: it has no rows."""
-        return {}
-
 
 @dataclass(frozen=True)
-class ExportedFile:
+class ExportedFile(FinishedFile):
     """A Parquet file of the exports; its last column is the id of a row."""
 
     store: FileStore
     path: str
-    table: str
-    sha256: str
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return f"export {self.path}"
-
-    @property
-    def key(self) -> str:
-        """The hash of the manifest, or of its bytes if that does not name it."""
-        return self.sha256 or check_of(self.store.read(self.path)).xxh3
 
     def processes(self) -> set[str]:
         """Return the ocid of every process that has a row in it."""
@@ -211,14 +184,6 @@ class ExportedFile:
         )
         return str(row[self._id]), str(row.get("source") or "")
 
-    def rows_with_words(self, words: Collection[str]) -> dict[str, set[int]]:
-        """Return nothing: it has no index."""
-        return {}
-
-    def row_texts(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return nothing: its rows have no numbers."""
-        return {}
-
     def _open(self) -> BinaryIO:
         return self.store.open(self.path)
 
@@ -243,26 +208,11 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class MartFile:
+class MartFile(FinishedFile):
     """A file of the mart with its packs and its index of words."""
 
     folder: Path
     file: BuildFile
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return f"mart {self.file.path}"
-
-    @property
-    def table(self) -> str:
-        """The table whose rows it has."""
-        return self.file.table
-
-    @property
-    def key(self) -> str:
-        """The hashes of both files that it consists of."""
-        return "+".join(stored.sha256 for stored in self.file.stored)
 
     def processes(self) -> set[str]:
         """Return the ocid of every process that has a row in it."""

@@ -19,7 +19,7 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 import lmdb
@@ -35,86 +35,8 @@ from warehouse.serve.counters import (
 )
 from warehouse.shared.tiers import Tier
 
-# LMDB files of the embedded stores: how they are opened, checked and created.
-#
-# A store is one file and its ``-lock`` file, both private to their user. Writers and readers of
-# all processes of a machine share them; a process that is killed blocks no other, because the
-# mutex of LMDB is robust.
-
-SUFFIX = ".lmdb"
-# Address space that is reserved, not space on the disk.
-MAP_SIZE = 1 << 30
+# What an LMDB file begins with, after a few bytes.
 _MAGIC = struct.pack("=I", 0xBEEFC0DE)
-
-
-def open_lmdb(
-    path: Path,
-    *,
-    readonly: bool = False,
-    sync: bool = True,
-    writemap: bool = False,
-    map_size: int = MAP_SIZE,
-) -> lmdb.Environment:
-    """Open an LMDB file; ``sync``: whether a commit waits for the disk.
-
-    Pages are written with ``pwrite``: on a full disk a write then fails with an error. With
-    ``writemap`` they are stored into the memory map, which is faster and would end the process
-    there, unless the disk space was reserved before.
-    """
-    return lmdb.open(
-        str(path),
-        map_size=map_size,
-        subdir=False,
-        readonly=readonly,
-        sync=sync,
-        metasync=sync,
-        writemap=writemap,
-        mode=0o600,
-    )
-
-
-def lock_file(path: Path) -> Path:
-    """Return the lock file of an LMDB file; it stays for good once the file was opened."""
-    return path.with_name(f"{path.name}-lock")
-
-
-def damage(path: Path) -> str | None:
-    """Return the first thing that is wrong with the structure of a file, or None.
-
-    Reads the bytes without LMDB, which a damaged file can crash.
-    """
-    try:
-        problems = verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
-    except (VerifyError, struct.error, ValueError, ArithmeticError, LookupError) as error:
-        return str(error)
-    return problems[0] if problems else None
-
-
-def is_lmdb(path: Path) -> bool:
-    """Return whether a file begins as an LMDB file does."""
-    return _MAGIC in _head(path, 64)
-
-
-def create_whole(path: Path, fill: Callable[["lmdb.Transaction[bytes]"], None]) -> None:
-    """Create an LMDB file with its first entries, or not at all; keep one that exists."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
-        new = Path(folder) / path.name
-        with open_lmdb(new) as environment, environment.begin(write=True) as transaction:
-            fill(transaction)
-        # A link, because a rename would replace the file of a process that was faster.
-        with suppress(FileExistsError):
-            os.link(new, path)
-
-
-def _head(path: Path, length: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(length)
-    except OSError:
-        return b""
-
-
 _LOG = logging.getLogger("sankofa.usage")
 _FORMAT = (b"\0format", b"sankofa usage 1")
 _CHECKED = b"\0checked"
@@ -225,7 +147,7 @@ class LmdbCounters:
     def _open(self) -> lmdb.Environment:
         self._file = self._locked_file()
         # Looked at before anything is written: it may be the file of something else.
-        with open_lmdb(self.path, readonly=True) as environment:
+        with _open_lmdb(self.path, readonly=True) as environment:
             end = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
             if os.fstat(self._file).st_size < end:
                 raise lmdb.CorruptedError("it was cut off; move it away")
@@ -233,7 +155,11 @@ class LmdbCounters:
                 if transaction.get(_FORMAT[0]) != _FORMAT[1]:
                     raise lmdb.IncompatibleError("it is not a usage store; correct SANKOFA_USAGE")
         _reserve(self._file, self._map_size)
-        environment = open_lmdb(self.path, sync=False, writemap=True, map_size=self._map_size)
+        # Stored into the memory map, which is faster, and would end the process on a full disk:
+        # hence the space is reserved.
+        environment = _open_lmdb(
+            self.path, map_size=self._map_size, sync=False, metasync=False, writemap=True
+        )
         # Slots of processes that were killed while they read.
         environment.reader_check()
         status = os.fstat(self._file)
@@ -249,11 +175,11 @@ class LmdbCounters:
             problem = None
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                problem = damage(self.path)
+                problem = _damage(self.path)
             except BlockingIOError:
                 # Another process uses the file, or is checking it.
                 fcntl.flock(file, fcntl.LOCK_SH)
-            if not is_lmdb(self.path):
+            if _MAGIC not in os.pread(file, 64, 0):
                 raise lmdb.InvalidError("it is not an LMDB file; move it away")
             if problem is None and os.path.samestat(os.fstat(file), self.path.stat()):
                 fcntl.flock(file, fcntl.LOCK_SH)
@@ -269,12 +195,15 @@ class LmdbCounters:
         return self._locked_file()
 
     def _create(self) -> None:
-        """Create the file."""
-
-        def fill(transaction: "lmdb.Transaction[bytes]") -> None:
-            transaction.put(*_FORMAT)
-
-        create_whole(self.path, fill)
+        """Create the file with its first entry, or not at all; keep one that exists."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder:
+            new = Path(folder) / self.path.name
+            with _open_lmdb(new) as environment, environment.begin(write=True) as transaction:
+                transaction.put(*_FORMAT)
+            # A link, because a rename would replace the file of a process that was faster.
+            with suppress(FileExistsError):
+                os.link(new, self.path)
 
     def close(self) -> None:
         """Close the file; the next request opens it again."""
@@ -289,6 +218,27 @@ class LmdbCounters:
         """Close what a forked process has inherited: LMDB must be opened after a fork."""
         self._turn = threading.Lock()
         self.close()
+
+
+def _open_lmdb(path: Path, **options: Any) -> lmdb.Environment:
+    """Open a file, which is private to its user, as is its ``-lock`` file.
+
+    All processes of a machine share them; one that is killed blocks no other, because the mutex of
+    LMDB is robust.
+    """
+    return lmdb.open(str(path), subdir=False, mode=0o600, **options)
+
+
+def _damage(path: Path) -> str | None:
+    """Return the first thing that is wrong with the structure of a file, or None.
+
+    Reads the bytes without LMDB, which a damaged file can crash.
+    """
+    try:
+        problems = verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
+    except (VerifyError, struct.error, ValueError, ArithmeticError, LookupError) as error:
+        return str(error)
+    return problems[0] if problems else None
 
 
 def _reserve(file: int, size: int) -> None:
@@ -393,12 +343,5 @@ def _forget_some(transaction: "lmdb.Transaction[bytes]", name: bytes, now: float
 def _name(who: str) -> bytes:
     """Return the name of a client's entry; that of a network has its hash, of one length."""
     key_id, at, _ = who.partition("@")
-    return _network(key_id.encode(), _mark(who.encode())) if at else key_id.encode()
-
-
-def _network(key_id: bytes, mark: bytes) -> bytes:
-    return key_id + b"@" + mark
-
-
-def _mark(who: bytes) -> bytes:
-    return blake2b(who, digest_size=16).digest()
+    mark = b"@" + blake2b(who.encode(), digest_size=16).digest() if at else b""
+    return key_id.encode() + mark

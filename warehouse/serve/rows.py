@@ -41,6 +41,10 @@ class Condition:
     compared: Literal["=", ">=", "<="] = "="
 
 
+# Matches nothing.
+NO_ROW = Condition("1 = 0")
+
+
 @dataclass(frozen=True)
 class Order:
     """An order of rows in every file, and how rows of several files are merged.
@@ -64,7 +68,7 @@ IN_ORDER_OF_FILE = Order(IN_ORDER)
 # gives its first rows, and these are merged in the order of the table.
 
 # Comes after every row of a file.
-_NO_ROW = 1 << 31
+_AFTER_ALL = 1 << 31
 # After which row a file is read, by its label.
 Begins = Mapping[str, int]
 # Rows, each with its file.
@@ -176,7 +180,7 @@ def _is_reversed(order: Order) -> bool:
 
 
 def _before_first(order: Order) -> int:
-    return _NO_ROW if _is_reversed(order) else 0
+    return _AFTER_ALL if _is_reversed(order) else 0
 
 
 def _names(merged_by: Sequence[str]) -> list[str]:

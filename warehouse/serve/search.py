@@ -26,10 +26,9 @@ from warehouse.names.search_words import (
     terms,
     trigrams,
 )
-from warehouse.serve.build import Build, Mart
+from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader
-from warehouse.serve.rows import Condition, Key, RowPage, fetch_rows, make_page, one_of, storable
-from warehouse.shared.json_encoding import encode
+from warehouse.serve.rows import NO_ROW, Condition, fetch_rows, one_of, storable
 
 # The full-text search of SQLite: rows by their words, and words by their trigrams.
 #
@@ -55,7 +54,7 @@ def every_word(words: Sequence[str]) -> list[Alternatives]:
 def text_matches(text: str, only_names: bool) -> Condition:
     """Match rows with every word of a text, the last perhaps a prefix; none without a word."""
     words = terms(text)
-    return words_match([every_word(words)], only_names) if words else Condition("1 = 0")
+    return words_match([every_word(words)], only_names) if words else NO_ROW
 
 
 def words_match(choices: Iterable[Sequence[Alternatives]], only_names: bool) -> Condition:
@@ -121,26 +120,6 @@ class Hit:
     key: str = ""
 
 
-def search(
-    mart: Mart,
-    query: str,
-    kinds: Collection[str] | None = None,
-    country: str | None = None,
-    limit: int | None = None,
-    after: Key | None = None,
-) -> RowPage:
-    """Return what a query finds after the cursor key ``after``, best match first.
-
-    A key is valid for the data_version it came with. ``country`` is alpha-2 or alpha-3 in any case.
-    """
-    build = mart.build()
-    first = 0 if after is None else int(after[0])
-    last = None if limit is None else first + limit + 1
-    found = found_rows(build, query, kinds, country, last)[first:]
-    rows = [((str(first + number),), encode(row)) for number, row in enumerate(found, 1)]
-    return make_page(build, rows, limit)
-
-
 def found_rows(
     build: Build,
     query: str,
@@ -148,7 +127,10 @@ def found_rows(
     country: str | None,
     limit: int | None,
 ) -> list[Row]:
-    """Return the first rows that a query finds, as they are served."""
+    """Return the first rows that a query finds, as they are served, best match first.
+
+    ``country`` is alpha-2 or alpha-3 in any case.
+    """
     (file,) = build.files("search")
     where = [*_of_kinds(kinds), *_in_country(country)]
     hits = list(islice(_hits(build, file, query, where, limit), limit))

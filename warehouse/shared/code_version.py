@@ -54,16 +54,11 @@ def release() -> str:
 
 def code_hash(
     *modules: str,
-    files: Iterable[Path] = (),
     within: Iterable[str] = PACKAGES,
     without: Iterable[str] = (),
     root: Path | None = None,
 ) -> str:
-    """Return a SHA-256 of modules, of all they import, and of the bytes of ``files``.
-
-    Imports are followed into modules and packages ``within`` and not ``without``. A file may be a
-    folder: then every file below it counts.
-    """
+    """Return a SHA-256 of modules and of all they import, ``within`` packages, ``without`` some."""
     root, digest = root or ROOT, hashlib.sha256()
     for module in imported_modules(modules, tuple(within), tuple(without), root):
         path = _path(root, module)
@@ -72,17 +67,13 @@ def code_hash(
             text = path.parent.joinpath(name).read_text("utf-8")
             code = code_of(text) if name.endswith(".sql") else text
             digest.update(f"{name} {hashlib.sha256(code.encode()).hexdigest()}\n".encode())
-    for path in sorted(_all_files(files)):
-        place = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{place.as_posix()} {content}\n".encode())
     return digest.hexdigest()
 
 
 @cache
-def code_version(name: str, *modules: str, files: tuple[Path, ...] = ()) -> str:
+def code_version(name: str, *modules: str) -> str:
     """Return a name with the first digits of the hash of its code: ``metrics-v1 3f9a0c12``."""
-    return f"{name} {code_hash(*modules, files=files)[:8]}"
+    return f"{name} {code_hash(*modules)[:8]}"
 
 
 def imported_modules(
@@ -208,11 +199,3 @@ def _tokens(node: object) -> Iterator[str]:
         yield "]"
     else:
         yield f"{node!a},"
-
-
-def _all_files(files: Iterable[Path]) -> Iterator[Path]:
-    for path in files:
-        if path.is_dir():
-            yield from (below for below in path.rglob("*") if below.is_file())
-        else:
-            yield path

@@ -143,12 +143,6 @@ def sql_file(
     return file
 
 
-def column_list(names: Iterable[str], table: str | None = None) -> str:
-    """Return a list of columns as a fragment, quoted, each of ``table`` if that is given."""
-    prefix = "" if table is None else f"{_quoted(table)}."
-    return ", ".join(f"{prefix}{_quoted(name)}" for name in names)
-
-
 def code_of(text: str) -> str:
     """Return SQL without comments and layout: what counts in the version of the code."""
     return _NO_CODE.sub(lambda found: found[1] or " ", text).strip()
@@ -186,11 +180,6 @@ def parse_sql_file(path: str, text: str) -> Mapping[str, str]:
 
 def _placeholders(names: Iterable[str]) -> str:
     return ", ".join(f"{{{{ {name} }}}}" for name in names)
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
 
 
 # Tables as data: ``<name>.csv`` beside the module that reads it, with a header.

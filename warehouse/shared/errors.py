@@ -129,13 +129,5 @@ class DamagedRecord(SankofaError):
         self.says = says or message
 
 
-class BadParameters(SankofaError):
-    """The parameters of a read contradict each other; ``parameter`` is the one to change."""
-
-    def __init__(self, message: str, parameter: str) -> None:
-        super().__init__(message)
-        self.parameter = parameter
-
-
 class AuditFailed(SankofaError):
     """A check failed; nothing was published, and the snapshot is kept for inspection."""

@@ -3,20 +3,18 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TypeVar
 
 import msgspec
 import xxhash
 
-from warehouse.shared.errors import DamagedFile
+from warehouse.shared.errors import DamagedFile, DatastoreUnavailable
 from warehouse.shared.settings import Settings
-
-if TYPE_CHECKING:
-    from warehouse.shared.file_store import FileStore
-
 
 # Replace a file at once: a reader sees the old one or the new one, also after a power cut.
 
@@ -120,7 +118,8 @@ def _is_open(path: Path) -> bool:
     return bool(path.stat().st_mode & _OTHERS)
 
 
-# Find damage in files: a check of their bytes, lists of such checks, and seals of small files.
+# Find damage in files: whoever writes one notes its check, and ``difference`` says whether it is
+# still what was written. What is done about it is decided in ``pipelines/verify.py``.
 #
 # A check is XXH3: some 50 times as fast as SHA-256, so that files can be checked whenever they
 # are opened. It finds damage and stops no forger; what others verify is signed and has SHA-256.
@@ -130,6 +129,9 @@ CHECKS = "checks.json"
 _DIFFERS = "its bytes are not those that were written"
 _CHUNK = 1 << 20
 _SEAL = re.compile(rb',"seal":"([0-9a-f]{64})"\}\Z')
+_T = TypeVar("_T")
+# Device, inode, size and time of change.
+Identity = tuple[int, int, int, int]
 
 
 class FileCheck(msgspec.Struct, frozen=True, array_like=True):
@@ -156,43 +158,126 @@ def check_of_file(path: str | Path) -> FileCheck:
 def check_of_stream(stream: IO[bytes]) -> FileCheck:
     """Return the check of what is left to read of a stream."""
     digest, size = xxhash.xxh3_128(), 0
-    for chunk in _chunks(stream):
+    while chunk := stream.read(_CHUNK):
         digest.update(chunk)
         size += len(chunk)
     return FileCheck(size, digest.hexdigest())
 
 
-def sha256_of_stream(stream: IO[bytes]) -> str:
-    """Return the SHA-256 of what is left to read of a stream."""
-    digest = hashlib.sha256()
-    for chunk in _chunks(stream):
-        digest.update(chunk)
-    return digest.hexdigest()
+def difference(
+    written: FileCheck, size: int | None, read: Callable[[], FileCheck] | None
+) -> str | None:
+    """Return what is wrong with a file; None if it is what was written.
 
-
-def damage_of(path: str | Path, size: int = 0, xxh3: str = "", sha256: str = "") -> str | None:
-    """Return what is wrong with a local file; None if it is what was written.
-
-    What is not known of it is left empty. SHA-256 is computed if there is nothing faster.
+    ``size`` is what it has now, None if it is missing. ``read`` returns the check of its bytes;
+    without it the size decides.
     """
-    try:
-        found = Path(path).stat().st_size
-        if size and found != size:
-            return f"it has {found:,} bytes instead of {size:,}"
-        if xxh3:
-            return None if check_of_file(path).xxh3 == xxh3 else _DIFFERS
-        if sha256:
-            with Path(path).open("rb") as file:
-                return None if sha256_of_stream(file) == sha256 else _DIFFERS
-    except FileNotFoundError:
+    if size is None:
         return "it is missing"
+    if size != written.size:
+        return f"it has {size:,} bytes instead of {written.size:,}"
+    return _DIFFERS if read is not None and read() != written else None
+
+
+def damage_of(path: str | Path, written: FileCheck, *, thorough: bool = True) -> str | None:
+    """Return what is wrong with a local file: by every byte, or by its size; None if nothing is."""
+    try:
+        read = partial(check_of_file, path) if thorough else None
+        return difference(written, Path(path).stat().st_size, read)
+    except FileNotFoundError:
+        return difference(written, None, None)
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
-    return None
 
 
-def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: stream.read(_CHUNK), b"")
+class CheckedFiles:
+    """The files that a process has checked, each whole before it is first read.
+
+    A file is checked again once it is another one: its inode, size or time of change differ. Bytes
+    that change on the disk without any of these are found by ``sankofa verify``. Any number of
+    threads may ask.
+    """
+
+    def __init__(self) -> None:
+        # Whoever reads a file may look here first: those that are in it need no check.
+        self.intact: dict[str, Identity] = {}
+        self._damaged: dict[str, tuple[Identity, str]] = {}
+        self._in_threads: set[str] = set()
+        self._lock = threading.Lock()
+
+    def require(self, path: str, written: FileCheck, at_once: int | None = None) -> None:
+        """Raise ``DamagedFile`` unless a file is what was written.
+
+        A file of more bytes than ``at_once`` is checked in a thread: ``DatastoreUnavailable`` is
+        raised until that is done.
+        """
+        identity = identity_of(path)
+        if identity is None:
+            raise DamagedFile(f"{path} is missing")
+        if at_once is not None and identity[2] == written.size > at_once:
+            self._check_in_thread(path, identity, written)
+        else:
+            with self._lock:
+                self._check(path, identity, written)
+        self._refuse_damaged(path, identity)
+
+    def require_size(self, path: str, written: FileCheck) -> None:
+        """Raise ``DamagedFile`` if one is missing, has another size, or was found damaged."""
+        identity = identity_of(path)
+        if identity is None or identity[2] != written.size:
+            self.require(path, written)
+        self._refuse_damaged(path, identity)
+
+    def forget_changed(self) -> list[str]:
+        """Forget the files that are no longer those that were checked, and return them."""
+        changed = [
+            path for path, identity in tuple(self.intact.items()) if identity_of(path) != identity
+        ]
+        for path in changed:
+            self.intact.pop(path, None)
+        return changed
+
+    def _refuse_damaged(self, path: str, identity: Identity | None) -> None:
+        known = self._damaged.get(path)
+        if known is not None and known[0] == identity:
+            raise DamagedFile(f"{path} is damaged: {known[1]}")
+
+    def _is_known(self, path: str, identity: Identity) -> bool:
+        damaged = self._damaged.get(path)
+        return self.intact.get(path) == identity or (damaged is not None and damaged[0] == identity)
+
+    def _check(self, path: str, identity: Identity, written: FileCheck) -> None:
+        if self._is_known(path, identity):
+            return
+        reason = damage_of(path, written)
+        if reason is None:
+            self.intact[path] = identity
+        else:
+            self._damaged[path] = identity, reason
+
+    def _check_in_thread(self, path: str, identity: Identity, written: FileCheck) -> None:
+        def check() -> None:
+            try:
+                self._check(path, identity, written)
+            finally:
+                self._in_threads.discard(path)
+
+        with self._lock:
+            if self._is_known(path, identity):
+                return
+            if path not in self._in_threads:
+                self._in_threads.add(path)
+                threading.Thread(target=check, name="check", daemon=True).start()
+        raise DatastoreUnavailable(f"{path} is being checked; ask again")
+
+
+def identity_of(path: str) -> Identity | None:
+    """Return what tells a file from another one of the same name; None if there is none."""
+    try:
+        stat = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def seal(body: bytes) -> bytes:
@@ -200,15 +285,16 @@ def seal(body: bytes) -> bytes:
     return body[:-1] + b',"seal":"' + hashlib.sha256(body).hexdigest().encode() + b'"}'
 
 
-def break_seal(body: bytes, name: str) -> tuple[bytes, bool]:
-    """Return a JSON object without its seal, and whether it had one; raise if it was changed."""
+def decode_sealed(decode: Callable[[bytes], _T], body: bytes, name: str) -> _T:
+    """Decode a sealed JSON object; raise ``DamagedFile`` if it is not as it was written."""
     sealed = _SEAL.search(body)
-    if sealed is None:
-        return body, False
-    inner = body[: sealed.start()] + b"}"
-    if hashlib.sha256(inner).hexdigest().encode() != sealed[1]:
+    inner = body if sealed is None else body[: sealed.start()] + b"}"
+    if sealed is None or hashlib.sha256(inner).hexdigest().encode() != sealed[1]:
         raise DamagedFile(f"{name} is damaged: {_DIFFERS}")
-    return inner, True
+    try:
+        return decode(inner)
+    except msgspec.MsgspecError as error:
+        raise DamagedFile(f"{name} is damaged: {error}") from error
 
 
 def encode_checks(checks: Mapping[str, FileCheck]) -> bytes:
@@ -218,13 +304,7 @@ def encode_checks(checks: Mapping[str, FileCheck]) -> bytes:
 
 def decode_checks(body: bytes, name: str) -> dict[str, FileCheck]:
     """Decode a list of checks; raise ``DamagedFile`` if it is not as it was written."""
-    inner, sealed = break_seal(body, name)
-    try:
-        if sealed:
-            return _decode(inner)["files"]
-    except (msgspec.MsgspecError, KeyError):
-        pass
-    raise DamagedFile(f"{name} is damaged: it is no list of files")
+    return decode_sealed(_decode, body, name).get("files", {})
 
 
 def checks_of_folder(folder: Path) -> dict[str, FileCheck]:
@@ -234,12 +314,3 @@ def checks_of_folder(folder: Path) -> dict[str, FileCheck]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != CHECKS
     }
-
-
-def stored_checks(store: "FileStore", folder: str) -> dict[str, FileCheck] | None:
-    """Return the list of the files of a folder; None if it was written before there were lists."""
-    try:
-        body = store.read(folder, CHECKS)
-    except FileNotFoundError:
-        return None
-    return decode_checks(body, store.path(folder, CHECKS))

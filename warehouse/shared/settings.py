@@ -2,8 +2,8 @@
 
 ``read_settings`` is called once, at each entry point: the ``sankofa`` command, ``python -m api``,
 ``python -m mcp_server`` and the Dagster definitions. Everything below them is passed the values;
-nothing else reads the environment. To add a setting, add a field to ``Settings``: the guide of
-settings lists it.
+nothing else reads the environment. To add a setting, add a field to ``Settings`` and its meaning to
+``settings.csv``: the guide of settings lists it.
 """
 
 import os
@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, PydanticUndefined
 
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.machine import cores, usable_memory_mb
 
 # Nobody outside development should hash under this key: it is public.
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
@@ -108,280 +109,105 @@ RunsUrl = Annotated[
 Contact = Annotated[Text, AfterValidator(_contact)]
 
 
-def _setting(
-    name: str,
-    meaning: str,
-    default: Any = "",
-    shown: str = "",
-    ge: int | None = None,
-) -> Any:
-    """Declare a setting.
+def _setting(default: Any = "", **options: Any) -> Any:
+    """Declare a setting; its variable is ``SANKOFA_`` and the field, unless ``alias`` is given.
 
     ``default`` is a value, a text that is read like a given one, or a function of the settings
-    declared before it; ``shown`` is the default in words. A name that ends in ``<SOURCE>`` or
-    ``<PORTAL>`` is a family: one variable for each source, collected into a mapping by source key.
+    declared before it. An alias that ends in ``<SOURCE>`` or ``<PORTAL>`` is a family: one
+    variable for each source, collected into a mapping by source key.
     """
-    if not shown and default not in ("", None):
-        shown = f"`{default}`"
-    options: dict[str, Any] = {"alias": name, "description": meaning, "ge": ge, "title": shown}
     if callable(default):
         return Field(default_factory=default, **options)
     return Field(default=default, **options)
 
 
-def _in_home(name: str, path: str, meaning: str) -> Any:
-    def default(settings: Mapping[str, Any]) -> str:
-        return str(settings["home"] / path)
+def _in_home(path: str, alias: str | None = None) -> Any:
+    options = {} if alias is None else {"alias": alias}
+    return _setting(lambda settings: str(settings["home"] / path), **options)
 
-    return _setting(name, meaning, default, f"`{path}` in `SANKOFA_HOME`")
+
+# How many cores and how much memory this process may use: in a container less than there is.
+
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def usable_memory_mb() -> int:
+    """Return how much memory DuckDB may use: half of what this process may.
+
+    DuckDB counts what it buffers, not what Arrow, Python and other programs take beside it.
+    """
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in map(Path, _LIMITS):
+        text = path.read_text().strip() if path.exists() else "max"
+        limits += [int(text)] if text.isdecimal() else []
+    return min(limits) >> 21
 
 
 class Settings(BaseModel):
     """The settings of one installation. Stores are each a path or a URL."""
 
-    model_config = ConfigDict(frozen=True, validate_default=True)
+    model_config = ConfigDict(
+        frozen=True,
+        validate_default=True,
+        alias_generator=lambda field: f"{_PREFIX}{field.upper()}",
+    )
 
-    home: Folder = _setting("SANKOFA_HOME", "Folder that holds everything.", ".sankofa")
-    landing: Place = _in_home(
-        "SANKOFA_LANDING_URL",
-        "landing",
-        "Documents as fetched: a folder or an object store such as `s3://…`.",
-    )
-    record: Place = _in_home(
-        "SANKOFA_RECORD_URL",
-        "record",
-        "The record: a folder or [an object store](deployment.md#an-object-store) such as "
-        "`s3://…`.",
-    )
-    marts: Text = _in_home("SANKOFA_MARTS", "marts", "Folder of the builds.")
-    shared_marts: Text = _setting(
-        "SANKOFA_SHARED_MARTS",
-        "Object store such as `s3://…` to which `sankofa publish` copies the builds, and from "
-        "which the servers of other machines pull them to their own `SANKOFA_MARTS`.",
-    )
-    exports: Place = _in_home(
-        "SANKOFA_EXPORTS",
-        "exports",
-        "Bulk files: a folder or an object store such as `s3://…`.",
-    )
-    control: Text = _in_home(
-        "SANKOFA_CONTROL",
-        "control.sqlite",
-        "Control database, of API keys and of operators' actions: a file or `postgresql://…`.",
-    )
-    usage: Text = _in_home("SANKOFA_USAGE", "usage.lmdb", "Usage counters: a file or `redis://…`.")
-    metrics: Text = _in_home(
-        "SANKOFA_METRICS",
-        "metrics",
-        "Folder of [metrics](watching.md#metrics) of the processes of this machine.",
-    )
-    runs: RunsUrl = _setting(
-        "SANKOFA_RUNS",
-        f"Dagster's runs and events: files, or `{_RUNS_SCHEME}…` for several machines.",
-        shown="files in `dagster` in `SANKOFA_HOME`",
-    )
-    base_url: Url = _setting(
-        "SANKOFA_BASE_URL",
-        "Public URL of the service.",
-        "http://127.0.0.1:8321",
-    )
-    exports_url: Url = _setting(
-        "SANKOFA_EXPORTS_URL",
-        "Public URL of the bulk files.",
-        lambda settings: f"{settings['base_url']}/exports",
-        shown="`SANKOFA_BASE_URL` followed by `/exports`",
-    )
-    mcp_url: Text = _setting("SANKOFA_MCP_URL", "URL of the MCP server, shown on the pages.")
-    pages_per_minute: int = _setting(
-        "SANKOFA_PAGES_PER_MINUTE",
-        "Pages that a process renders in a minute for one network, those that it has kept not "
-        "counted; 0 for any number.",
-        PAGES_PER_MINUTE,
-        ge=0,
-    )
-    keep_builds: int = _setting(
-        "SANKOFA_KEEP_BUILDS",
-        "Number of builds to keep; requests can pin them.",
-        30,
-        ge=1,
-    )
-    vacuum_hours: int = _setting(
-        "SANKOFA_VACUUM_HOURS",
-        "Age at which `sankofa compact` deletes files that the record no longer consists of: "
-        "longer than any load or publication takes.",
-        24,
-        ge=1,
-    )
-    landing_days: int | None = _setting(
-        "SANKOFA_LANDING_DAYS",
-        "Days after which `sankofa compact` removes the bodies of documents that were read "
-        "([retention](incidents.md#retention-of-documents)).",
-        None,
-        shown="they are kept for ever",
-        ge=1,
-    )
-    processes: int = _setting(
-        "SANKOFA_PROCESSES",
-        "Processes that compute and read documents at the same time.",
-        lambda _: cores(),
-        shown="one for each core",
-        ge=1,
-    )
-    document_mb: int = _setting(
-        "SANKOFA_DOCUMENT_MB",
-        "[Limit](incidents.md#limits-of-a-document) of one document that is read as a whole: MB "
-        "when unpacked.",
-        128,
-        ge=1,
-    )
-    stream_mb: int = _setting(
-        "SANKOFA_STREAM_MB",
-        "Limit of one document that is read part by part: MB when unpacked.",
-        64 << 10,
-        ge=1,
-    )
-    document_memory_mb: int = _setting(
-        "SANKOFA_DOCUMENT_MEMORY_MB",
-        "Limit of the memory for reading one document, beside 16 MB for each MB of it.",
-        192,
-        ge=64,
-    )
-    document_seconds: int = _setting(
-        "SANKOFA_DOCUMENT_SECONDS",
-        "Limit of CPU seconds for reading one document, beside 3 s for each MB of it.",
-        10,
-        ge=1,
-    )
-    document_rejections: int = _setting(
-        "SANKOFA_DOCUMENT_REJECTIONS",
-        "Limit of records of one document that are rejected, beside 500 for each MB of it.",
-        20000,
-        ge=1,
-    )
-    memory_mb: int = _setting(
-        "SANKOFA_MEMORY_MB",
-        "Memory that DuckDB may use in all these processes together; beyond that it spills to "
-        "disk.",
-        lambda _: max(usable_memory_mb(), 256),
-        shown="half of the machine's",
-        ge=256,
-    )
-    tiers_file: Path | None = _setting(
-        "SANKOFA_TIERS",
-        "JSON file that changes the row caps and limits of tiers.",
-        None,
-    )
-    withheld_key: str = _setting(
-        "SANKOFA_WITHHELD_KEY",
-        "Secret under which withheld parties are hashed, of at least 32 characters. *Required* "
-        "for real data; never change it afterwards.",
-        DEVELOPMENT_WITHHELD_KEY,
-        shown="a public word, for development",
-    )
-    stale_hours: int = _setting(
-        "SANKOFA_STALE_HOURS",
-        "Age at which `doctor` calls a build stale.",
-        48,
-        ge=0,
-    )
-    least_free_mb: int = _setting(
-        "SANKOFA_LEAST_FREE_MB",
-        "Free disk space below which `doctor` reports a fault.",
-        1024,
-        ge=0,
-    )
-    alert_command: Text = _setting(
-        "SANKOFA_ALERT_COMMAND",
-        "Command that is run when a run fails or a publication is refused; [the "
-        "alert](watching.md#alerts) is its standard input, as JSON.",
-    )
-    alert_webhook: Webhook = _setting(
-        "SANKOFA_ALERT_WEBHOOK",
-        "URL to which the same alert is sent by POST.",
-    )
-    log_mb: int = _setting(
-        "SANKOFA_LOG_MB",
-        "MB that the [log files](watching.md#the-log) of each server of `sankofa up` may take; "
-        "the oldest lines go first.",
-        64,
-        ge=1,
-    )
-    api_key: Text = _setting(
-        "SANKOFA_API_KEY",
-        "API key of `sankofa mcp --stdio` and of the examples in these pages.",
-    )
-    contact: Contact = _setting(
-        "SANKOFA_CONTACT",
-        "Your e-mail address or web page, sent to sources. *Required* for live sources.",
-    )
-    turns: Path = _setting(
-        "SANKOFA_TURNS",
-        "Folder through which processes share the rate limit of each host.",
-        lambda _: Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}"),
-        shown="a folder of the user in the system's temporary folder",
-    )
-    source_urls: Mapping[str, Url] = _setting(
-        "SANKOFA_BASE_<SOURCE>",
-        "Fetches a source from a mirror or a test server; documents keep the publisher's address.",
-        {},
-        shown="see [sources](sources.md)",
-    )
-    portal_files: Files = _setting(
-        "SANKOFA_PORTALS",
-        "Files of further OCDS portals, as [add-a-portal.md](add-a-portal.md) describes.",
-    )
-    list_files: Files = _setting(
-        "SANKOFA_EXCHANGE_LISTS",
-        "Files of further exchange lists, or of licences cleared for built-in ones, as "
-        "[add-an-exchange-list.md](add-an-exchange-list.md) describes.",
-    )
-    table_files: Files = _setting(
-        "SANKOFA_SERIES_TABLES",
-        "Files of further series in tables, or of licences cleared for built-in ones, as "
-        "[add-a-table.md](add-a-table.md) describes.",
-    )
-    ciks: Ciks = _setting(
-        "SANKOFA_CIKS",
-        "SEC issuers by CIK: `1172724 314590` for only these; `+1756708 -917851` for those of the"
-        " rule with one more and one less.",
-        shown="by [rule](sources.md#sec-issuers)",
-    )
-    xbrl_countries: Words = _setting(
-        "SANKOFA_XBRL_COUNTRIES",
-        "Countries of filings.xbrl.org (currently refused).",
-        shown="a built-in list",
-    )
-    indicators: Words = _setting(
-        "SANKOFA_INDICATORS",
-        "World Bank indicators.",
-        shown="a built-in list",
-    )
-    ecb_keys: Words = _setting("SANKOFA_ECB_KEYS", "ECB series keys.", shown="a built-in list")
-    fred_key: Text = _setting("SANKOFA_FRED_KEY", "FRED API key. *Required* for `alfred`.")
-    fred_series: Words = _setting("SANKOFA_FRED_SERIES", "FRED series.", shown="a built-in list")
-    h10_cadences: Cadences = _setting(
-        "SANKOFA_H10_CADENCES", "Files of H.10 to fetch.", "daily, monthly, annual"
-    )
-    gleif_countries: Words = _setting(
-        "SANKOFA_GLEIF_COUNTRIES",
-        "Countries of `gleif-api`.",
-        shown="a built-in list",
-    )
-    isins: Words = _setting(
-        "SANKOFA_ISINS",
-        "ISINs to look up at OpenFIGI.",
-        shown="a built-in list, and listed shares of the record without a FIGI",
-    )
-    openfigi_key: Text = _setting(
-        "SANKOFA_OPENFIGI_KEY",
-        "OpenFIGI API key; allows larger requests.",
-    )
-    publications: Mapping[str, Text] = _setting(
-        "SANKOFA_PUBLICATION_<PORTAL>",
-        "Number of a portal at data.open-contracting.org. *Required* for `co-secop`.",
-        {},
-        shown="built in for `ng-budget`",
-    )
+    home: Folder = _setting(".sankofa")
+    landing: Place = _in_home("landing", "SANKOFA_LANDING_URL")
+    record: Place = _in_home("record", "SANKOFA_RECORD_URL")
+    marts: Text = _in_home("marts")
+    shared_marts: Text = _setting()
+    exports: Place = _in_home("exports")
+    control: Text = _in_home("control.sqlite")
+    usage: Text = _in_home("usage.lmdb")
+    metrics: Text = _in_home("metrics")
+    runs: RunsUrl = _setting()
+    base_url: Url = _setting("http://127.0.0.1:8321")
+    exports_url: Url = _setting(lambda settings: f"{settings['base_url']}/exports")
+    mcp_url: Text = _setting()
+    pages_per_minute: int = _setting(PAGES_PER_MINUTE, ge=0)
+    keep_builds: int = _setting(30, ge=1)
+    vacuum_hours: int = _setting(24, ge=1)
+    landing_days: int | None = _setting(None, ge=1)
+    processes: int = _setting(lambda _: cores(), ge=1)
+    document_mb: int = _setting(128, ge=1)
+    stream_mb: int = _setting(64 << 10, ge=1)
+    document_memory_mb: int = _setting(192, ge=64)
+    document_seconds: int = _setting(10, ge=1)
+    document_rejections: int = _setting(20000, ge=1)
+    memory_mb: int = _setting(lambda _: max(usable_memory_mb(), 256), ge=256)
+    tiers_file: Path | None = _setting(None, alias="SANKOFA_TIERS")
+    withheld_key: str = _setting(DEVELOPMENT_WITHHELD_KEY)
+    stale_hours: int = _setting(48, ge=0)
+    least_free_mb: int = _setting(1024, ge=0)
+    alert_command: Text = _setting()
+    alert_webhook: Webhook = _setting()
+    log_mb: int = _setting(64, ge=1)
+    api_key: Text = _setting()
+    contact: Contact = _setting()
+    turns: Path = _setting(lambda _: Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}"))
+    source_urls: Mapping[str, Url] = _setting({}, alias="SANKOFA_BASE_<SOURCE>")
+    portal_files: Files = _setting(alias="SANKOFA_PORTALS")
+    list_files: Files = _setting(alias="SANKOFA_EXCHANGE_LISTS")
+    table_files: Files = _setting(alias="SANKOFA_SERIES_TABLES")
+    ciks: Ciks = _setting()
+    xbrl_countries: Words = _setting()
+    indicators: Words = _setting()
+    ecb_keys: Words = _setting()
+    fred_key: Text = _setting()
+    fred_series: Words = _setting()
+    h10_cadences: Cadences = _setting("daily, monthly, annual")
+    gleif_countries: Words = _setting()
+    isins: Words = _setting()
+    openfigi_key: Text = _setting()
+    publications: Mapping[str, Text] = _setting({}, alias="SANKOFA_PUBLICATION_<PORTAL>")
 
     def __repr_args__(self) -> list[tuple[str, Any]]:
         """Return nothing: the URLs of stores can contain passwords."""
@@ -441,10 +267,17 @@ class Setting:
         return self.name.partition("<")[0]
 
 
+def _described(info: FieldInfo, meaning: str, default: str) -> Setting:
+    """Return a setting with what ``settings.csv`` says of it; a plain default is shown as it is."""
+    if not default and info.default not in (PydanticUndefined, "", None):
+        default = f"`{info.default}`"
+    return Setting(info.alias or "", meaning, default)
+
+
+_TEXTS = {row["field"]: (row["meaning"], row["default"]) for row in csv_rows(__name__, "settings")}
 # By field, in the order in which they are declared: a default may depend on settings before it.
 SETTINGS = {
-    name: Setting(field.alias or "", field.description or "", field.title or "")
-    for name, field in Settings.model_fields.items()
+    field: _described(info, *_TEXTS[field]) for field, info in Settings.model_fields.items()
 }
 
 

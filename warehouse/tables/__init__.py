@@ -9,6 +9,9 @@ How rows are stored belongs to ``warehouse.record``, how they are served to
 ``warehouse.contract``. Every surface takes its types, descriptions and examples from here.
 """
 
+# Imported for others: every row class is had from here.
+# ruff: noqa: F401
+
 from collections.abc import Mapping
 
 from sqlmodel import SQLModel
@@ -61,43 +64,3 @@ DERIVED: Mapping[str, type[SQLModel]] = {
     "quality": QualityMetric,
     "left_out": LeftOut,
 }
-
-__all__ = [
-    "DERIVED",
-    "FIRST_READ",
-    "LICENSE_CLASSES",
-    "OPEN_CLASSES",
-    "PUBLISHED",
-    "Entity",
-    "EntityIdentifier",
-    "ErasedEntry",
-    "EvidencedSighting",
-    "FailureEntry",
-    "Filing",
-    "Fundamental",
-    "FundamentalVintage",
-    "LeftOut",
-    "LicenseClass",
-    "LoadEntry",
-    "MacroAnnual",
-    "MacroSeries",
-    "Metric",
-    "MetricAbsent",
-    "PartyMatch",
-    "QualityMetric",
-    "QuarantineEntry",
-    "RetryEntry",
-    "RetryOutcome",
-    "SameAs",
-    "SharedFact",
-    "Sighting",
-    "Signal",
-    "SilentRevision",
-    "TenderParty",
-    "TenderRelease",
-    "TenderReleaseVintage",
-    "VersionEntry",
-    "WithheldBy",
-    "WithheldEntry",
-    "WithheldKind",
-]

@@ -1,8 +1,9 @@
--- What public buyers ask for: shares of categories, and three months compared with last year's.
+-- What public buyers ask for: shares of categories, three months compared with last year's, and how
+-- processes are spread over buyers.
 --
--- Inputs: states, countries, continued, home_currencies, from_first_month, raw
+-- Inputs: states, parties, countries, continued, home_currencies, from_first_month, raw
 -- Outputs: demand, demand_totals, compared, demand_months, compared_months, count_keys, value_keys,
---   home_keys, momentum_keys (tables); rows of raw
+--   home_keys, momentum_keys, buyer_totals (tables); rows of raw
 
 -- name: demand
 -- How many processes of a month each category has, and how much they are worth, at each closing. A
@@ -251,3 +252,86 @@ FROM every_closing
 LEFT JOIN compared USING (country_no, month_no, closing_no, dimension, dimension_value)
 LEFT JOIN eligible USING (country_no, month_no, closing_no)
 LEFT JOIN with_category USING (country_no, month_no, closing_no);
+
+-- name: buyer_totals
+-- How many processes of a month each buyer has, and all together (buyer 0), by category (0 for all)
+-- and closing.
+CREATE OR REPLACE TEMP TABLE buyer_totals AS
+WITH purchases AS (
+    SELECT
+        country_no, month_no, known_from_closing, known_until_closing, closing_count,
+        unnest(CASE WHEN category IS NULL THEN [0] ELSE [0, category] END) AS category,
+        coalesce(buyer, -1) AS buyer
+    FROM states
+    WHERE month_no >= 0
+),
+
+pieces AS (
+    SELECT
+        country_no, category, buyer, month_no,
+        greatest(known_from_closing, month_no) AS from_closing,
+        least(known_until_closing, month_no + $evaluations, closing_count) AS until_closing,
+        least(month_no + $evaluations, closing_count) AS last_closing, count(*) AS processes
+    FROM purchases
+    GROUP BY ALL
+    HAVING from_closing < until_closing
+),
+
+steps AS (
+    SELECT country_no, category, buyer, month_no, from_closing AS closing_no, processes FROM pieces
+    UNION ALL
+    SELECT country_no, category, buyer, month_no, until_closing, -processes
+    FROM pieces
+    WHERE until_closing < last_closing
+),
+
+changes AS (
+    SELECT
+        country_no, category, buyer, month_no, CAST(closing_no AS INTEGER) AS closing_no,
+        sum(processes) AS change
+    FROM steps
+    GROUP BY ALL
+    HAVING change <> 0
+)
+
+SELECT
+    country_no, category, buyer, month_no, closing_no, change,
+    sum(change) OVER so_far AS total
+FROM changes
+WINDOW so_far AS (PARTITION BY country_no, category, buyer, month_no ORDER BY closing_no);
+
+-- name: add_buyer_hhi
+-- How the processes of a month are spread over their buyers; those without one are not observed.
+INSERT INTO raw BY NAME
+WITH changes AS (
+    SELECT
+        country_no, category, month_no, closing_no,
+        sum(change) AS n_eligible,
+        sum(change) FILTER (buyer > 0) AS total,
+        -- counts are small: their squares fit
+        sum(total * total - (total - change) * (total - change)) FILTER (buyer > 0) AS squares,
+        sum(CAST(total > 0 AS INTEGER) - CAST(total - change > 0 AS INTEGER))
+        FILTER (coalesce(withheld, FALSE)) AS n_withheld
+    FROM buyer_totals
+    LEFT JOIN parties ON party_no = buyer
+    GROUP BY ALL
+),
+
+running AS (
+    SELECT
+        country_no, category, month_no, closing_no,
+        sum(n_eligible) OVER so_far AS n_eligible,
+        coalesce(sum(total) OVER so_far, 0) AS total,
+        coalesce(sum(squares) OVER so_far, 0) AS squares,
+        coalesce(sum(n_withheld) OVER so_far, 0) AS n_withheld
+    FROM changes
+    WINDOW so_far AS (PARTITION BY country_no, category, month_no ORDER BY closing_no)
+)
+
+SELECT
+    'procurement-demand' AS panel, 'buyer_hhi' AS measure, country_no, month_no,
+    CASE category WHEN 0 THEN 'all' ELSE 'category' END AS dimension,
+    CASE category WHEN 0 THEN 'all' ELSE CAST(category AS VARCHAR) END AS dimension_value,
+    closing_no, 'hhi' AS kind, 0 AS term1, 0 AS term2, squares AS term3, total AS denominator,
+    n_eligible, total AS n_observed, n_withheld, FALSE AS is_only
+FROM running;

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
 from tests.bench.world import staged_schema, with_every_column
+from tests.helpers.publishing import write_mart
 from warehouse.control.keys import KeyStore, create_key
 from warehouse.publish.builds import builds_at
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.tables import MART_SCHEMA_VERSION
-from warehouse.publish.write import write_mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED

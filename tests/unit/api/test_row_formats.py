@@ -15,9 +15,9 @@ from falcon import testing
 from api.endpoints.response import Format, columns_of, encoded, send_list
 from warehouse.contract import lists
 from warehouse.contract.listing import Answer, Listing, ListRows, Question, pieces
-from warehouse.serve.build import Mart
+from warehouse.serve.asked import Empty
+from warehouse.serve.build import Build, Mart
 from warehouse.serve.rows import Key, RowPage
-from warehouse.serve.why_empty import Empty
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import TIERS
 
@@ -86,8 +86,8 @@ class ManyRows:
     def answer(self) -> Answer:
         listing = Listing("many", ("Match",), self.read, never_empty, "uncapped")
         mart = SimpleNamespace()
-        mart.at = lambda version: mart
-        question = Question(cast(Mart, mart), {}, TIERS["professional"], 5_000)
+        mart.at, mart.build = lambda version: mart, lambda: None
+        question = Question(cast(Mart, mart), cast(Build, None), {}, TIERS["professional"], 5_000)
         return Answer(listing, question, self.read(question), b"secret", None)
 
 

@@ -39,11 +39,11 @@ UNITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZaz -é"
 
 
 def isin_mapping(document: Document, body: bytes) -> Parsed:
-    return untyped(mappings.isin_mapping(document, body))
+    return untyped(mappings.parse(document, body, mapping=mappings.ISINS))
 
 
 def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
-    return untyped(mappings.opencorporates_mapping(document, body))
+    return untyped(mappings.parse(document, body, mapping=mappings.OPENCORPORATES))
 
 
 def unwrapped(value: Any) -> Any:

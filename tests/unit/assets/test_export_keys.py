@@ -6,34 +6,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from assets.exports.artifacts import AWARDS_TABLE, EXPORT_FILES, ExportFile
-from assets.exports.export import _unchanged
+from assets.exports.artifacts import EXPORT_FILES, ExportFile
 
 
 @pytest.mark.parametrize("export_file", EXPORT_FILES, ids=lambda file: file.key)
 def test_a_file_declares_every_table_that_it_reads(export_file: ExportFile) -> None:
     read = set(duckdb.connect().get_table_names(export_file.statement))
-    # The awards are made from the releases while these are written.
-    assert read - {AWARDS_TABLE} <= set(export_file.needs)
-    if AWARDS_TABLE in read:
-        assert export_file.after == "af-tender-releases" and "tender_releases" in export_file.needs
-
-
-def test_a_file_is_taken_over_if_its_key_is_that_of_the_version_before() -> None:
-    keys = {file.key: "1" for file in EXPORT_FILES}
-    everything = set(keys)
-    assert _unchanged(EXPORT_FILES, keys, keys, everything) == everything
-    assert _unchanged(EXPORT_FILES, keys, {}, everything) == set()
-    assert _unchanged(EXPORT_FILES, keys, keys, set()) == set()
-    changed = keys | {"af-macro-series": "2"}
-    assert _unchanged(EXPORT_FILES, changed, keys, everything) == everything - {"af-macro-series"}
-
-
-def test_releases_are_written_again_for_the_awards_in_them() -> None:
-    keys = {file.key: "1" for file in EXPORT_FILES}
-    changed = keys | {"af-tender-awards": "2"}
-    taken_over = _unchanged(EXPORT_FILES, changed, keys, set(keys))
-    assert set(keys) - taken_over == {"af-tender-awards", "af-tender-releases"}
+    assert read <= set(export_file.needs)
 
 
 @pytest.mark.parametrize("export_file", EXPORT_FILES, ids=lambda file: file.key)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts
-from assets.filings.cross_checks import CHECKS, contradictions
-from assets.filings.measuring_units import PERIODS, is_hyperinflationary
+from assets.filings.cross_checks import CHECKS, PERIODS, contradictions, is_hyperinflationary
 from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
 from tests.helpers.filings import ACCN_1, ACCN_2, company, document, fact, read, reasons, rows

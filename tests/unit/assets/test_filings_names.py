@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts, submissions
-from assets.filings.filers import folded_name, service_id_of
+from assets.filings.issuers import folded_name, service_id_of
 from assets.parsing.parsed import Parsed
 from tests.helpers.filings import ACCN_2, document, fact, filer, reasons
 

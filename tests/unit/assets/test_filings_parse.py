@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assets.entities.identifiers import mint
 from assets.filings import companyfacts, submissions, xbrl_reports
-from assets.filings.filers import service_id_of
+from assets.filings.issuers import service_id_of
 from assets.filings.periods import fiscal_label, period_type, years_of
 from tests.helpers.filings import (
     ACCN_1,

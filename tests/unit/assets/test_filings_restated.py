@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts, submissions
-from assets.filings.filers import service_id_of
+from assets.filings.issuers import service_id_of
 from assets.parsing.parsed import Parsed
 from tests.helpers.filings import (
     ACCN_1,

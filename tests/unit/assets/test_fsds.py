@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from assets.filings import companyfacts, fsds
 from assets.filings.fetch_files import quarters_until
-from assets.filings.filers import ANNUAL_REPORTS, service_id_of
-from assets.filings.issuers import MARKETS
+from assets.filings.issuers import ANNUAL_REPORTS, MARKETS, service_id_of
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers import data_sets
 from tests.helpers.data_sets import BALANCES, NUMBER, SUBMISSION, data_set, numbers, submissions

@@ -11,7 +11,7 @@ from assets.fetching.fetchers import FetchTask, Window
 from assets.ingest.land import Prober, land_live, probe
 from assets.ingest.sources import SOURCES
 from assets.source import Source
-from pipelines.guides import licences
+from pipelines.guides import generated_guides
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.shared.errors import LicenceError
 from warehouse.shared.settings import read_settings
@@ -43,7 +43,11 @@ def test_a_restricted_source_is_refused_before_anything_is_asked(
 
 
 def test_there_are_restricted_sources_and_the_table_says_that_they_are_refused() -> None:
-    refused = {line.split("`")[1] for line in licences().splitlines() if line.endswith("refused |")}
+    refused = {
+        line.split("`")[1]
+        for line in generated_guides()["licences"].splitlines()
+        if line.endswith("refused |")
+    }
 
     assert refused == {source.key for source in RESTRICTED} != set()
 

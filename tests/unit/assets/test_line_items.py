@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.filings.cvm_lines import ACCOUNTS
+from assets.filings.cvm import ACCOUNTS
 from assets.filings.line_items import BY_ELEMENT
 from tests.helpers.filings import ACCN_2, fact, read, real, reasons, report, report_fact, rows
 from tests.helpers.paths import ROOT

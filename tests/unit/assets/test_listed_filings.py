@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assets.filings import cvm, submissions
-from assets.filings.filers import service_id_of
+from assets.filings.issuers import service_id_of
 from assets.filings.submissions import OWNERS_REPORTS
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.filings import document, filer, locations, reasons

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.macro import alfred, h10, sdmx_csv, worldbank, worldbank_csv
+from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.macro.iso_codes import area_of, area_of_currency, require_currency
 from assets.macro.periods import period_of
 from assets.parsing.parsed import Parsed
@@ -34,7 +34,7 @@ from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
 
-PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse, worldbank_csv.parse_long)
+PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse)
 HEADERS = {"indicator": "NY.GDP.MKTP.CD", "vintage": "2012-09-20", "frequency": "monthly"}
 
 
@@ -99,12 +99,12 @@ def test_missing_pages_of_a_truncated_response_are_named() -> None:
 
 def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
     body = b"Country Name,Country Code,Year,Value\nNigeria,NGA,2010,196.84\nWorld,WLD,2010,1\n"
-    parsed = worldbank_csv.parse_long(document(body, **HEADERS), body)
+    parsed = worldbank.parse(document(body, **HEADERS), body)
     assert fits(MACRO_ANNUAL, parsed)
     assert rows(parsed)[0]["publication"] == "2012-09-20"
     assert rows(parsed)[0]["available_at"] is None
     assert locations(parsed) == ["line 3"]
-    assert len(reasons(worldbank_csv.parse_long(document(body), body))) == 1
+    assert len(reasons(worldbank.parse(document(body), body))) == 1
 
 
 def test_a_file_of_an_index_states_its_base_by_the_year_in_which_countries_stand_at_100() -> None:
@@ -118,14 +118,12 @@ def test_a_file_of_an_index_states_its_base_by_the_year_in_which_countries_stand
     lines += ["x,IDN,2005,57.1", "x,IDN,2006,64", "x,BRA,2006,104"]
     body = "\n".join(["Country Name,Country Code,Year,CPI", *lines]).encode()
     headers = {"indicator": "FP.CPI.TOTL", "vintage": "2013-05-27"}
-    found = rows(worldbank_csv.parse_long(document(body, **headers), body))
+    found = rows(worldbank.parse(document(body, **headers), body))
     based = {row["country_iso3"]: (row["unit"], row["base_period"]) for row in found}
     assert based.pop("IDN") == based.pop("BRA") == (None, None)
     assert set(based.values()) == {("2005 = 100", "2005=100")}
     stated = document(body, **headers, **{"base-period": "2010=100"})
-    assert {row["base_period"] for row in rows(worldbank_csv.parse_long(stated, body))} == {
-        "2010=100"
-    }
+    assert {row["base_period"] for row in rows(worldbank.parse(stated, body))} == {"2010=100"}
 
 
 def test_percentages_that_stay_at_100_for_years_are_no_index() -> None:
@@ -133,7 +131,7 @@ def test_percentages_that_stay_at_100_for_years_are_no_index() -> None:
     lines = [f"x,{code},{year},100" for code in codes.split() for year in (2019, 2020, 2021)]
     body = "\n".join(["Country Name,Country Code,Year,Access", *lines]).encode()
     headers = {"indicator": "EG.ELC.ACCS.ZS", "vintage": "2023-05-27"}
-    found = rows(worldbank_csv.parse_long(document(body, **headers), body))
+    found = rows(worldbank.parse(document(body, **headers), body))
     assert len(found) == 60
     assert {(row["unit"], row["base_period"]) for row in found} == {(None, None)}
 
@@ -428,7 +426,7 @@ def real_document(path: Path, body: bytes) -> Document:
         pytest.param(
             "macro/worldbank/vintages",
             "*",
-            worldbank_csv.parse_long,
+            worldbank.parse,
             MACRO_ANNUAL,
             marks=pytest.mark.nightly,
         ),
@@ -461,7 +459,7 @@ def test_every_row_of_a_real_file_fits_its_table(
 def test_the_gdp_of_nigeria_in_2010_has_a_value_in_every_vintage() -> None:
     values = {}
     for path, body in real("macro/worldbank/vintages", "gdp_*.csv"):
-        for row in rows(worldbank_csv.parse_long(real_document(path, body), body)):
+        for row in rows(worldbank.parse(real_document(path, body), body)):
             if (row["country"], row["period_end"].year) == ("NG", 2010):
                 values[row["publication"]] = row["value"]
     billions = {day: int(value / 10**8) for day, value in values.items()}

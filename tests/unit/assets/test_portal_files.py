@@ -19,7 +19,7 @@ from assets.tenders.portal_files import (
     portals_of,
     read_portals,
 )
-from assets.tenders.requests.patterns import RECENT, PeriodKind, periods_of
+from assets.tenders.requests import RECENT, PeriodKind, periods_of
 from assets.tenders.sources import portal_source
 from warehouse.shared.data_files import HOME_CURRENCY
 from warehouse.shared.settings import read_settings

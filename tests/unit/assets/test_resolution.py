@@ -1,4 +1,7 @@
+"""Ids derived from identifiers; parties resolved by number, LEI or exact name."""
+
 import random
+import re
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -6,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.derive.joined_ids import CRUDE_KEY, NORMALISED_NUMBER, same_as_table
-from assets.derive.organisations import PARTY_COLUMNS, resolve_parties
+from assets.derive.organisations import (
+    KEYS,
+    NORMALISED_NUMBER,
+    PARTY_COLUMNS,
+    resolve_parties,
+    same_as_table,
+)
 from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_number, register_of
 from tests.helpers.nightly import times
 from tests.helpers.registers import (
@@ -21,7 +29,8 @@ from tests.helpers.registers import (
     register_table,
 )
 from tests.sample_world.countries import COUNTRIES
-from warehouse.names.legal_names import normalise_name
+from warehouse.names.search_words import normalise_name
+from warehouse.shared.data_files import csv_rows
 
 
 def party(name: str, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:
@@ -96,7 +105,8 @@ def test_names_that_are_only_similar_are_not_the_same(name: str, other_name: str
 @pytest.mark.parametrize(("name", "other_name"), SAME[:-1])
 def test_equal_names_have_equal_crude_keys(name: str, other_name: str) -> None:
     # letters of another width, as in the last of them, are beyond SQL
-    query = f"SELECT DISTINCT {CRUDE_KEY} FROM (SELECT unnest($1) AS name)"
+    KEYS.run(DATABASE, "crude_key")
+    query = "SELECT DISTINCT crude_key(name) FROM (SELECT unnest($1) AS name)"
     assert len(DATABASE.execute(query, [[name, other_name]]).fetchall()) == 1
 
 
@@ -123,8 +133,8 @@ def test_the_registers_of_the_sample_world_have_their_schemes() -> None:
     registers = {country.authority: register_of(country.authority) for country in COUNTRIES}
 
     assert registers == {country.authority: country.scheme for country in COUNTRIES}
-    codes = [code for register in REGISTERS for code in (register.code, *register.other_codes)]
-    assert len(codes) == len(set(codes))
+    # Each code is that of one register.
+    assert len(csv_rows("assets.entities.identifiers", "registers")) == len(REGISTERS)
 
 
 @pytest.mark.parametrize("scheme", ["XI-LEI", "LEI", "lei"])
@@ -231,3 +241,33 @@ def test_a_number_that_sql_considers_normalised_is_normalised(value: str) -> Non
     is_normalised, digits = DATABASE.execute(query, [value]).fetchall()[0]
 
     assert not is_normalised or (normalise_number(value), has_digits(value)) == (value, digits)
+
+
+NAMED = st.text(min_size=1).filter(lambda text: text.strip() != "" and ":" not in text)
+
+
+def test_an_id_never_changes() -> None:
+    assert mint("cik", "0001172724") == "DCWG0H3JQ98S"
+
+
+def test_case_and_blanks_do_not_make_another_organisation() -> None:
+    assert mint("lei", " 2138002qx8kztplxs721 ") == mint("LEI", "2138002QX8KZTPLXS721")
+
+
+def test_the_scheme_is_part_of_the_identity() -> None:
+    assert mint("cik", "0000000001") != mint("registry", "0000000001")
+
+
+@pytest.mark.parametrize(("scheme", "value"), [("", "1"), ("cik", " "), ("a:b", "c")])
+def test_an_incomplete_identifier_is_refused(scheme: str, value: str) -> None:
+    with pytest.raises(ValueError, match="names no identifier"):
+        mint(scheme, value)
+
+
+@given(scheme=NAMED, value=NAMED)
+def test_every_id_has_the_same_format(scheme: str, value: str) -> None:
+    assert re.fullmatch(r"DC[0-9A-HJKMNP-TV-Z]{10}", mint(scheme, value))
+
+
+def test_ids_do_not_collide() -> None:
+    assert len({mint("cik", f"{number:010}") for number in range(50_000)}) == 50_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assets.ingest.load import has_unread, lost_documents
 from assets.ingest.quarantine import excerpt, retry
-from assets.ingest.retention import RemovedBodies, remove_old_bodies
+from assets.ingest.unread import RemovedBodies, remove_old_bodies
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
 from warehouse.record.documents import Removal

@@ -3,8 +3,8 @@ import io
 import json
 import random
 import resource
+import zipfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.parsing.parsed import Parsed
-from assets.tenders.json_lines import values
+from assets.parsing.parsed import Parsed, join_parts
+from assets.tenders.long_json import values
 from assets.tenders.parse import parse_portal
 from assets.tenders.pieces import in_pieces
 from assets.tenders.portal_files import PORTALS, Portal
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
-from warehouse.record.landing import Document
+from tests.helpers.tenders import KEY, PORTUGAL, REAL_PORTALS, document
 
-KEY = b"a key of the tests"
 KENYA = PORTALS["ke-ppip"]
 BASE = {"ocid": "ocds-a-1", "id": "1", "date": "2026-08-14T00:00:00Z"}
 LINE = json.dumps(BASE).encode()
-
-
-def document(source: str = "ke-ppip") -> Document:
-    observed_at = datetime(2026, 8, 15, 2, tzinfo=UTC)
-    url = "https://example.org/releases"
-    return Document("0" * 64, source, url, "public-domain", observed_at, 200, {}, 0)
 
 
 def parts(body: bytes, portal: Portal = KENYA, **sizes: int) -> list[Parsed]:
@@ -39,13 +32,7 @@ def parts(body: bytes, portal: Portal = KENYA, **sizes: int) -> list[Parsed]:
 
 
 def read(body: bytes, portal: Portal = KENYA, **sizes: int) -> Parsed:
-    whole = Parsed()
-    for part in parts(body, portal, **sizes):
-        for name, rows in part.rows.items():
-            whole.rows.setdefault(name, []).extend(rows)
-        for name, rejected in part.rejected.items():
-            whole.rejected.setdefault(name, []).extend(rejected)
-    return whole
+    return join_parts(parts(body, portal, **sizes))
 
 
 def accepted(parsed: Parsed) -> list[str]:
@@ -213,10 +200,6 @@ def counts(parsed: Parsed) -> dict[str, int]:
     return row_counts | {f"{name} rejected": len(rows) for name, rows in parsed.rejected.items()}
 
 
-REAL_PORTALS = {"co_colombia": "co-secop", "za_etenders": "za-etenders", "ke_ppra": "ke-ppip"}
-PORTUGAL = Portal("pt-base", "PT", "Portugal", "cc-by")
-
-
 def portal_of(path: Path) -> Portal:
     return next((PORTALS[key] for name, key in REAL_PORTALS.items() if name in str(path)), PORTUGAL)
 
@@ -257,3 +240,82 @@ def test_every_real_package_gives_the_same_rows_release_by_release() -> None:
                     row["release"] for row in whole.rows["tender_releases"]
                 ]
     assert compared > 300
+
+
+# Zips of packages, as some portals publish them: every member is read, none is lost silently.
+
+
+def zipped(**members: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def package(ocid: str) -> bytes:
+    release = {"ocid": ocid, "id": f"{ocid}-1", "date": "2026-01-01T00:00:00Z", "tag": ["tender"]}
+    return json.dumps({"license": "CC-BY", "releases": [release]}).encode()
+
+
+def parsed(body: bytes, way: str) -> Parsed:
+    if way == "whole":
+        return untyped(parse_portal(document(), body, PORTUGAL, KEY))
+    # What cannot seek, as a body of the landing.
+    parts = in_pieces(PORTUGAL, KEY, size=1, head=100)(document(), NoSeek(body))
+    return join_parts([untyped(part) for part in parts])
+
+
+class NoSeek(io.BytesIO):
+    def seekable(self) -> bool:
+        return False
+
+
+def rejected(result: Parsed) -> dict[str, str]:
+    rows: list[Any] = result.rejected.get("tender_releases", [])
+    return {row.source_ref.partition("#")[2]: row.reason for row in rows}
+
+
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_every_member_is_read_and_located_by_its_name(way: str) -> None:
+    record: dict[str, Any] = {"ocid": "b", "releases": [{"url": "https://x.example"}]}
+    record["compiledRelease"] = {"ocid": "b", "id": "b-1", "date": "2026-01-01", "tag": ["tender"]}
+    records = json.dumps({"records": [record]}).encode()
+    body = zipped(
+        **{
+            "2026/a.json": package("a"),
+            "b.json": records,
+            "c.jsonl.gz": gzip.compress(package("c")),
+        }
+    )
+    rows = parsed(body, way).rows["tender_releases"]
+    assert [row["ocid"] for row in rows] == ["a", "b", "c"]
+    assert rows[0]["source_ref"].endswith("/releases#2026/a.json#/releases/0")
+    assert rows[1]["source_ref"].endswith("#b.json#/records/0/compiledRelease")
+
+
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_a_member_that_cannot_be_read_is_rejected_by_name_and_the_others_stay(way: str) -> None:
+    nested = zipped(**{"d.json": package("d")})
+    body = zipped(
+        **{
+            "a.json": package("a"),
+            "b.txt": b"Read me",
+            "nested.zip": nested,
+            "e.json": package("e"),
+        }
+    )
+    result = parsed(body, way)
+    assert [row["ocid"] for row in result.rows["tender_releases"]] == ["a", "e"]
+    assert {name.partition("#")[0] for name in rejected(result)} == {"b.txt", "nested.zip"}
+
+
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_a_damaged_or_empty_zip_is_rejected(way: str) -> None:
+    body = zipped(**{"a.json": package("a")})
+    (reason,) = rejected(parsed(body[:60], way)).values()
+    assert reason.startswith("not a zip")
+    folder = io.BytesIO()
+    with zipfile.ZipFile(folder, "w") as archive:
+        archive.mkdir("folder")
+    assert rejected(parsed(folder.getvalue(), way)) == {"": "the zip holds no release"}

@@ -14,7 +14,7 @@ from assets.macro.table_files import PeriodColumns, TableEntry, TableSeries
 from assets.tenders import portal_files
 from assets.tenders.code_lists import Words
 from assets.tenders.portal_files import Licence, PortalEntry, PortalLicence, Quirks
-from assets.tenders.requests.declared import Files, Index, Links
+from assets.tenders.requests import Files, Index, Links
 from tests.helpers.doc_pages import blocks
 from tests.helpers.paths import ROOT
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import derivations
+from pipelines import stages
 from tests.helpers.checkout_copy import copy_packages
 from warehouse.shared.code_version import code_version
 
@@ -19,7 +19,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def versions() -> dict[str, str]:
     """Return the version of each derivation by name, as the next command would compute it."""
     code_version.cache_clear()
-    made = derivations.derivations.__wrapped__()
+    made = stages.derivations.__wrapped__()
     return dict(derivation.version.rsplit(" ", 1) for derivation in made)
 
 
@@ -30,7 +30,7 @@ CHANGES = (
     ("assets/derive/silent_revisions.py", {"silent_revisions"}, {"silent_revisions"}),
     ("assets/derive/organisations.py", {"joins", "entities"}, {"joins", "entities"}),
     ("assets/page_data.py", {"files"}, {"files"}),
-    ("assets/exports/parquet.py", {"files"}, {"files"}),
+    ("assets/exports/write_artifact.py", {"files"}, {"files"}),
     ("warehouse/publish/withheld.py", {"files"}, {"files"}),
     ("warehouse/publish/redacted_rows.py", {"files"}, {"files"}),
     ("warehouse/names/redaction.py", {"files"}, {"files"}),

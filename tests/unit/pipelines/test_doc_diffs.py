@@ -6,7 +6,7 @@ from shutil import which
 
 import pytest
 
-from pipelines.doc_diffs import renewed
+from tests.helpers.doc_diffs import renewed
 from tests.helpers.doc_pages import apply_diff, blocks, pages
 from tests.helpers.paths import ROOT
 

@@ -11,8 +11,7 @@ import pytest
 
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, filing_row, load, sighting
-from warehouse.publish.canonical_ids import use_canonical_ids
-from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot, use_canonical_ids
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,

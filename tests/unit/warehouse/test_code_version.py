@@ -97,18 +97,6 @@ def test_a_text_that_is_no_docstring_counts(tree: Path) -> None:
     assert of(tree) != before
 
 
-def test_the_bytes_of_named_files_count_and_so_do_their_names(tree: Path) -> None:
-    def version() -> str:
-        return code_hash("assets.reader", files=[tree / "assets" / "templates"], root=tree)
-
-    write(tree, "assets/templates/page.html", "<p>one</p>")
-    first = version()
-    write(tree, "assets/templates/page.html", "<p>two</p>")
-    second = version()
-    (tree / "assets/templates/page.html").rename(tree / "assets/templates/other.html")
-    assert len({of(tree), first, second, version()}) == 4
-
-
 def test_the_formulas_belong_to_the_code_of_the_metrics() -> None:
     assert metrics.__name__ in imported_modules(["assets.derive.metrics"])
 

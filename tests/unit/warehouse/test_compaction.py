@@ -69,8 +69,8 @@ def test_rows_appended_while_files_are_merged_are_kept(
 
     monkeypatch.setattr(upkeep, "_write", write_after_an_append)
     done = compact(filled, "fundamentals", max_small_files=1)
-    assert done is not None and (done.files_before, done.files_after) == (LOADS, 3)
-    assert rows(filled) == done.rows == LOADS + 2
+    assert done is not None and done.startswith(f"{LOADS} files became 3, ")
+    assert rows(filled) == LOADS + 2 and done.endswith(f" {LOADS + 2} rows")
     again = append(filled, FUNDAMENTALS, facts(fact("1", year=2050)), Load("test", ("d",)))
     assert (again.appended, again.held) == (0, 1)
 
@@ -111,7 +111,7 @@ def test_published_versions_stay_as_they_are(filled: Record) -> None:
     compact(filled, "fundamentals", max_small_files=1)
     in_a_week = datetime.now(UTC) + timedelta(days=7)
     deleted = vacuum(filled, "fundamentals", 24, now=in_a_week)
-    assert deleted is not None and deleted.files == LOADS + 1
+    assert deleted is not None and deleted.startswith(f"{LOADS + 1} old files deleted, ")
     assert published() == before and len(before) == LOADS
     assert rows(Record(filled.root)) == LOADS + 1
 
@@ -135,5 +135,5 @@ def test_what_a_killed_writer_left_is_deleted_when_it_is_old(filled: Record) -> 
     in_a_day = datetime.now(UTC) + timedelta(hours=25)
     assert vacuum(filled, "fundamentals", 25, now=in_a_day) is None and left.exists()
     deleted = vacuum(filled, "fundamentals", 24, now=in_a_day + timedelta(hours=1))
-    assert deleted is not None and deleted.files == 1 and not left.exists()
+    assert deleted is not None and deleted.startswith("1 old files") and not left.exists()
     assert rows(filled) == LOADS

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from warehouse.publish.tasks import ProcessPool, Task, TaskFailed, TaskFunction
+from warehouse.publish.steps import ProcessPool, Task, TaskFailed, TaskFunction
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.machine import cores
+from warehouse.shared.settings import cores
 
 
 def task(function: TaskFunction, name: str = "", **settings: Any) -> Task:
@@ -29,13 +29,13 @@ def counting(folder: Path, partitions: int) -> list[Task]:
         pq.write_table(pa.table({"number": range(10 * partition + 1)}), path)
         out.mkdir(exist_ok=True)
         inputs = {"numbers": [str(path)]}
-        tasks.append(Task(f"count {partition}", count, inputs, str(out), str(partition)))
+        tasks.append(Task(f"count {partition}", count, inputs, str(out), {"partition": partition}))
     return tasks
 
 
 def count(task: Task, sql: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Write the even numbers of a partition; return how many rows it wrote, and where it ran."""
-    path = Path(task.folder, f"{task.partition}.parquet")
+    path = Path(task.folder, f"{task.settings['partition']}.parquet")
     files = list(task.inputs["numbers"])
     sql.execute(
         f"COPY (FROM read_parquet({files!r}) WHERE number % 2 = 0 ORDER BY ALL) TO '{path}'"

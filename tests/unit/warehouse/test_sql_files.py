@@ -9,7 +9,6 @@ from warehouse.shared.data_files import (
     BadSqlFile,
     SqlFile,
     code_of,
-    column_list,
     parse_sql_file,
     sql_file,
 )
@@ -72,11 +71,6 @@ def test_every_placeholder_is_filled_and_every_fragment_used() -> None:
     assert "SELECT a FROM" in parsed(text).statement("rates", columns="a")
     with pytest.raises(BadSqlFile, match="does not exist"):
         sql_file("warehouse.shared.data_files", "nothing_of_this_name")
-
-
-def test_columns_are_quoted() -> None:
-    assert column_list(("a", 'b"c')) == '"a", "b""c"'
-    assert column_list(("a",), "t") == '"t"."a"'
 
 
 def test_comments_and_layout_are_no_code() -> None:

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warehouse.record.incoming import visible_rows, with_visible_text
 from warehouse.record.tables import ENTITIES, TENDER_RELEASES, incoming_schema
-from warehouse.record.visible_text import visible_rows, with_visible_text
 
 HIDDEN = {
     chr(code)

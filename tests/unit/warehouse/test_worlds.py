@@ -55,14 +55,6 @@ def test_a_landing_without_a_mark_is_judged_by_its_documents(tmp_path: Path, wor
     assert (tmp_path / "world").read_text() == f"{world}\n"
 
 
-def test_a_landing_that_was_mixed_before_counts_as_fictional(tmp_path: Path) -> None:
-    Landing(str(tmp_path)).land(response("real", source="a"))
-    (tmp_path / "world").write_text("fictional")
-    Landing(str(tmp_path)).land(response("fictional", source="b"))
-    (tmp_path / "world").unlink()
-    assert Landing(str(tmp_path)).world() == "fictional"
-
-
 def test_a_damaged_mark_is_named(tmp_path: Path) -> None:
     (tmp_path / "world").write_text("unreal")
     with pytest.raises(LandingError, match="world is damaged: write real or fictional"):

@@ -1,1 +1,0 @@
-"""``sankofa doctor``: the checks of an installation; ``pipelines/commands/doctor.py`` runs them."""

@@ -1,0 +1,317 @@
+"""Lists of issuers: what they reported and filed, their metrics, and their rank by one."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, get_args
+
+import msgspec
+
+from warehouse.contract.listing import ListRows, Parameters, Question
+from warehouse.contract.problems import conflicting_parameters, unknown_id
+from warehouse.methodology.line_items import LINE_ITEMS
+from warehouse.methodology.metrics import ABSENT_REASONS, AbsentReason
+from warehouse.publish.row_json import NEVER
+from warehouse.serve.asked import Asked, Empty, Filter, filters_of, why_empty
+from warehouse.serve.build import Build
+from warehouse.serve.entities import is_known_id, organisation_id
+from warehouse.serve.rows import (
+    NO_ROW,
+    Condition,
+    Key,
+    Order,
+    RowPage,
+    cap_at_today,
+    equal,
+    fetch_keyed,
+    fetch_page,
+    fetch_rows,
+    files_for,
+    known_on,
+    latest_on,
+    make_page,
+    one_of,
+    row_statement,
+    served_bodies,
+)
+from warehouse.shared.json_encoding import encode
+
+# Reported figures, as they were known on a day, newest period first.
+
+
+def fundamentals(question: Question) -> ListRows:
+    """Return the figures of one issuer; asked by an alias, those of the organisation."""
+    service_id = question.parameters["service_id"]
+    rows = facts_known(
+        question.build, service_id, _lines(question), question.parameters, **question.page
+    )
+    if rows is None:
+        raise unknown_id(service_id)
+    return ListRows(rows)
+
+
+def fundamentals_of_several(question: Question) -> ListRows:
+    """Return the figures of several issuers, one after the other, in the order of their ids.
+
+    Two ids of one organisation are one issuer.
+    """
+    build, limit, after, lines = question.build, question.limit, question.after, _lines(question)
+    ids = question.parameters["service_ids"]
+    owners = {organisation_id(build, service_id): service_id for service_id in ids}
+    unknown = [service_id for owner, service_id in owners.items() if not _is_known(build, owner)]
+    wanted = [service_id for service_id in owners.values() if service_id not in unknown]
+    begin, place = (0, None) if after is None else (wanted.index(after[0]), after[1:])
+    rows: list[tuple[Key, bytes]] = []
+    for service_id in wanted[begin:]:
+        remaining = None if limit is None else limit + 1 - len(rows)
+        if remaining == 0:
+            break
+        page = facts_known(build, service_id, lines, question.parameters, remaining, place)
+        place = None
+        if page is not None:
+            keys = ((service_id, *key) for key in page.keys)
+            rows += zip(keys, page.rows, strict=True)
+    return ListRows(make_page(build, rows, limit), extra={"unknown_ids": unknown})
+
+
+def facts_known(
+    build: Build,
+    service_id: str,
+    lines: Sequence[str],
+    parameters: Parameters,
+    limit: int | None = None,
+    after: Key | None = None,
+) -> RowPage | None:
+    """Return the figures of an issuer that anyone could have known; None if the id is unknown.
+
+    ``vintages`` latest is the newest of each figure unless it was withdrawn, as_reported the
+    first, all every one.
+    """
+    as_of, vintages, period_type = (
+        parameters[name] for name in ("as_of", "vintages", "period_type")
+    )
+    owner = organisation_id(build, service_id)
+    if vintages == "latest" and period_type is None and not lines:
+        # The common case: whole runs from the packs, without looking at single rows.
+        page = latest_on(build, "fundamentals", "organisation", owner, as_of, limit, after)
+    else:
+        where = [*equal(organisation=owner), *known_on(as_of, vintages)]
+        where += _of_periods(owner, period_type, as_of)
+        where += [one_of("line_item", lines)] if lines else []
+        page = fetch_page(build, "fundamentals", where, limit, after=after)
+    # Nothing known on that day is an empty page; only an id that nobody knows is None.
+    return page if page.rows or _is_known(build, owner) else None
+
+
+def why_no_figures(question: Question) -> Empty:
+    """Return why issuers have no such figures."""
+    build, parameters, lines = question.build, question.parameters, _lines(question)
+    parameter = "service_ids" if parameters.get("service_ids") else "service_id"
+    ids = parameters.get("service_ids") or [parameters["service_id"]]
+    owners = [organisation_id(build, service_id) for service_id in ids]
+    filters = [Filter(parameter, ", ".join(ids[:5]), [one_of("organisation", owners)])]
+    if lines:
+        items = [one_of("line_item", lines)]
+        filters.append(Filter("line_items", ", ".join(lines[:5]), items, "line_item"))
+    filters += filters_of(period_type=parameters["period_type"])
+    as_of = parameters["as_of"]
+    known = known_on(as_of, parameters["vintages"])
+    asked = Asked("fundamentals", "reported figures", filters, known, as_of, "period_end")
+    return why_empty(build, asked)
+
+
+def _lines(question: Question) -> tuple[str, ...]:
+    """Return the line items that are asked for; none stand for all."""
+    named, statement = question.parameters["line_items"], question.parameters["statement"]
+    if statement is None:
+        return tuple(named or ())
+    lines = [item.name for item in LINE_ITEMS if item.statement == statement]
+    both = tuple(name for name in lines if named is None or name in named)
+    if not both:
+        detail = f"None of line_items is a line of the {statement} statement."
+        raise conflicting_parameters("statement", detail)
+    return both
+
+
+def _is_known(build: Build, owner: str) -> bool:
+    """Return whether a register describes an organisation, or it reported figures."""
+    of_owner = equal(organisation=owner)
+    return is_known_id(build, owner) or bool(
+        fetch_rows(build, "1", "fundamentals", of_owner, limit=1)
+    )
+
+
+def _of_periods(owner: str, period_type: str | None, as_of: date | None) -> list[Condition]:
+    """Match figures of periods of a type, and balances at the ends of those that were known."""
+    if period_type in (None, "INSTANT", "OTHER"):
+        return equal(period_type=period_type)
+    of_type = [*equal(organisation=owner, period_type=period_type), *known_on(as_of, "all")]
+    of_type.append(Condition("withdrawn = 0"))
+    ends = " AND ".join(condition.sql for condition in of_type)
+    return [
+        Condition(
+            "(period_type = ? OR (period_type = 'INSTANT' AND period_end IN "
+            f"(SELECT period_end FROM fundamentals WHERE {ends})))",
+            (period_type, *(value for condition in of_type for value in condition.values)),
+        )
+    ]
+
+
+def filings(question: Question) -> Asked:
+    """Ask for the filings of an issuer, the one received last first.
+
+    Every version of a document is a filing.
+    """
+    service_id, as_of = question.parameters["service_id"], question.parameters["as_of"]
+    owner = organisation_id(question.build, service_id)
+    filters = [Filter("service_id", service_id, equal(organisation=owner))]
+    filters += filters_of(form=question.parameters["form"])
+    known = known_on(as_of)
+    return Asked("filings", "filings", filters, known, as_of, "received_on", question.days)
+
+
+# Metrics of issuers, and rankings; only what was exactly computable on the day.
+
+# The order of screens, reversed.
+_ASCENDING = ("metric", "size", "organisation DESC")
+
+
+def metrics(question: Question) -> ListRows:
+    """Return every metric of an issuer for its latest full year published by ``as_of``."""
+    build, parameters, as_of = question.build, question.parameters, question.parameters["as_of"]
+    owner = organisation_id(build, parameters["service_id"])
+    where = [*equal(organisation=owner, metric=parameters["metric"]), *_current_on(as_of)]
+    page, day = fetch_page(build, "metrics", where, **question.page), _as_of(as_of)
+    return ListRows(page.with_rows([_with_as_of(row, day) for row in page.rows]))
+
+
+def why_no_metrics(question: Question) -> Empty:
+    """Return why an issuer has no such metrics."""
+    build, parameters = question.build, question.parameters
+    service_id, metric, as_of = (parameters[name] for name in ("service_id", "metric", "as_of"))
+    owner = organisation_id(build, service_id)
+    absent = [*equal(service_id=owner, metric=metric), *_absent_on(as_of)]
+    rows = fetch_rows(build, "metric, reason", "metrics_absent", absent)
+    reasons = {str(slug): str(reason) for slug, reason in rows}
+    if reasons:
+        stated = ", ".join(f"{slug}: {reason}" for slug, reason in reasons.items())
+        meanings = "; ".join(
+            f"{reason}: {words}"
+            for reason, words in ABSENT_REASONS.items()
+            if reason in reasons.values()
+        )
+        on_day = "" if as_of is None else f" on {as_of}"
+        detail = (
+            f"Nothing is exactly computable{on_day}; the reasons: {stated} ({meanings}). The "
+            "reported figures that were known then are in the fundamentals."
+        )
+        return Empty("not_computable", detail, "metric")
+    filters = [Filter("service_id", service_id, equal(organisation=owner))]
+    asked = Asked("fundamentals", "reported figures", filters, known_on(as_of), as_of)
+    reason = why_empty(build, asked)
+    if reason.code != "no_match":
+        return reason
+    detail = "Figures of this issuer are held, but none of a full year that a metric can be of."
+    return Empty("not_computable", detail, "service_id")
+
+
+def screen(question: Question) -> ListRows:
+    """Rank issuers by a metric, and count those that are covered, ranked, and left out.
+
+    ``rank`` is the position by value, not a rating.
+    """
+    build, parameters, after = question.build, question.parameters, question.after
+    as_of = parameters["as_of"]
+    universe = equal(metric=parameters["metric"], country=question.country)
+    # How many were ranked before is the last part of the key.
+    place, ranked_before = (None, 0) if after is None else (after[:-1], int(after[-1]))
+    where = [*universe, *_current_on(as_of)]
+    page, count = _ranked(build, where, parameters["order"], question.limit, place)
+    day = _as_of(as_of)
+    ranks = range(ranked_before + 1, ranked_before + 1 + len(page.rows))
+    ranked = [_with_as_of(row, day, rank) for rank, row in zip(ranks, page.rows, strict=True)]
+    keys = [(*key, str(rank)) for rank, key in zip(ranks, page.keys, strict=True)]
+    page = msgspec.structs.replace(page, rows=ranked, keys=keys)
+    return ListRows(page, extra={"universe": _universe(build, universe, as_of, count)})
+
+
+def why_no_issuers(question: Question) -> Empty:
+    """Return why no issuer is ranked."""
+    metric, as_of = question.parameters["metric"], question.parameters["as_of"]
+    universe = equal(metric=metric, country=question.country)
+    reasons = _universe(question.build, universe, as_of, 0)["left_out"]
+    if stated := ", ".join(f"{reason} {count}" for reason, count in reasons.items() if count):
+        detail = f"No issuer has an exactly computable {metric}; left out are: {stated}."
+        return Empty("not_computable", detail, "metric")
+    filters, since = filters_of(metric=metric, country=question.country), ("answers_from",)
+    asked = Asked("screens", "values", filters, [NO_ROW], as_of, public_since=since)
+    return why_empty(question.build, asked)
+
+
+def _ranked(
+    build: Build, where: list[Condition], order: str, limit: int | None, after: Key | None
+) -> tuple[RowPage, int]:
+    """Return the first rows by value, and how many issuers have one.
+
+    An issuer has one row a day at most; issuers with the same value are ranked by their id.
+    """
+    one_more = None if limit is None else limit + 1
+    by_value = Order("row_number DESC", _ASCENDING) if order == "asc" else None
+    ranked = fetch_keyed(build, "organisation", "screens", where, by_value, one_more, after)
+    on_the_day = [condition for condition in where if condition.column != "country"]
+    rows: list[tuple[Key, bytes]] = []
+    # One statement for all issuers: a screen asks as many files as it has rows.
+    statement, values = row_statement(
+        "row", "metrics", [Condition("organisation = ?"), *on_the_day]
+    )
+    for key, (issuer,) in ranked:
+        for file in build.files_with("metrics", "organisation", issuer) or ():
+            found = file.run(statement, [issuer, *values])
+            bodies = served_bodies(build, file, "metrics", [row for (row,) in found])
+            rows += [(key, body) for body in bodies]
+    count = row_statement("count(*)", "screens", where, Order("1"))
+    counts = [file.run(count[0], count[1]) for file in files_for(build, "screens", where)]
+    return make_page(build, rows, limit), sum(rows[0][0] for rows in counts)
+
+
+def _universe(
+    build: Build, universe: list[Condition], as_of: date | None, ranked: int
+) -> dict[str, Any]:
+    """Return how many issuers are covered, ranked, and left out by each reason."""
+    absent = [*universe, *_absent_on(as_of)]
+    conditions = " AND ".join(condition.sql for condition in absent)
+    values = [value for condition in absent for value in condition.values]
+    statement = "SELECT reason, count(DISTINCT service_id) FROM metrics_absent "
+    left_out = dict.fromkeys(get_args(AbsentReason), 0)
+    # All rows of an issuer lie in one file.
+    for file in files_for(build, "metrics_absent", absent):
+        for reason, count in file.run(f"{statement} WHERE {conditions} GROUP BY 1", values):
+            left_out[reason] += count
+    return {"covered": ranked + sum(left_out.values()), "ranked": ranked, "left_out": left_out}
+
+
+def _current_on(as_of: date | None) -> list[Condition]:
+    return _interval("answers_from", "answers_until", as_of)
+
+
+def _absent_on(as_of: date | None) -> list[Condition]:
+    return _interval("holds_from", "holds_until", as_of)
+
+
+def _interval(begin: str, end: str, as_of: date | None) -> list[Condition]:
+    if as_of is None:
+        # Written out: an index of rows that hold now is used for nothing else.
+        return [Condition(f"{end} = '{NEVER}'")]
+    day = cap_at_today(as_of)
+    # Half-open, so that for every day at most one row of an issuer and metric is the answer.
+    return [Condition(f"{begin} <= ?", (day,)), Condition(f"{end} > ?", (day,), end, ">=")]
+
+
+def _as_of(as_of: date | None) -> bytes:
+    return b"null" if as_of is None else encode(cap_at_today(as_of))
+
+
+def _with_as_of(row: bytes, day: bytes, rank: int | None = None) -> bytes:
+    """Put the members that depend on the request in front of a row's others."""
+    # The row is a complete JSON object: its opening brace is replaced, nothing is parsed.
+    rank_member = b"" if rank is None else b'"rank":%d,' % rank
+    return b"{" + rank_member + b'"as_of":' + day + b"," + row[1:]

@@ -1,0 +1,211 @@
+"""Lists of organisations: their identifiers in both directions, and what a search finds."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from warehouse.contract.limits import check_search_words
+from warehouse.contract.listing import ListRows, Question
+from warehouse.contract.problems import Problem, invalid_parameter, unknown_id
+from warehouse.names.search_words import terms
+from warehouse.serve.asked import Empty
+from warehouse.serve.build import Build
+from warehouse.serve.entities import organisation_id, records
+from warehouse.serve.rows import equal, fetch_page, fetch_rows, make_page, one_of, page_of, storable
+from warehouse.serve.search import found_rows
+from warehouse.shared.json_encoding import encode
+from warehouse.tables.entities import IdType
+
+# All other types are the paid crosswalk.
+FREE_ID_TYPES = ("lei", "ticker")
+MAX_MATCHES = 20
+
+# The form that an identifier of each type has; one of another form cannot belong to anybody.
+# Letters in any case, as everywhere in the crosswalk. Registries and aggregators number as they
+# like: their identifiers have no common form.
+_FORMS: Mapping[IdType, tuple[re.Pattern[str], str]] = {
+    "lei": (
+        re.compile(r"[A-Za-z0-9]{18}[0-9]{2}"),
+        "an LEI: 18 letters or digits and 2 check digits",
+    ),
+    "ticker": (
+        # EDGAR has shares that trade over the counter, on no market with a MIC.
+        re.compile(r"([A-Za-z0-9]{4}|[Oo][Tt][Cc]):\S(.*\S)?"),
+        "EXCHANGE:TICKER, the exchange as its MIC of 4 characters, such as XJSE:ABC, or OTC:ABC",
+    ),
+    "isin": (
+        re.compile(r"[A-Za-z]{2}[A-Za-z0-9]{9}[0-9]"),
+        "an ISIN: 2 letters, 9 letters or digits and a check digit",
+    ),
+    "figi": (
+        re.compile(r"[A-Za-z0-9]{11}[0-9]"),
+        "a FIGI: 11 letters or digits and a check digit",
+    ),
+    "cik": (re.compile(r"[0-9]{1,10}"), "a CIK: 1 to 10 digits"),
+}
+# A FIGI has the form of an ISIN, but its third letter is always a G.
+_FIGI = re.compile(r"[A-Za-z0-9]{2}[Gg][A-Za-z0-9]{8}[0-9]")
+
+
+def type_of_identifier(id_value: str) -> IdType:
+    """Return the type of an identifier by its form; one of no other form is of a register."""
+    if _FIGI.fullmatch(id_value):
+        return "figi"
+    kinds = (kind for kind, (form, _) in _FORMS.items() if form.fullmatch(id_value))
+    return next(kinds, "registry")
+
+
+def crosswalk(question: Question) -> ListRows:
+    """Return the current identifiers of an organisation that the tier may see.
+
+    For an alias, it answers under the canonical id.
+    """
+    build, service_id = question.build, question.parameters["service_id"]
+    owner = organisation_id(build, service_id)
+    statement = "SELECT DISTINCT id_type FROM {table} WHERE organisation = ? ORDER BY id_type"
+    id_types = [str(kind) for (kind,) in build.rows("identifiers", statement, storable(owner))]
+    name = _name_and_jurisdiction(build, service_id) or _name_and_jurisdiction(build, owner)
+    if not id_types and name is None:
+        raise unknown_id(service_id)
+    served = [kind for kind in id_types if question.tier.paid or kind in FREE_ID_TYPES]
+    # IN () is no valid SQL; no identifier has the type ''.
+    of_types = [one_of("id_type", served)] if served else equal(id_type="")
+    where = [*equal(organisation=owner), *of_types]
+    before = {
+        "service_id": owner,
+        "legal_name": None if name is None else name[0] or None,
+        "crosswalk_loaded": bool(build.rows("identifiers", "SELECT 1 FROM {table} LIMIT 1")),
+    }
+    withheld = [kind for kind in id_types if kind not in served]
+    rows = fetch_page(build, "identifiers", where, **question.page)
+    return ListRows(rows, before, {"withheld_id_types": withheld})
+
+
+def why_no_identifiers(question: Question) -> Empty:
+    """Return why an organisation shows no identifier."""
+    detail = "No identifier of this organisation is held that the tier of the key may see."
+    return Empty("nothing_held", detail, "service_id")
+
+
+def lookup(question: Question) -> ListRows:
+    """Return the organisations with an identifier, at most 20.
+
+    Its letters may be in any case, and a CIK may be written without its zeros.
+    """
+    build = question.build
+    id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
+    # Before the lookup: the answer must not depend on whether there is a match.
+    _check_paid(question, id_type, "id_type", id_type, f"Lookups by {id_type}")
+    if id_type in _FORMS and not _FORMS[id_type][0].fullmatch(id_value):
+        raise invalid_parameter("id_value", id_value, _FORMS[id_type][1])
+    where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
+    bearers = fetch_rows(build, "organisation, issuer", "identifiers", where)
+    # Reversed, so that the first row of an organisation wins.
+    issuers: dict[str, str] = {str(owner): str(issuer) for owner, issuer in reversed(bearers)}
+    ids = sorted(issuers)
+    rows = []
+    for service_id in ids[:MAX_MATCHES]:
+        name, jurisdiction = _name_and_jurisdiction(build, service_id) or ("", "")
+        members = {
+            "service_id": service_id,
+            "legal_name": name or None,
+            "jurisdiction": jurisdiction or None,
+            "issuer": issuers[service_id] or None,
+        }
+        rows.append(encode(members))
+    page = page_of(build, rows, **question.page)
+    # At most 20 are ever returned, of however many there are.
+    has_more = len(ids) > MAX_MATCHES and not page.truncated
+    page = msgspec.structs.replace(page, truncated=True, keys=()) if has_more else page
+    return ListRows(page, {"id_type": id_type, "id_value": id_value, "ambiguous": len(ids) > 1})
+
+
+def why_no_match(question: Question) -> Empty:
+    """Return why no organisation has an identifier."""
+    id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
+    detail = f"No organisation that is held has the {id_type} {id_value!r}."
+    if id_type == "registry":
+        detail += " The search finds names, and tickers without an exchange."
+    return Empty("value_not_held", detail, "id_value")
+
+
+def entities(question: Question) -> ListRows:
+    """Return the organisations that a query finds, best match first, each with how it matches."""
+    found = _found(question, ("organisation",))
+    rows = records(question.build, [str(row["id"]) for _, row in found])
+    # A record is a complete JSON object: its closing brace is replaced, nothing is parsed.
+    matches = [
+        ((number,), rows[row["id"]][:-1] + b',"match":' + encode(row["match"]) + b"}")
+        for number, row in found
+    ]
+    return ListRows(make_page(question.build, matches, question.limit))
+
+
+def search(question: Question) -> ListRows:
+    """Return what a query finds, best match first."""
+    kind = question.parameters["kind"]
+    found = _found(question, None if kind is None else (kind,))
+    rows = [((number,), encode(row)) for number, row in found]
+    return ListRows(make_page(question.build, rows, question.limit))
+
+
+def why_none_found(question: Question) -> Empty:
+    """Return why a search finds nothing."""
+    query, country = question.parameters["query"], question.parameters["country"]
+    where = "" if country is None else f" in {country}"
+    detail = (
+        f"Nothing that is held{where} has a name or identifier like {query!r}: try fewer words, "
+        "and do not guess an id."
+    )
+    return Empty("no_match", detail, "query")
+
+
+def _found(question: Question, kinds: tuple[str, ...] | None) -> list[tuple[str, dict[str, Any]]]:
+    """Return what a query finds after the key, each with its place.
+
+    A search finds an ISIN, which is refused to a key of no paid tier. Its form decides, before
+    anything is read: the answer does not tell whether an ISIN is known.
+    """
+    query: str = question.parameters["query"]
+    check_search_words("query", query)
+    for word in terms(query):
+        # An organisation's id has the form of an ISIN, but no country has the code DC.
+        if _FORMS["isin"][0].fullmatch(word) and word[:2].upper() != "DC":
+            what = f"{word.upper()} has the form of an ISIN. Leave it out: searches by ISIN"
+            _check_paid(question, "isin", "query", query, what)
+    first = 0 if question.after is None else int(question.after[0])
+    last = None if question.limit is None else first + question.limit + 1
+    country = question.parameters["country"]
+    found = found_rows(question.build, query, kinds, country, last)[first:]
+    return [(str(first + number), row) for number, row in enumerate(found, 1)]
+
+
+def _check_paid(
+    question: Question, id_type: IdType, parameter: str, received: str, what: str
+) -> None:
+    """Refuse what finds an organisation by an identifier of the paid crosswalk to other keys."""
+    if id_type in FREE_ID_TYPES or question.tier.paid:
+        return
+    raise Problem(
+        "paid_crosswalk",
+        f"{what} need the starter tier or above.",
+        parameter=parameter,
+        received=received,
+        tier=question.tier.name,
+        required_tier="starter",
+    )
+
+
+def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
+    statement = "SELECT legal_name, jurisdiction FROM {table} WHERE service_id = ?"
+    rows = build.rows("entities", statement, storable(service_id))
+    return (str(rows[0][0]), str(rows[0][1])) if rows else None
+
+
+def _id_match(id_type: str, id_value: str) -> str:
+    """Return an identifier as the build has it: a to z, and no other letters, in upper case."""
+    text = storable(id_value).encode().upper().decode()
+    # Stored in ten digits, as EDGAR pads it.
+    return text.zfill(10) if id_type == "cik" and text.isascii() and text.isdigit() else text

@@ -1,0 +1,437 @@
+"""Lists of public tenders: releases, their parties, who won what, and panels of signals."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, TypeVar
+
+import msgspec
+
+from warehouse.contract.limits import check_search_words
+from warehouse.contract.listing import ListRows, Question
+from warehouse.contract.macro import facts, why_no_facts
+from warehouse.contract.problems import missing_parameter, unknown_id, unknown_word
+from warehouse.methodology.signals import PANEL_BY_KEY
+from warehouse.publish.row_json import NEVER, NEVER_DAY
+from warehouse.serve.asked import Asked, Empty, Filter, filters_of, rows_asked, why_empty
+from warehouse.serve.build import Build
+from warehouse.serve.engines import FileReader
+from warehouse.serve.entities import entity, is_known_id, organisation_id
+from warehouse.serve.rows import (
+    IN_ORDER,
+    NO_ROW,
+    Condition,
+    Key,
+    KeyedRows,
+    Order,
+    alpha_3,
+    between,
+    cap_at_today,
+    equal,
+    fetch_keyed,
+    fetch_rows,
+    files_for,
+    known_on,
+    latest_on,
+    make_page,
+    page_of,
+    published_by,
+)
+from warehouse.serve.search import text_matches
+from warehouse.shared.json_encoding import decode_object, encode, encode_object
+
+# Releases, newest first: of a country by many filters, or of one process.
+
+_RELEASES = "tender_releases"
+# The files of a country follow each other, newest first.
+_NEWEST_FIRST = Order("released_on DESC, row_number")
+
+
+def tenders(question: Question) -> ListRows:
+    """Return the releases of a country.
+
+    A release without a date comes last, and is left out if a day bounds them. ``buyer`` is a
+    service_id or words of the buyer's name, ``query`` words of title, description or buyer; the
+    last word may be a prefix.
+    """
+    build, limit, after, (from_, to) = question.build, question.limit, question.after, question.days
+    category, buyer, status, query, as_of = (
+        question.parameters[name] for name in ("category", "buyer", "status", "query", "as_of")
+    )
+    check_search_words("buyer", buyer)
+    check_search_words("query", query)
+    country = question.country or ""
+    if all(value is None for value in (from_, to, category, buyer, status, query)):
+        # Without a filter, whole runs of rows can be sent as they lie in the packs.
+        return ListRows(latest_on(build, _RELEASES, "country", country, as_of, limit, after))
+    dated = between("released_on", from_, to)
+    files = list(files_for(build, _RELEASES, [*equal(country=country), *dated]))
+    if after is not None:
+        # Where the last page ended: its file, and those that follow.
+        files = files[[file.label for file in files].index(after[0]) :]
+    where = [*equal(category=category, tender_status=status), *dated]
+    # A release without a date has '', which sorts before every day.
+    where += [Condition("released_on <> ''")] if to is not None else []
+    if buyer is not None and is_known_id(build, buyer.upper()):
+        # The first condition lets the planner use the partial index on buyer_id.
+        buyer_id = equal(buyer_id=organisation_id(build, buyer.upper()))
+        where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
+    with_words = [text_matches(buyer, True)] if buyer is not None else []
+    with_words += [text_matches(query, False)] if query is not None else []
+    one_more = None if limit is None else limit + 1
+    rows: KeyedRows = []
+    for file in files:
+        remaining = None if one_more is None else one_more - len(rows)
+        if remaining == 0:
+            break
+        if with_words:
+            rows += _with_words(build, file, [*with_words, *where], as_of, remaining, after)
+        else:
+            wanted = [*where, *known_on(as_of), *equal(country=country)]
+            rows += fetch_keyed(
+                build, "row", _RELEASES, wanted, _NEWEST_FIRST, remaining, after, [file]
+            )
+        # The key is of the first file; what follows comes after it as a whole.
+        after = None
+    return ListRows(make_page(build, [(key, row[0]) for key, row in rows], limit))
+
+
+def _with_words(
+    build: Build,
+    file: FileReader,
+    where: Sequence[Condition],
+    as_of: date | None,
+    limit: int | None,
+    after: Key | None,
+) -> KeyedRows:
+    """Return the releases of a file that are found by words; all are of the country."""
+    # The unary + keeps SQLite from using an index on latest: the words are selective.
+    known = [
+        replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
+        for condition in known_on(as_of)
+    ]
+    where = [*where, *known]
+    return fetch_keyed(build, "row", _RELEASES, where, Order(IN_ORDER), limit, after, [file])
+
+
+def why_no_tenders(question: Question) -> Empty:
+    """Return why there are no such releases."""
+    parameters, as_of = question.parameters, question.parameters["as_of"]
+    filters = filters_of(country=question.country, category=parameters["category"])
+    if (status := parameters["status"]) is not None:
+        filters.append(Filter("status", status, equal(tender_status=status), "tender_status"))
+    known = known_on(as_of)
+    asked = Asked(_RELEASES, "releases", filters, known, as_of, "released_on", question.days)
+    empty = why_empty(question.build, asked)
+    words = {name: parameters[name] for name in ("query", "buyer")}
+    sought = {name: value for name, value in words.items() if value is not None}
+    if empty.code != "no_match" or not sought:
+        return empty
+    stated = " and ".join(f"{name} {value!r}" for name, value in sought.items())
+    detail = f"No releases have all the words of {stated}: try fewer words."
+    return replace(empty, detail=detail, parameter=next(iter(sought)))
+
+
+def tender(question: Question) -> ListRows:
+    """Return the releases of one contracting process, newest first."""
+    build, asked = question.build, tender_asked(question)
+    rows = rows_asked(build, asked, **question.page)
+    if not rows.rows and not fetch_rows(build, "1", _RELEASES, asked.named, limit=1):
+        raise unknown_id(question.parameters["ocid"])
+    return ListRows(rows)
+
+
+def tender_asked(question: Question) -> Asked:
+    """Ask for the releases of one contracting process."""
+    as_of, filters = question.parameters["as_of"], filters_of(ocid=question.parameters["ocid"])
+    return Asked(_RELEASES, "releases", filters, known_on(as_of), as_of, "released_on")
+
+
+# Buyers, suppliers and other parties of releases: as they are known now, or on a past day.
+
+# A day, or its number since 1970.
+Day = TypeVar("Day", date, int)
+_EPOCH = date(1970, 1, 1)
+# When a release became known, when it was superseded, its day, and the number of its process.
+_KNOWN = msgspec.json.Decoder(list[tuple[int, int, int | None, int]])
+_TEXT = msgspec.json.Decoder(str | None)
+
+
+def parties(question: Question) -> ListRows:
+    """Return the parties of releases, those in most of them first within each role.
+
+    With ``as_of`` only releases that were known on that day are counted, and names and sources are
+    those of the first of them. Which organisation a party is does not depend on the day. The days
+    bound those of the releases that are counted.
+    """
+    build, as_of, after = question.build, question.parameters["as_of"], question.after
+    days, asked = question.days, Asked("tender_parties", "parties", _party_filters(question))
+    if as_of is None and days == (None, None):
+        return ListRows(rows_asked(build, asked, **question.page))
+    rows = sorted(_counted(build, asked.named, as_of, days))
+    # The list is sorted by what the key has: what follows it begins after it.
+    begin = 0 if after is None else [order[-1] for order, _ in rows].index(after[0]) + 1
+    one_more = None if question.limit is None else begin + question.limit + 1
+    keyed = [((order[-1],), row) for order, row in rows[begin:one_more]]
+    return ListRows(make_page(build, keyed, question.limit))
+
+
+def why_no_parties(question: Question) -> Empty:
+    """Return why there are no such parties."""
+    build, filters = question.build, _party_filters(question)
+    as_of, days = question.parameters["as_of"], question.days
+    asked = Asked("tender_parties", "parties", filters)
+    if as_of is not None:
+        # The read found none that was known: what was public by then was withdrawn.
+        asked = Asked("party_history", "parties", filters, [NO_ROW], as_of)
+    empty = why_empty(build, asked)
+    if empty.code in ("no_match", "withdrawn") and days != (None, None):
+        known = "" if as_of is None else f" of those that were known on {as_of}"
+        detail = f"No release of a day between the bounds{known} names such a party."
+        return Empty("out_of_range", detail, "from" if days[0] else "to")
+    return empty
+
+
+def _party_filters(question: Question) -> list[Filter]:
+    filters = filters_of(country=question.country, role=question.parameters["role"])
+    if (service_id := question.parameters["service_id"]) is not None:
+        owner = organisation_id(question.build, service_id)
+        filters.append(Filter("service_id", service_id, equal(organisation=owner)))
+    return filters
+
+
+def _counted(
+    build: Build,
+    where: Sequence[Condition],
+    as_of: date | None,
+    days: tuple[date | None, date | None],
+) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+    """Yield the parties of releases that were known on a day, each with its place in the order."""
+    day = (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days
+    first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
+    for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
+        members = decode_object(row)
+        known = [
+            (released, process)
+            for since, until, released, process in _KNOWN.decode(members.pop("known"))
+            if since <= day < until and _is_between(released, first, last)
+        ]
+        if not known:
+            continue
+        released_days = [released for released, _ in known if released is not None]
+        counted = {
+            "releases": encode(len(known)),
+            "processes": encode(len({process for _, process in known})),
+            "first_release": encode(_day(min(released_days, default=None))),
+            "last_release": encode(_day(max(released_days, default=None))),
+        }
+        country, role, name, party_id = (
+            _TEXT.decode(members[member]) or ""
+            for member in ("country", "role", "name", "party_id")
+        )
+        yield (country, role, -len(known), name, party_id), _spliced(members, counted)
+
+
+def _is_between(day: Day | None, first: Day | None, last: Day | None) -> bool:
+    """Return whether a day is within bounds, both included; no day is within no bounds only."""
+    if day is None:
+        return first is None and last is None
+    return (first is None or first <= day) and (last is None or day <= last)
+
+
+def _spliced(members: dict[str, bytes], counted: dict[str, bytes]) -> bytes:
+    """Return a row with the counted members in the place that they have in every row."""
+    names = list(members)
+    place = names.index("identifier") + 1
+    ordered = {name: members[name] for name in names[:place]} | counted
+    return encode_object(ordered | {name: members[name] for name in names[place:]})
+
+
+def _day(number: int | None) -> date | None:
+    return None if number is None or number >= NEVER_DAY else _EPOCH + timedelta(number)
+
+
+# Who won what.
+
+
+class _Award(msgspec.Struct):
+    """What is summed up of an award."""
+
+    value: msgspec.Raw
+    unit: str | None = None
+    country_iso3: str | None = None
+    period_end: date | None = None
+
+
+class _Supplier(msgspec.Struct):
+    """What suppliers are sorted by, and how one is found."""
+
+    processes: int = 0
+    releases: int = 0
+    name: str | None = None
+    service_id: str | None = None
+    first_release: date | None = None
+    last_release: date | None = None
+
+
+# A supplier, and the row that it was read from.
+_Named = tuple[_Supplier, bytes]
+
+
+def awards(question: Question) -> ListRows:
+    """Return the awards that an organisation won, newest first, or the suppliers of a country."""
+    from_, to = question.days
+    service_id, country = question.parameters["service_id"], question.parameters["country"]
+    if service_id is None and country is None:
+        raise missing_parameter("service_id", "an organisation, or a country for its suppliers")
+    if service_id is None:
+        return _suppliers(question)
+    if not is_known_id(question.build, service_id):
+        raise unknown_id(service_id)
+    country_iso3 = None if country is None else alpha_3(question.build, country)
+    rows: list[bytes] = []
+    sums: dict[str | None, list[Decimal]] = {}
+    for row in facts(_all_awards(question)).rows.rows:
+        award = msgspec.json.decode(row, type=_Award)
+        is_wanted = country_iso3 in (None, award.country_iso3)
+        if not is_wanted or not _is_between(award.period_end, from_, to):
+            continue
+        rows.append(row)
+        sums.setdefault(award.unit, []).append(Decimal(bytes(award.value).decode()))
+    totals = [
+        {"currency": currency, "awards": len(values), "value": sum(values)}
+        for currency, values in sorted(sums.items(), key=lambda item: item[0] or "")
+    ]
+    return ListRows(page_of(question.build, rows, **question.page), extra={"totals": totals})
+
+
+def _all_awards(question: Question) -> Question:
+    """Return the question for all awards of an organisation, as facts."""
+    asked = {**question.parameters, "entity_id": question.parameters["service_id"]}
+    asked |= {"dataset": "AF-TENDER", "measure": None, "country": None}
+    return msgspec.structs.replace(question, parameters=asked, limit=None, after=None)
+
+
+def _suppliers(question: Question) -> ListRows:
+    """Return the suppliers of a country, those of most processes first, each with its listings.
+
+    Portals name one organisation in several ways: what is resolved to it is counted together.
+    """
+    found = parties(msgspec.structs.replace(_as_suppliers(question), limit=None, after=None)).rows
+    decode = msgspec.json.Decoder(_Supplier).decode
+    named = sorted(((decode(row), row) for row in found.rows), key=_order)
+    ranked = sorted(_of_organisations(named), key=_order)
+    page = page_of(question.build, [row for _, row in ranked], **question.page)
+    return ListRows(page.with_rows([_with_listings(question.build, row) for row in page.rows]))
+
+
+def _as_suppliers(question: Question) -> Question:
+    return msgspec.structs.replace(question, parameters={**question.parameters, "role": "supplier"})
+
+
+def _of_organisations(named: Sequence[_Named]) -> Iterator[_Named]:
+    """Yield one row for each organisation, and those that are not resolved as they are."""
+    by_owner: dict[str, list[_Named]] = {}
+    for supplier, row in named:
+        if supplier.service_id is None:
+            yield supplier, row
+        else:
+            by_owner.setdefault(supplier.service_id, []).append((supplier, row))
+    for of_owner in by_owner.values():
+        yield of_owner[0] if len(of_owner) == 1 else _together(of_owner)
+
+
+def _together(named: Sequence[_Named]) -> _Named:
+    """Return the first row of an organisation, with what is counted of all of them."""
+    each = [supplier for supplier, _ in named]
+    days = [day for one in each for day in (one.first_release, one.last_release) if day]
+    counted = {
+        "processes": sum(one.processes for one in each),
+        "releases": sum(one.releases for one in each),
+        "first_release": min(days, default=None),
+        "last_release": max(days, default=None),
+    }
+    first, row = named[0]
+    members = decode_object(row) | {name: encode(value) for name, value in counted.items()}
+    return msgspec.structs.replace(first, **counted), encode_object(members)
+
+
+def _order(named: _Named) -> tuple[Any, ...]:
+    supplier, _ = named
+    return -supplier.processes, -supplier.releases, supplier.name or ""
+
+
+def _with_listings(build: Build, row: bytes) -> bytes:
+    """Return a supplier with the listings of its organisation, where that is resolved."""
+    service_id = msgspec.json.decode(row, type=_Supplier).service_id
+    page = None if service_id is None else entity(build, service_id)
+    listings = b"[]" if page is None else decode_object(page.rows[0])["listings"]
+    return encode_object({**decode_object(row), "listings": listings})
+
+
+def why_no_awards(question: Question) -> Empty:
+    """Return why there are no such awards, or no such suppliers."""
+    parameters = question.parameters
+    if parameters["service_id"] is None:
+        return why_no_parties(_as_suppliers(question))
+    empty = why_no_facts(_all_awards(question))
+    if empty.code == "value_not_held":
+        detail = "No award with a stated value is known that this organisation won."
+        return Empty("value_not_held", detail, "service_id")
+    if empty.code != "no_match":
+        return empty
+    if parameters["country"] is not None:
+        detail = f"It won awards, but none in {parameters['country']} within the bounds."
+        return Empty("no_match", detail, "country")
+    detail = "It won awards, but none of a day between the bounds."
+    return Empty("out_of_range", detail, "from" if parameters["from"] else "to")
+
+
+# Panels of signals, newest month first.
+
+PROCUREMENT_DEMAND = "procurement-demand"
+
+
+def panel(question: Question) -> ListRows:
+    """Return a panel; one without rows is empty. Any day of a month stands for it."""
+    rows = rows_asked(question.build, panel_asked(question), **question.page)
+    signal_key = question.parameters.get("signal_key", PROCUREMENT_DEMAND)
+    if not rows.rows and signal_key not in PANEL_BY_KEY:
+        statement = "SELECT DISTINCT signal_key FROM {table}"
+        found = {str(key) for (key,) in question.build.rows("signals", statement)}
+        # A panel that only an older build has.
+        if signal_key not in found:
+            raise unknown_word("signal_key", signal_key, sorted({*PANEL_BY_KEY, *found}))
+    return ListRows(rows)
+
+
+def panel_asked(question: Question) -> Asked:
+    """Ask for a panel: months that were closed by a day, in the vintage of that day."""
+    parameters, as_of, (from_, to) = (
+        question.parameters,
+        question.parameters["as_of"],
+        question.days,
+    )
+    names = ("dimension", "dimension_value", "measure")
+    key = parameters.get("signal_key", PROCUREMENT_DEMAND)
+    filters = filters_of(signal_key=key, country=question.country)
+    filters += filters_of(**{name: parameters[name] for name in names})
+    if (category := parameters.get("category")) is not None:
+        among = equal(signal_key=key, dimension="category")
+        of_category = equal(dimension="category", dimension_value=category)
+        filters.append(Filter("category", category, of_category, "dimension_value", among))
+    # A month is stored as its first day: any later day of ``from`` would exclude it.
+    days = (None if from_ is None else from_.replace(day=1), to)
+    since = ("available_at", "closed_at")
+    return Asked("signals", "observations", filters, _closed_by(as_of), as_of, "month", days, since)
+
+
+def _closed_by(as_of: date | None) -> list[Condition]:
+    if as_of is None:
+        return [Condition("superseded_at = ?", (NEVER,))]
+    day = cap_at_today(as_of)
+    closed_and_latest = "closed_at <= ? AND available_at <= ? AND superseded_at > ?"
+    # A month is closed after it: later months lie in files that need not be read.
+    not_later = Condition("month <= ?", (day,), "month", "<=")
+    return [Condition(closed_and_latest, (day, day, day)), not_later]

@@ -1,0 +1,271 @@
+"""A question to one table: the rows that answer it, and why there are none.
+
+Not held, not held together, not known then, not of those days: the filters of the question are
+added one after the other, until no row is left. With ``as_of`` only what was public by then is
+looked at: of what became public later a reason says no more than that there is something.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
+
+import msgspec
+
+from warehouse.serve.build import Build
+from warehouse.serve.packs import PACKED_BY
+from warehouse.serve.rows import (
+    Condition,
+    Key,
+    RowPage,
+    between,
+    distinct_values,
+    equal,
+    fetch_page,
+    fetch_rows,
+    files_for,
+    known_on,
+    latest_on,
+    published_by,
+)
+from warehouse.shared.texts import nearest
+
+EmptyCode = Literal[
+    "nothing_held",
+    "value_not_held",
+    "not_held_together",
+    "not_known_then",
+    "withdrawn",
+    "not_recorded",
+    "out_of_range",
+    "no_match",
+    "not_computable",
+]
+# A vocabulary is compared and named as far as this.
+_MOST_WORDS = 20_000
+_FEW_WORDS = 12
+# Beside other filters fewer are left, and one of them is what is looked for.
+_FEW_TOGETHER = 40
+
+
+@dataclass(frozen=True)
+class Empty:
+    """The reason: a code, a sentence, the nearest values of ``parameter``, and what is held."""
+
+    code: EmptyCode
+    detail: str
+    parameter: str | None = None
+    nearest: Sequence[str] = ()
+    held: tuple[str, str] | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the member ``empty`` of an envelope."""
+        held = None if self.held is None else {"from": self.held[0], "to": self.held[1]}
+        return {
+            "code": self.code,
+            "detail": self.detail,
+            "parameter": self.parameter,
+            "nearest": list(self.nearest),
+            "held": held,
+        }
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """A value that was asked for: its parameter, its column, and the conditions of rows with it.
+
+    Other values of the column could be asked for if their rows match ``among``.
+    """
+
+    parameter: str
+    value: str
+    where: Sequence[Condition]
+    column: str = ""
+    among: Sequence[Condition] = ()
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The filters of a question to a table.
+
+    The parameters ``bounds`` ask for ``days`` of the column ``dated``.
+
+    ``known`` match what the answer for ``as_of`` can have. What was public by then has a day no
+    later than it in each of the columns ``public_since``.
+    """
+
+    table: str
+    rows: str
+    filters: Sequence[Filter] = ()
+    known: Sequence[Condition] = ()
+    as_of: date | None = None
+    dated: str = ""
+    days: tuple[date | None, date | None] = (None, None)
+    public_since: Sequence[str] = ("available_at",)
+    bounds: tuple[str, str] = ("from", "to")
+
+    @property
+    def public(self) -> Sequence[Condition]:
+        """Match rows that were public by ``as_of``, in whatever vintage."""
+        return [
+            condition for name in self.public_since for condition in published_by(self.as_of, name)
+        ]
+
+    @property
+    def named(self) -> Sequence[Condition]:
+        """Match rows that every filter lets through."""
+        return [condition for each in self.filters for condition in each.where]
+
+
+def rows_asked(build: Build, asked: Asked, limit: int | None, after: Key | None) -> RowPage:
+    """Return the rows that match, in the order of the table."""
+    named, is_dated = asked.named, asked.days != (None, None)
+    key, is_latest = PACKED_BY.get(asked.table), asked.known == known_on(asked.as_of)
+    if key and is_latest and not is_dated and [each.column for each in named] == [key]:
+        # The common case: whole runs from the packs, without looking at single rows.
+        value = str(named[0].values[0])
+        return latest_on(build, asked.table, key, value, asked.as_of, limit, after)
+    where = [*named, *(between(asked.dated, *asked.days) if is_dated else ()), *asked.known]
+    return fetch_page(build, asked.table, where, limit, after=after)
+
+
+def filters_of(**values: str | None) -> list[Filter]:
+    """Return a filter for each parameter that was sent, which is a column of the same name."""
+    return [
+        Filter(name, value, equal(**{name: value}), name)
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def why_empty(build: Build, asked: Asked) -> Empty:
+    """Return why no row of a table matches."""
+    reason = _not_public(build, asked)
+    if reason is None:
+        return _not_among_public(build, asked)
+    if asked.as_of is not None and _exists(build, asked, asked.named):
+        return not_known_then(asked.rows, asked.as_of)
+    return reason
+
+
+def not_known_then(rows: str, as_of: date) -> Empty:
+    """Return the reason of a day on which nothing that matches was public yet."""
+    detail = (
+        f"No {rows} that match are known to have been public by {as_of}; some became public "
+        f"later, and must not be presented as known on {as_of}."
+    )
+    return Empty("not_known_then", detail, "as_of")
+
+
+def _not_public(build: Build, asked: Asked) -> Empty | None:
+    """Return why nothing that the filters let through was public; None if something was."""
+    if not _exists(build, asked, asked.public):
+        by_then = "" if asked.as_of is None else f" that were public by {asked.as_of}"
+        return Empty("nothing_held", f"No {asked.rows}{by_then} are held.")
+    for each in asked.filters:
+        if not _exists(build, asked, [*each.where, *asked.public]):
+            return _value_not_held(build, asked, each)
+    if not _exists(build, asked, [*asked.named, *asked.public]):
+        return _not_together(build, asked)
+    return None
+
+
+def _not_among_public(build: Build, asked: Asked) -> Empty:
+    known = [*asked.named, *asked.known]
+    if not _exists(build, asked, known):
+        detail = f"The {asked.rows} that match were withdrawn by their publisher."
+        return Empty("withdrawn", detail)
+    held = _span(build, asked, known)
+    if asked.days != (None, None) and not _exists(build, asked, [*known, *_dated(asked)]):
+        if asked.as_of is not None and _exists(build, asked, [*asked.named, *_dated(asked)]):
+            return replace(not_known_then(asked.rows, asked.as_of), held=held)
+        return _no_such_days(asked, held)
+    return Empty("no_match", f"No {asked.rows} match all filters together.", held=held)
+
+
+def _no_such_days(asked: Asked, held: tuple[str, str] | None) -> Empty:
+    """Return the reason of days outside of those that are held, or in a gap between them."""
+    since, until = (str(day) if day else "…" for day in asked.days)
+    parameter = asked.bounds[0 if asked.days[0] else 1]
+    if held and None not in asked.days and held[0] < since and until < held[1]:
+        detail = (
+            f"Nothing is recorded between {since} and {until}: the {asked.rows} that match are "
+            f"held from {held[0]} to {held[1]}, with a gap there."
+        )
+        return Empty("not_recorded", detail, parameter, held=held)
+    spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
+    detail = f"No {asked.rows} between {since} and {until}: {spans}."
+    return Empty("out_of_range", detail, parameter, held=held)
+
+
+def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:
+    near, few = _values(build, asked, missing, asked.public)
+    if not near and not few:
+        # Of a long vocabulary, what is held with the rest of the question may be short.
+        others = [each for each in asked.filters if each is not missing]
+        where = [condition for each in others for condition in each.where]
+        near, few = _values(build, asked, missing, [*where, *asked.public])
+    detail = f"No {asked.rows} have {missing.parameter} {missing.value!r}."
+    if near and missing.value.casefold() != near[0].casefold():
+        detail += f" The nearest that are held: {', '.join(near)}."
+    elif few:
+        detail += f" Held are {', '.join(few)}."
+    return Empty("value_not_held", detail, missing.parameter, near or few)
+
+
+def _not_together(build: Build, asked: Asked) -> Empty:
+    for each in reversed(asked.filters):
+        others = [
+            condition for other in asked.filters if other is not each for condition in other.where
+        ]
+        others += asked.public
+        if not _exists(build, asked, others):
+            continue
+        near, few = _values(build, asked, each, others, _FEW_TOGETHER)
+        with_others = ", ".join(
+            f"{other.parameter} {other.value!r}" for other in asked.filters if other is not each
+        )
+        detail = (
+            f"{each.parameter} {each.value!r} is held, and so is {with_others}, but not together."
+        )
+        if near or few:
+            detail += f" With {with_others}, {each.parameter} can be {', '.join(near or few)}."
+        return Empty("not_held_together", detail, each.parameter, near or few)
+    detail = f"No {asked.rows} match all filters together; each by itself has some."
+    return Empty("not_held_together", detail)
+
+
+def _exists(build: Build, asked: Asked, where: Sequence[Condition]) -> bool:
+    return bool(fetch_rows(build, "1", asked.table, where, limit=1))
+
+
+def _values(
+    build: Build, asked: Asked, of: Filter, where: Sequence[Condition], most: int = _FEW_WORDS
+) -> tuple[list[str], list[str]]:
+    """Return the nearest values of a filter's column, and all of them if they are few."""
+    if not of.column:
+        return [], []
+    where = [*where, *of.among]
+    words = distinct_values(build, of.column, asked.table, where, _MOST_WORDS)
+    words = [word for word in words if word]
+    return nearest(of.value, words), words if len(words) <= most else []
+
+
+def _dated(asked: Asked) -> list[Condition]:
+    # What has no date is stored as empty text, which is before every day.
+    return [*between(asked.dated, *asked.days), Condition(f"{asked.dated} <> ''")]
+
+
+def _span(build: Build, asked: Asked, where: Sequence[Condition]) -> tuple[str, str] | None:
+    """Return the first and the last day of rows that match; None if none has a day."""
+    if not asked.dated:
+        return None
+    where = [*where, Condition(f"{asked.dated} <> ''")]
+    conditions = " AND ".join(condition.sql for condition in where)
+    values = [value for condition in where for value in condition.values]
+    statement = f"SELECT min({asked.dated}), max({asked.dated}) FROM {asked.table}"
+    ends = [
+        end
+        for file in files_for(build, asked.table, where)
+        for end in file.run(f"{statement} WHERE {conditions}", values)
+        if end[0] is not None
+    ]
+    return (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else None
