@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.resources.exports import RangeNotSatisfiable, requested_range
-from tests.helpers.doc_pages import UnchangingHttpFiles
+from tests.helpers.doc_checkout import UnchangingHttpFiles
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.serve.exports import Artifact
 

@@ -127,7 +127,8 @@ def test_dagster_shows_how_many_parties_were_resolved(settings: Settings) -> Non
     with instance(settings) as dagster_instance:
         event = dagster_instance.get_latest_materialization_event(dg.AssetKey("party_matches"))
     assert event is not None and event.asset_materialization is not None
-    counts = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    metadata = event.asset_materialization.metadata
+    counts: dict[str, Any] = {name: value.value for name, value in metadata.items()}
     assert counts["parties"] > 0
     assert counts["resolution rate"] == round(counts["resolved"] / counts["parties"], 3)
 

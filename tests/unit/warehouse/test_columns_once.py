@@ -27,8 +27,6 @@ CHOICES = {
     ("warehouse/publish/tables.py", "country_iso3"): "in which order series are served",
     ("warehouse/publish/tables.py", "signal_key"): "columns that requests for signals filter by",
     ("assets/derive/organisations.py", "service_id"): "what the rules of organisations read",
-    ("assets/entities/gleif.py", "lei"): "what a register of LEIs states, before it is a row",
-    ("assets/exports/artifacts.py", "sku"): "sort order of the quality file",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
     (
         "assets/exports/write_artifact.py",
@@ -37,6 +35,7 @@ CHOICES = {
     ("assets/ingest/assets.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
+    ("warehouse/serve/examples.py", "signal_key"): "parameters of requests for signals",
     ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
 }
 
