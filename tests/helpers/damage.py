@@ -9,15 +9,16 @@ import pytest
 from tests.helpers.installation import (
     BriefPublication,
     load_sample,
+    loaded_home,
     publication,
     settings_of,
-    write_sample,
 )
 from tests.helpers.made_once import made_once
 from warehouse.control.keys import KeyStore, create_key
 from warehouse.publish.builds import Builds
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
+from warehouse.shared.files import make_private
 
 SOURCES = ("sec-companyfacts", "sec-submissions", "worldbank", "gleif")
 Find = Callable[[Path], Path]
@@ -27,9 +28,10 @@ def small_home(factory: pytest.TempPathFactory) -> Path:
     """Return a home with some published sources of the sample world: shared, so copy it."""
 
     def make(home: Path) -> None:
-        write_sample(home)
-        load_sample(home, *SOURCES)
         settings = settings_of(home)
+        make_private(settings)
+        shutil.copytree(settings_of(loaded_home(factory)).sample, settings.sample)
+        load_sample(home, *SOURCES)
         note_files(open_record(settings))
         publication(settings, BriefPublication).run()
         create_key(KeyStore(settings.control), "professional")

@@ -86,7 +86,7 @@ def balance(year: int, *, balanced: bool) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("balanced", "unbalanced", "status"),
-    [(19, 1, "PASS"), (20, 1, "PASS"), (18, 1, "FAIL"), (0, 0, "UNMEASURED")],
+    [(19, 1, "PASS"), (18, 1, "FAIL"), (0, 0, "UNMEASURED")],
 )
 def test_the_report_of_a_publication_says_so_at_the_boundary(
     record: Record, tmp_path: Path, balanced: int, unbalanced: int, status: str
@@ -96,7 +96,7 @@ def test_the_report_of_a_publication_says_so_at_the_boundary(
         rows += balance(2000 + number, balanced=number < balanced)
     append(record, FUNDAMENTALS, facts(*rows), Load("test", ()))
 
-    report = audited(record, tmp_path / "stage")
+    report = audited(record, tmp_path / "stage", suites=())
 
     (identity,) = [row for row in report.measurements if row.metric == "accounting_identity"]
     assert identity.status == status

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,12 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
 
 PERSON = "Thandiwe Nomsa Mokoena"
+
+
+@cache
+def assets() -> list[dg.AssetsDefinition]:
+    """What is the same for every home."""
+    return list(published_assets(SOURCES))
 
 
 class Home:
@@ -51,7 +58,7 @@ class Home:
     def run(self, *names: str) -> dg.ExecuteInProcessResult:
         """Materialise some assets, or all of them."""
         return dg.materialize(
-            published_assets(SOURCES),
+            assets(),
             selection=list(names) or None,
             resources={"storage": self.storage, "publishing": self.publishing},
             raise_on_error=False,

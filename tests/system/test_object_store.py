@@ -12,7 +12,7 @@ from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from tests.helpers.facts import fact, facts
-from tests.helpers.installation import run_command, settings_of, write_sample
+from tests.helpers.installation import loaded_home, run_command, settings_of
 from tests.helpers.killed_machines import expected, run
 from tests.helpers.s3_server import S3Server, s3_server
 from warehouse.record.append import Load, append
@@ -50,14 +50,16 @@ def test_machines_killed_at_random_store_each_row_once(server: S3Server) -> None
     assert found["kills"] == 3 and found["compactions"]
 
 
-def test_a_record_in_a_store_is_that_of_a_folder(server: S3Server, tmp_path: Path) -> None:
-    write_sample(tmp_path / "home")
+def test_a_record_in_a_store_is_that_of_a_folder(
+    server: S3Server, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    sample = settings_of(loaded_home(tmp_path_factory)).sample
     (source,) = [source for source in SOURCES if source.key == "ecb"]
     answers = []
     for place in (str(tmp_path / "local"), server.url("same")):
         landing = Landing(f"{place}/landing", tmp_path / "caches")
         record = Record(f"{place}/record", caches=tmp_path / "caches")
-        land_sample(landing, settings_of(tmp_path / "home").sample, source)
+        land_sample(landing, sample, source)
         load_source(record, landing, source)
         columns = "* EXCLUDE (load_id)"
         rows = record.query(f"SELECT {columns} FROM {record.relation('macro_series')}")

@@ -16,6 +16,7 @@ from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
 from assets.source import Parser, Source
 from pipelines.commands.main import sankofa
+from tests.helpers.installation import copy_of, run_command
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
@@ -28,20 +29,27 @@ KNOWN = {source.key: source for source in SOURCES}
 H10 = KNOWN["h10"]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a rate and a release that cannot be read."""
+    home = tmp_path_factory.mktemp("made")
     rates = "\n".join((HEADER, RATE.format(2, "20.4"), RATE.format(3, "oops"))) + "\n"
     for key, name, text in (("ecb", "zar.csv", rates), ("ke-ppip", "package.json", TENDER)):
-        file = tmp_path / "sample" / key / "2024-01-05" / name
+        file = home / "sample" / key / "2024-01-05" / name
         file.parent.mkdir(parents=True)
         file.write_text(text)
-    return tmp_path
+    assert run_command(home, "ingest", "ecb", "ke-ppip")[0] == 0
+    return home
 
 
 @pytest.fixture
-def ingested(home: Path) -> None:
-    assert run("ingest", "ecb", "ke-ppip").exit_code == 0
+def home(
+    made: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A copy of it, in which commands run."""
+    home = copy_of(made, "quarantine", tmp_path_factory)
+    monkeypatch.setenv("SANKOFA_HOME", str(home))
+    return home
 
 
 def run(*words: str) -> Result:
@@ -53,7 +61,7 @@ def reasons_listed(*words: str) -> list[dict[str, Any]]:
     return reasons
 
 
-def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
+def test_the_list_counts_by_source_and_reason(home: Path) -> None:
     assert {(item["source"], item["records"], item["open"]) for item in reasons_listed()} == {
         ("ecb", 1, 1),
         ("ke-ppip", 1, 1),
@@ -64,7 +72,7 @@ def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
     assert "2 records, 2 reasons" in run("quarantine", "list").output
 
 
-def test_an_entry_shows_its_location_its_bytes_and_the_text_there(ingested: None) -> None:
+def test_an_entry_shows_its_location_its_bytes_and_the_text_there(home: Path) -> None:
     (rate,) = reasons_listed("--source", "ecb")
     entry = json.loads(run("quarantine", "show", rate["example"][:10], "--json").stdout)
     (document,) = Landing(read_settings(os.environ).landing).documents("ecb")
@@ -74,14 +82,14 @@ def test_an_entry_shows_its_location_its_bytes_and_the_text_there(ingested: None
     assert entry["excerpt"] == RATE.format(3, "oops")
 
 
-def test_of_a_document_that_can_name_people_only_the_location_is_shown(ingested: None) -> None:
+def test_of_a_document_that_can_name_people_only_the_location_is_shown(home: Path) -> None:
     (tender,) = reasons_listed("--source", "ke-ppip")
     entry = run("quarantine", "show", tender["example"], "--json").stdout
     assert "can hold personal data" in entry and "/releases/0" in entry
     assert "A. Person" not in entry + run("quarantine", "show", tender["example"]).output
 
 
-def test_a_row_refused_again_stays_open_and_is_stored_once(ingested: None) -> None:
+def test_a_row_refused_again_stays_open_and_is_stored_once(home: Path) -> None:
     (rate,) = reasons_listed("--source", "ecb")
     retried = json.loads(run("quarantine", "retry", rate["example"], "--json").stdout)
     assert retried == {"chosen": 1, "became": {"ecb": {"refused again": 1}}}
@@ -90,7 +98,7 @@ def test_a_row_refused_again_stays_open_and_is_stored_once(ingested: None) -> No
     assert entry["became"] == "refused again"
 
 
-def test_a_document_that_is_no_longer_landed_is_reported(ingested: None, home: Path) -> None:
+def test_a_document_that_is_no_longer_landed_is_reported(home: Path) -> None:
     (rate,) = reasons_listed("--source", "ecb")
     (note,) = (home / "landing" / "documents" / "ecb").rglob("*.json")
     note.unlink()

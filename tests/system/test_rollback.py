@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.builds import roll_back
-from tests.helpers.installation import settings_of
+from tests.helpers.installation import copy_of, settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.stored_builds import change_metadata
@@ -17,14 +17,20 @@ from warehouse.shared.errors import NothingPublished, UnknownVersion
 from warehouse.shared.settings import Settings
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Settings:
-    home = settings_of(tmp_path / "home")
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two builds."""
+    home = settings_of(tmp_path_factory.mktemp("published") / "home")
     record = Record(home.record)
     for number in (1, 2):
         load(record, ENTITIES, entity_row(service_id=f"DC{number}"))
         publish(record, home.marts, "notice")
-    return home
+    return home.home
+
+
+@pytest.fixture
+def here(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return settings_of(copy_of(published, "here", tmp_path_factory))
 
 
 def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Settings) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.helpers.installation import BriefPublication, publication, sample_home, settings_of
-from tests.helpers.made_once import copy_of
+from tests.helpers.installation import sample_home, settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.reads import entities_found, search
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
@@ -18,7 +17,6 @@ from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.names.search_words import name_key, terms
 from warehouse.publish.mart_files import SqliteLoader
-from warehouse.publish.search_index import _WORDS
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
@@ -30,22 +28,10 @@ Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_of(sample_home(tmp_path_factory), "searched", tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def marts(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("mart"))
-
-
-@pytest.fixture(scope="module")
-def mart(home: Path, marts: str) -> Iterator[Mart]:
+def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     """Return the published sample world."""
-    version = publication(settings_of(home), BriefPublication, marts=marts).run()
-    with closing(Mart(marts)) as published:
-        # Pinned: another test publishes into the same mart.
-        yield published.at(version)
+    with closing(Mart(settings_of(sample_home(tmp_path_factory)).marts)) as published:
+        yield published
 
 
 def found(mart: Mart, query: str, **filters: Any) -> list[Row]:
@@ -203,7 +189,7 @@ def test_only_what_is_served_can_be_found(mart: Mart) -> None:
     assert found_by and found_by <= served
 
 
-def test_a_withheld_name_is_found_by_nobody(marts: str, tmp_path: Path) -> None:
+def test_a_withheld_name_is_found_by_nobody(tmp_path: Path) -> None:
     record, secret = Record(str(tmp_path / "record")), WITHHELD_KEY.encode()
     load(record, ENTITIES, entity_row(service_id="DCA1", legal_name="Alpha Fictional Works Ltd"))
     for number, name in enumerate(("City of Nowhere", "City of Somewhere"), 1):
@@ -220,9 +206,8 @@ def test_a_withheld_name_is_found_by_nobody(marts: str, tmp_path: Path) -> None:
         )
         load(record, TENDER_PARTIES, party)
     withhold(record, [name_subject(secret, "City of Nowhere")], "reported", "op", secret)
-    version = publish(record, marts)
-    with closing(Mart(marts)) as published:
-        mart = published.at(version)
+    publish(record, tmp_path / "mart")
+    with closing(Mart(tmp_path / "mart")) as mart:
         rows = found(mart, "city of nowhere")
         assert [row["name"] for row in rows] == ["City of Somewhere"]
         words = query_tables(mart.build(), "SELECT word FROM vocabulary")
@@ -250,15 +235,14 @@ ODD_TEXTS = (
 )
 
 
-def test_a_text_is_found_by_each_of_its_words_and_by_no_other(marts: str, tmp_path: Path) -> None:
+def test_a_text_is_found_by_each_of_its_words_and_by_no_other(tmp_path: Path) -> None:
     vocabulary = {word for text in ODD_TEXTS for word in terms(text)}
     rows = [(number, " ".join(terms(text)), "more") for number, text in enumerate(ODD_TEXTS, 1)]
-    batch = pa.RecordBatch.from_arrays(
-        [pa.array(column) for column in zip(*rows, strict=True)], schema=_WORDS
-    )
-    with SqliteLoader(Path(marts), "0" * 32) as file:
-        file.load_words(pa.RecordBatchReader.from_batches(_WORDS, [batch]))
-    path, files = str(Path(marts, file.written()[0].path)), OpenFiles()
+    columns = [pa.array(column) for column in zip(*rows, strict=True)]
+    words = pa.table(columns, names=["row_number", "name", "more"])
+    with SqliteLoader(tmp_path, "0" * 32) as file:
+        file.load_words(words.to_reader())
+    path, files = str(tmp_path / file.written()[0].path), OpenFiles()
     reader = FileReader("", lambda statement, values: files.query(path, statement, values))
     for word in sorted(vocabulary):
         wanted = [

@@ -52,7 +52,9 @@ def test_every_worker_is_pinned_to_its_own_core(server: Served) -> None:
     assert len(set.union(*affinities)) == min(2, len(cores))
 
 
-def test_a_worker_that_dies_is_replaced_and_the_port_keeps_answering(world: World) -> None:
+def test_a_worker_that_dies_is_replaced_and_all_end_when_the_parent_is_killed(
+    world: World,
+) -> None:
     with served(world, "--workers", "2") as running:
         wait_until(lambda: len(running.children()) == 2)
         before = running.children()
@@ -60,6 +62,10 @@ def test_a_worker_that_dies_is_replaced_and_the_port_keeps_answering(world: Worl
         wait_until(lambda: len(set(running.children()) - set(before)) == 1)
         assert all(running.get("/health")[0] == 200 for _ in range(20))
         assert before[1] in running.children()
+        children = running.children()
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait()
+        wait_until(lambda: not [child for child in children if is_running(child)])
 
 
 def test_on_sigterm_it_finishes_running_requests_and_exits_with_0(world: World) -> None:
@@ -88,15 +94,6 @@ def test_on_sigterm_it_finishes_running_requests_and_exits_with_0(world: World) 
             thread.join()
         assert wrong == []
         assert not [child for child in children if is_running(child)]
-
-
-def test_workers_end_when_the_parent_is_killed(world: World) -> None:
-    with served(world, "--workers", "2") as running:
-        wait_until(lambda: len(running.children()) == 2)
-        children = running.children()
-        os.kill(running.process.pid, signal.SIGKILL)
-        running.process.wait()
-        wait_until(lambda: not [child for child in children if is_running(child)])
 
 
 def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: World) -> None:

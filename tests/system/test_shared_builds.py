@@ -132,7 +132,7 @@ def trial(server: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield trial
 
 
-def test_five_publications_fail_no_request_and_no_file_is_fetched_twice(
+def test_publications_fail_no_request_and_no_file_is_fetched_twice(
     server: S3Server, trial: Trial
 ) -> None:
     stop, statuses = threading.Event(), Counter[int]()
@@ -148,7 +148,7 @@ def test_five_publications_fail_no_request_and_no_file_is_fetched_twice(
         visitor.start()
     try:
         versions = []
-        for _ in range(times(5)):
+        for _ in range(times(3)):
             versions.append(trial.publisher.publish())
             trial.wait(versions[-1])
     finally:
@@ -243,7 +243,7 @@ def test_a_store_that_is_away_or_damaged_changes_nothing_here(
     assert builds.current() == before
 
     FileStore.of(server.url("damaged")).put(b"{}", "builds.json")
-    with pytest.raises(DamagedFile, match="no list of builds"):
+    with pytest.raises(DamagedFile, match=r"builds\.json is damaged"):
         pull_builds(server.url("damaged"), Builds(tmp_path / "reader"))
     push_builds(builds, server.url("damaged"))
     pull_builds(server.url("damaged"), Builds(tmp_path / "reader"))

@@ -19,8 +19,8 @@ import pytest
 from pipelines.commands.doctor_machine import CheckContext
 from pipelines.commands.doctor_machine import ports as look_at_ports
 from pipelines.commands.up import _dagster, up
-from pipelines.ports import Address, holder, is_free, refuse_taken
-from tests.helpers.installation import run_process, sample_home, sankofa, settings_of
+from pipelines.ports import Address, is_free, refuse_taken
+from tests.helpers.installation import run_command, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of
 from tests.helpers.processes import children_of, command_line
 from tests.helpers.waiting import wait_until
@@ -81,9 +81,16 @@ def greeting(process: "subprocess.Popen[str]") -> str:
     raise AssertionError(f"no greeting: {output} {process.communicate()}")
 
 
-def test_all_servers_answer_and_all_stop_together(home: Path) -> None:
+def test_killed_outright_it_takes_its_servers_with_it_starts_again_and_all_stop_together(
+    home: Path,
+) -> None:
     rest, mcp = free_ports(2)
-    with running(home, "--port", str(rest), "--mcp-port", str(mcp), "--no-dagster") as process:
+    options = ["--port", str(rest), "--mcp-port", str(mcp), "--no-dagster"]
+    with running(home, *options) as process:
+        greeting(process)
+        process.kill()
+    # At once: the servers of the one that was killed are still leaving.
+    with running(home, *options) as process:
         output = greeting(process)
         commands = CURL.findall(output)
         assert len(commands) == 3
@@ -123,22 +130,10 @@ def test_the_dagster_page_answers_and_none_of_its_processes_is_left_behind(home:
     assert not still_there(home)
 
 
-def test_killed_outright_it_takes_its_servers_with_it_and_starts_again_at_once(
+def test_metrics_are_those_of_both_surfaces_until_a_server_dies_and_ends_the_others(
     home: Path,
 ) -> None:
-    rest, mcp, metrics = free_ports(3)
-    options = ["--port", str(rest), "--mcp-port", str(mcp), "--metrics-port", str(metrics)]
-    for _ in range(2):
-        # Right after the kill: its servers are still leaving.
-        with running(home, *options, "--no-dagster") as process:
-            greeting(process)
-            assert b"dataset" in get(f"http://127.0.0.1:{rest}/")
-            process.kill()
-    wait_until(lambda: not still_there(home))
-    assert all(is_free("127.0.0.1", port) for port in (rest, mcp, metrics))
-
-
-def test_metrics_are_those_of_both_surfaces_and_only_this_machine_reaches_them(home: Path) -> None:
+    """Only this machine reaches them, whoever reaches the surfaces."""
     rest, mcp, metrics = free_ports(3)
     options = ["--port", str(rest), "--mcp-port", str(mcp), "--metrics-port", str(metrics)]
     with running(home, *options, "--no-dagster", "--host", "0.0.0.0") as process:
@@ -159,8 +154,14 @@ def test_metrics_are_those_of_both_surfaces_and_only_this_machine_reaches_them(h
             get(f"http://127.0.0.1:{rest}/metrics")
         assert addresses_of(rest) == addresses_of(mcp) == {"0.0.0.0"}
         assert addresses_of(metrics) == {"127.0.0.1"}
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        (parent,) = [pid for pid in children_of(process.pid) if str(rest) in command_line(pid)]
+        os.kill(parent, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "sankofa: the REST service exited by itself (signal SIGKILL)" in err
+    assert "The others were stopped" in err
+    assert f"Its log is {settings_of(home).logs / 'rest.log'}" in err
+    assert all(is_free("127.0.0.1", port) for port in (rest, mcp, metrics))
 
 
 def test_dagster_listens_on_loopback_and_is_read_only_elsewhere(home: Path) -> None:
@@ -227,29 +228,11 @@ def addresses_of(port: int) -> set[str]:
     return found
 
 
-def test_a_server_that_dies_is_named_and_ends_the_others(home: Path) -> None:
-    rest, mcp = free_ports(2)
-    options = ["--port", str(rest), "--mcp-port", str(mcp), "--no-dagster"]
-    with running(home, *options) as process:
-        greeting(process)
-        port_owner = holder(rest)
-        assert port_owner is not None
-        (parent,) = [pid for pid in children_of(process.pid) if str(rest) in command_line(pid)]
-        os.kill(parent, signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "sankofa: the REST service exited by itself (signal SIGKILL)" in err
-    assert "The others were stopped" in err
-    assert f"Its log is {settings_of(home).logs / 'rest.log'}" in err
-    assert is_free("127.0.0.1", rest) and is_free("127.0.0.1", mcp)
-
-
 def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with running(tmp_path / "home", "--port", str(port)) as process:
-            out, err = process.communicate(timeout=60)
-    assert process.returncode == 1 and out == ""
+        status, out, err = run_command(tmp_path / "home", "up", "--port", str(port))
+    assert status == 1 and out == ""
     assert f"port {port}, for the REST service, is in use by process {os.getpid()}" in err
     assert not (tmp_path / "home").exists()
 
@@ -260,7 +243,7 @@ def test_a_server_names_the_port_in_use_and_the_option_for_another(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, _, err = run_process(tmp_path, command, "--port", str(port))
+        status, _, err = run_command(tmp_path, command, "--port", str(port))
     assert status == 1 and "Errno" not in err
     assert f"is in use by process {os.getpid()}" in err
     assert "another port with --port; nothing was started" in err

@@ -98,22 +98,27 @@ QUOTED: Mapping[str, Callable[[Settings], str]] = {
 }
 
 
-@pytest.mark.parametrize("quoted", QUOTED)
-def test_what_the_service_shows_can_be_withheld_and_released(quoted: str, here: Settings) -> None:
-    text, record = QUOTED[quoted](here), Record(here.record)
-    before = builds_at(here.marts).current()
+def test_what_the_service_shows_can_be_withheld_and_released(here: Settings) -> None:
+    record, published = Record(here.record), set()
     assert PERSON in served_names(here)
-    status, said = run("withhold", text, "--why", "reported", "--dry-run")
-    assert (status, "tender_" in said, "dry run" in said) == (0, True, True)
-    assert publish(record, here.marts, "notice") == before
-    status, said = run("withhold", text, "--why", "reported", "--yes")
-    assert (status, "withheld as" in said) == (0, True)
-    assert publish(record, here.marts, "notice") != before
-    assert PERSON not in served_names(here)
-    assert PERSON.split()[-1] not in run("withheld", "--json")[1]
-    status, said = run("release", text, "--why", "it is a firm")
-    assert (status, "released as" in said) == (0, True)
-    assert run("withheld")[1].strip() == "nothing is withheld"
+    for quoted, text in {quoted: made(here) for quoted, made in QUOTED.items()}.items():
+        status, said = run("withhold", text, "--why", "reported", "--dry-run")
+        assert (status, "tender_" in said, "dry run" in said) == (0, True, True), quoted
+        assert run("withheld")[1].strip() == "nothing is withheld"
+        status, said = run("withhold", text, "--why", "reported", "--yes")
+        assert (status, "withheld as" in said) == (0, True), quoted
+        listed = run("withheld", "--json")[1]
+        assert PERSON.split()[-1] not in listed
+        withheld = frozenset(entry["withheld_id"] for entry in json.loads(listed))
+        # What withholds the same as another text is published once.
+        if withheld not in published:
+            publish(record, here.marts, "notice")
+            assert PERSON not in served_names(here), quoted
+            published.add(withheld)
+        status, said = run("release", text, "--why", "it is a firm")
+        assert (status, "released as" in said) == (0, True), quoted
+    publish(record, here.marts, "notice")
+    assert PERSON in served_names(here)
 
 
 def test_an_organisation_is_withheld_with_its_names(here: Settings) -> None:

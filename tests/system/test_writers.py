@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -30,7 +31,7 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
 record = Record(sys.argv[1])
-for number in range(36):
+for number in range(12):
     rows = facts(fact(str(number), item=sys.argv[2], year=1950 + number))
     append(record, FUNDAMENTALS, rows, Load("test", (f"{sys.argv[2]}{number}",)))
 """
@@ -61,12 +62,13 @@ def test_writers_and_compactions_at_once_duplicate_nothing(tmp_path: Path) -> No
     compactions = 0
     while any(writer.poll() is None for writer in writers):
         compactions += len(list(keep_up(record, 1, max_small_files=4)))
+        time.sleep(0.05)
     for writer in writers:
         _, stderr = writer.communicate()
         assert writer.returncode == 0, stderr
     assert compactions
-    assert counts(record) == [72, 72, 72, 72, 72]
-    assert len(record.files("fundamentals")) < 72
+    assert counts(record) == [24, 24, 24, 24, 24]
+    assert len(record.files("fundamentals")) < 24
 
 
 def test_threads_that_share_a_record_duplicate_nothing(record: Record) -> None:
@@ -159,7 +161,7 @@ def test_processes_that_add_a_column_at_once_lose_nothing(tmp_path: Path) -> Non
             stderr=subprocess.PIPE,
             text=True,
         )
-        for item in ("revenue", "profit", "assets")
+        for item in ("revenue", "profit")
     ]
     for writer in writers:
         _, stderr = writer.communicate()
@@ -171,11 +173,10 @@ def test_processes_that_add_a_column_at_once_lose_nothing(tmp_path: Path) -> Non
     )
     assert sorted((row["note"] or "", row["n"]) for row in notes.to_pylist()) == [
         ("", 1),
-        ("assets", 6),
         ("profit", 6),
         ("revenue", 6),
     ]
-    assert counts(newer) == [19, 19, 19, 19, 19]
+    assert counts(newer) == [13, 13, 13, 13, 13]
     operations = [commit["operation"] for commit in newer.table("fundamentals").history()]
     assert operations.count("ADD COLUMN") == 1
 
@@ -183,7 +184,7 @@ def test_processes_that_add_a_column_at_once_lose_nothing(tmp_path: Path) -> Non
 # Writers of the same rows
 
 
-WRITERS = 3
+WRITERS = 2
 
 
 def test_concurrent_writers_append_each_row_once(tmp_path: Path) -> None:
