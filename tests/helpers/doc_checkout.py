@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import chdir, closing, redirect_stdout
 from datetime import UTC, datetime
@@ -46,7 +47,7 @@ class Checkout:
     def __init__(
         self, folder: Path, home: Path, addresses: Mapping[str, str], *, changed: bool
     ) -> None:
-        self._folder, self._addresses = folder, addresses
+        self._folder, self._addresses, self._changed = folder, addresses, changed
         for name in _FOLDERS:
             if changed or name == "docs":
                 shutil.copytree(ROOT / name, folder / name, ignore=_NOT_COPIED)
@@ -79,17 +80,17 @@ class Checkout:
     def _snippet(self, block: Block, text: str) -> str:
         """Run a snippet with what the blocks before it exported, in this process if it may."""
         script = f"set -a; . {self._state}; "
-        if "duckdb" in text:
-            # It keeps one connection for a process.
-            return self._call(
-                block, ["bash", "-c", f'{script}exec python -c "$0"', _BY_FSSPEC + text]
-            )
+        # DuckDB keeps one connection for a process, and this process has the code as it was.
+        if "duckdb" in text or self._changed:
+            begin = _BY_FSSPEC if "duckdb" in text else ""
+            return self._call(block, ["bash", "-c", f'{script}exec python -c "$0"', begin + text])
         exported = self._call(block, ["bash", "-c", f"{script}env -0"]).split("\0")
         environment = dict(line.split("=", 1) for line in exported if line)
         with (
             pytest.MonkeyPatch.context() as patch,
             chdir(self._folder),
             redirect_stdout(io.StringIO()) as printed,
+            warnings.catch_warnings(action="default"),
         ):
             for name, value in environment.items():
                 patch.setenv(name, value)
