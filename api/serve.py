@@ -185,17 +185,6 @@ def serve(
         run_workers(work, options.workers, stop)
 
 
-def listen(
-    marts: str | Path,
-    control: str | Path,
-    host: str,
-    port: int,
-    options: ServeOptions = ServeOptions(),  # noqa: B008
-) -> Any:
-    """Bind the address and return the server (``effective_port`` is its port)."""
-    return listen_on(bind(host, port), marts, control, options)
-
-
 def listen_on(
     listening: socket.socket, marts: str | Path, control: str | Path, options: ServeOptions
 ) -> Any:

@@ -1,6 +1,7 @@
 """What agents find: llms.txt, the server card of MCP, the catalog of the host."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import falcon
 
@@ -48,7 +49,13 @@ def agent_routes(mcp_url: str) -> dict[str, object]:
 
 def mcp_url_for(req: falcon.Request, mcp_url: str) -> str:
     """Return the URL of the MCP server for the client of a request; empty if there is none."""
-    return as_reached(mcp_url, req.env.get("HTTP_HOST")).rstrip("/")
+    return _reached(mcp_url, req.env.get("HTTP_HOST"))
+
+
+@lru_cache(256)
+def _reached(mcp_url: str, host: str | None) -> str:
+    # Asked for with every page.
+    return as_reached(mcp_url, host).rstrip("/")
 
 
 class DiscoveryResource:

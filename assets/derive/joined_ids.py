@@ -326,7 +326,8 @@ def _key_of(number: Number) -> _Key | None:
 
     The same rules are applied in SQL by ``identifier_keys``.
     """
-    value, register, of_register = normalise_number(number.value), None, ""
+    value, of_register = normalise_number(number.value), ""
+    register: str | None = None
     if number.id_type == "cik" and value is not None:
         value = value.lstrip("0") or None
     if value is None:

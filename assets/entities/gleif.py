@@ -134,7 +134,7 @@ _TYPES = {
 }
 _PERSON = "SOLE_PROPRIETOR"
 # Texts of a record that are columns of an entity.
-_STORED = ("legal_name", "jurisdiction", "country", "status", "lei_status")
+_STORED = tuple(name for name in API_PATHS if name in ENTITIES.content)
 RECORDS_PER_PART = 5_000
 # The row of an LEI that was an organisation's before and now is a person's.
 _WITHDRAWN: dict[str, Any] = dict.fromkeys(ENTITIES.content) | {"withdrawn": True}

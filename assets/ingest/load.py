@@ -28,7 +28,7 @@ from assets.ingest.workers import InThisProcess, WorkerPool, readers
 from assets.parsing.limits import DocumentLimits
 from assets.parsing.parsed import InPieces
 from assets.source import Source
-from warehouse.record.append import Load, append_prepared
+from warehouse.record.append import Load, append
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import loaded_documents
@@ -378,7 +378,7 @@ class _Loading:
         if any(not row.partial for table in rows for row in table.rejected):
             complete = None
         return [
-            append_prepared(
+            append(
                 self._record,
                 table,
                 read.prepared,

@@ -10,6 +10,7 @@ left of a source's processes reads the next source: each takes a second or two t
 """
 
 import atexit
+import itertools
 import os
 import pickle
 import resource
@@ -17,10 +18,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe, connection
 from pathlib import Path
 from typing import Any, Self
@@ -80,8 +83,8 @@ def _limit_data(size: int) -> None:
 
 # Bytes of documents from which on several processes save more than they cost.
 WORTH_A_POOL = 32 << 20
-# Jobs that a process has: one that it does, and one that it finds when that is done.
-_AHEAD = 2
+# Jobs for each process that are read at a time, wait for it, or wait to be appended.
+_AHEAD = 3
 # Processes that end without having begun to read: somebody ended one, or none can start.
 _MOST_DEAD_AT_ONCE = 3
 # Processes that may end at one document: the first may have been ended by somebody.
@@ -98,8 +101,8 @@ sys.path[:] = sys.argv[2:]
 from assets.ingest.workers import work_at
 work_at(int(sys.argv[1]))
 """
-# The parts of a job: its own bytes, not those of its document.
-_PARTS = ("stream", "cut")
+# The outcome of a job, or its file, and the documents that were taken out of it, with the reason.
+_Read = tuple[Outcome | Path, list[tuple[str, str]]]
 
 
 class InThisProcess:
@@ -144,34 +147,13 @@ def _pickled(reader: Reader) -> bytes | None:
 
 
 @dataclass
-class _Turn:
-    """A job in its place in the order, and its file; ``outcome`` is the path of one, or what it is.
-
-    ``deaths`` counts, by document, the processes that ended at it.
-    """
-
-    job: Job
-    needs_reading: bool
-    file: Path | None = None
-    outcome: Outcome | Path | None = None
-    deaths: Counter[str] = field(default_factory=Counter)
-    exceeded: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def is_done(self) -> bool:
-        return not self.needs_reading or self.outcome is not None
-
-
-@dataclass
 class _Worker:
-    """A process; ``begun`` is the number of the document it reads, None if it reads none."""
+    """A process, and the reader that it was sent last."""
 
     process: "subprocess.Popen[bytes]"
     pipe: "connection.Connection[Any, Any]"
     started_with: "_Surroundings"
-    turns: deque[_Turn] = field(default_factory=deque)
-    begun: int | None = None
-    is_reading: bool = False
+    reader: bytes = b""
 
     @classmethod
     def start(cls) -> "_Worker":
@@ -230,16 +212,21 @@ def _started() -> _Worker:
 
 
 class WorkerPool:
-    """Reads jobs in ``processes`` processes; use it in a ``with``."""
+    """Reads jobs in ``processes`` processes; use it in a ``with``.
+
+    A thread waits for each process, so that none is idle while this one appends.
+    """
 
     def __init__(self, pickled_reader: bytes, processes: int, limits: DocumentLimits) -> None:
-        self._processes, self._limits = processes, limits
-        self._workers: list[_Worker] = []
-        self._waiting: deque[_Turn] = deque()
+        self._processes, self._limits, self._reader = processes, limits, pickled_reader
+        self._idle: list[_Worker] = []
+        self._busy: list[_Worker] = []
+        self._is_over = False
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(processes)
         self._scratch = tempfile.TemporaryDirectory(prefix="sankofa-ingest-")
-        self._files = self._dead_at_once = 0
-        self._reader = Path(self._scratch.name, "reader")
-        self._reader.write_bytes(pickled_reader)
+        self._files = itertools.count()
+        self._dead_at_once = 0
 
     @property
     def is_parallel(self) -> bool:
@@ -250,197 +237,157 @@ class WorkerPool:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        for worker in self._workers:
-            if kind is None and not worker.turns and not _spare:
-                _spare.append(worker)
-            else:
-                worker.end()
+        with self._lock:
+            self._is_over = True
+            for worker in self._busy:
+                # Its thread notices, and closes the pipe.
+                worker.process.kill()
+        self._threads.shutdown(cancel_futures=True)
+        if kind is None and self._idle and not _spare:
+            _spare.append(self._idle.pop())
+        for worker in (*self._idle, *self._busy):
+            worker.end()
         self._scratch.cleanup()
 
     def run(self, jobs: Iterator[Job]) -> Iterator[tuple[Job, Outcome | None]]:
         """Yield each job with its outcome, in order; None for a job that is not for a process."""
-        turns: deque[_Turn] = deque()
-        most, is_exhausted = (_AHEAD + 1) * self._processes, False
+        turns: deque[tuple[Job, Future[_Read] | None]] = deque()
         while True:
-            while not is_exhausted and len(turns) < most:
-                job = next(jobs, None)
-                if job is None:
-                    is_exhausted = True
-                else:
-                    turns.append(self._queued(job))
+            for job in itertools.islice(jobs, _AHEAD * self._processes - len(turns)):
+                is_read = job.is_reading
+                turns.append((job, self._threads.submit(self._read, job) if is_read else None))
             if not turns:
                 return
-            while not turns[0].is_done:
-                self._wait()
-            turn = turns.popleft()
-            yield turn.job, _opened(turn)
+            job, read = turns.popleft()
+            outcome = None if read is None else _opened(*read.result())
+            if isinstance(job.piece, Path):
+                job.piece.unlink()
+            yield job, outcome
 
     def parts(self, document: Document) -> Iterator[Outcome]:
         """Yield a large document part by part; the last outcome says how it ended."""
-        for outcome in self._several(Job("stream", (document,))):
-            yield _mapped_outcome(outcome) if isinstance(outcome, Path) else outcome
+        return map(_opened, self._several(Job("stream", (document,))))
 
     def pieces(self, document: Document) -> Iterator[Any]:
         """Yield the files of the pieces of a large document; the last is the outcome."""
         for piece in self._several(Job("cut", (document,))):
-            if isinstance(piece, Path) and piece.suffix == ".outcome":
-                yield _mapped_outcome(piece)
-            else:
-                yield piece
+            is_piece = isinstance(piece, Path) and piece.suffix != ".outcome"
+            yield piece if is_piece else _opened(piece)
 
     def _several(self, job: Job) -> Iterator[Path | Outcome]:
         """Yield what a process of its own makes of a job, one after the other."""
         (document,) = job.documents
         for death in range(1, _MOST_DEATHS + 1):
-            worker, is_done, parts = self._free() or _started(), False, 0
+            worker, parts, is_done = self._given(job), 0, False
             try:
-                worker.pipe.send((self._reader, self._written(job)))
                 while not is_done:
                     message, value = worker.pipe.recv()
                     is_done = message == "done"
-                    if message != "begun":
+                    if is_done:
+                        self._release(worker)
+                    else:
                         # Before it is used: the next one is read meanwhile.
-                        if not is_done:
-                            worker.pipe.send("more")
-                        parts += 1
-                        yield value
-                self._workers.append(worker)
+                        worker.pipe.send("more")
+                    parts += 1
+                    yield value
                 return
             except (EOFError, OSError):
-                worker.process.wait()
-            finally:
+                exit_code = self._bury(worker)
+            except GeneratorExit:
                 if not is_done:
-                    worker.end()
-            exit_code = worker.process.returncode
+                    worker.process.kill()
+                    self._bury(worker)
+                raise
             # What was read would be read again, and be appended after what came later.
             if death == _MOST_DEATHS or exit_code in _BY_ITSELF or parts:
-                reason = self._why_dead(exit_code, _PART_SIZE)
-                yield Outcome(exceeded=[(document.key, reason)])
+                yield Outcome(exceeded=[(document.key, self._why_dead(exit_code, _PART_SIZE))])
                 return
 
-    def _free(self) -> _Worker | None:
-        """Take a process out of the pool that has nothing to do; None if there is none."""
-        for worker in self._workers:
-            if not worker.turns:
-                self._workers.remove(worker)
-                return worker
-        return None
+    def _read(self, job: Job) -> _Read:
+        """Let a process read a job.
 
-    def _queued(self, job: Job) -> _Turn:
-        turn = _Turn(job, job.is_reading)
-        if turn.needs_reading:
-            turn.file = self._written(job)
-            self._waiting.append(turn)
-            self._hand_out()
-        return turn
-
-    def _written(self, job: Job) -> Path:
-        self._files += 1
-        path = Path(self._scratch.name, f"{self._files}.job")
-        path.write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
-        return path
-
-    def _hand_out(self) -> None:
-        """Give waiting jobs to the processes that have the fewest."""
-        while self._waiting:
-            worker = min(self._workers, key=lambda worker: len(worker.turns), default=None)
-            if (worker is None or worker.turns) and len(self._workers) < self._processes:
-                worker = _started()
-                self._workers.append(worker)
-            if worker is None or len(worker.turns) == _AHEAD:
-                return
-            turn = self._waiting.popleft()
-            worker.turns.append(turn)
+        A document at which a second process, or a limit, ended is taken out of the job.
+        """
+        deaths, exceeded = Counter[str](), list[tuple[str, str]]()
+        while job.documents:
+            worker, is_reading, begun = self._given(job), False, None
             try:
-                # Paths: what is sent must never fill the pipe, or both ends could wait.
-                worker.pipe.send((self._reader, turn.file))
-            except OSError:
-                self._bury(worker)
-
-    def _wait(self) -> None:
-        """Take in what the processes report, and give them more to do."""
-        by_pipe = {worker.pipe: worker for worker in self._workers}
-        for pipe in connection.wait(list(by_pipe)):
-            worker = by_pipe[pipe]  # type: ignore[index]
-            try:
-                message, value = worker.pipe.recv()
+                while True:
+                    message, value = worker.pipe.recv()
+                    if message == "done":
+                        self._release(worker)
+                        return value, exceeded
+                    is_reading, begun = True, value
             except (EOFError, OSError):
-                self._bury(worker)
+                exit_code = self._bury(worker)
+            if not is_reading:
+                self._count_dead_at_once(exit_code)
                 continue
-            if message == "begun":
-                worker.begun, worker.is_reading = value, True
-            else:
-                worker.turns.popleft().outcome = value
-                worker.is_reading = False
-        self._hand_out()
+            if begun is None and len(job.documents) > 1:
+                return Outcome(is_too_much=True), []
+            document = job.documents[begun or 0]
+            deaths[document.key] += 1
+            if deaths[document.key] == _MOST_DEATHS or exit_code in _BY_ITSELF:
+                reason = self._why_dead(exit_code, job.size or document.size)
+                exceeded.append((document.key, reason))
+                left = tuple(other for other in job.documents if other is not document)
+                job = replace(job, documents=left)
+        return Outcome(), exceeded
 
-    def _bury(self, worker: _Worker) -> None:
-        """Decide what becomes of a document at which a process ended; others read the rest."""
-        self._workers.remove(worker)
+    def _given(self, job: Job) -> _Worker:
+        """Return a process that was given a job."""
+        path = Path(self._scratch.name, f"{next(self._files)}.job")
+        while True:
+            with self._lock:
+                if self._is_over:
+                    raise RuntimeError("the load has ended")
+                worker = self._idle.pop() if self._idle else _started()
+                self._busy.append(worker)
+            try:
+                is_known = worker.reader == self._reader
+                worker.pipe.send((None if is_known else self._reader, job, path))
+                worker.reader = self._reader
+                return worker
+            except OSError:
+                # It ends by itself when it has taken too much memory.
+                self._count_dead_at_once(self._bury(worker))
+
+    def _release(self, worker: _Worker) -> None:
+        with self._lock:
+            self._busy.remove(worker)
+            self._idle.append(worker)
+
+    def _bury(self, worker: _Worker) -> int:
+        """Return the exit code of a process that ended."""
+        with self._lock:
+            self._busy.remove(worker)
         worker.pipe.close()
-        worker.process.wait()
-        exit_code = worker.process.returncode
-        # It ends by itself when it has taken too much memory, and after what it reported.
-        self._dead_at_once += not worker.is_reading and exit_code != 0
+        return worker.process.wait()
+
+    def _count_dead_at_once(self, exit_code: int) -> None:
+        self._dead_at_once += exit_code != 0
         if self._dead_at_once > _MOST_DEAD_AT_ONCE:
             raise SankofaError(
                 "processes that were started to read documents ended before they began (exit "
                 f"code {exit_code}); see the log for the reason"
             )
-        # Those that it had not begun yet are read as if nothing had happened.
-        others = list(worker.turns)
-        if worker.is_reading:
-            turn = others.pop(0)
-            self._blame(turn, worker.begun, exit_code)
-            if turn.outcome is None:
-                turn.file = self._written(turn.job)
-                others.insert(0, turn)
-        self._waiting.extendleft(reversed(others))
 
-    def _blame(self, turn: _Turn, begun: int | None, exit_code: int | None) -> None:
-        """Take the document out of a turn at which a second process, or a limit, ended."""
-        documents = turn.job.documents
-        if begun is None and len(documents) > 1:
-            turn.outcome = Outcome(is_too_much=True)
-            return
-        document = documents[begun or 0]
-        turn.deaths[document.key] += 1
-        if turn.deaths[document.key] < _MOST_DEATHS and exit_code not in _BY_ITSELF:
-            return
-        reason = self._why_dead(exit_code, turn.job.size or document.size)
-        turn.exceeded.append((document.key, reason))
-        left = tuple(other for other in documents if other is not document)
-        turn.job = replace(turn.job, documents=left)
-        if not left:
-            turn.job, turn.outcome = replace(turn.job, documents=documents), Outcome()
-
-    def _why_dead(self, exit_code: int | None, size: int) -> str:
+    def _why_dead(self, exit_code: int, size: int) -> str:
         """Return the reason against a document at which a process ended."""
         if exit_code == -OUT_OF_TIME:
             return self._limits.out_of_time(size)
-        how = f"signal {-exit_code}" if exit_code and exit_code < 0 else f"exit code {exit_code}"
+        how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
         return self._limits.killed(how, size)
 
 
-def _opened(turn: _Turn) -> Outcome | None:
-    """Return the outcome of a turn, its rows mapped into memory and its files gone."""
-    if not turn.needs_reading:
-        return None
-    for file in (turn.file, turn.job.piece):
-        if isinstance(file, Path):
-            file.unlink(missing_ok=True)
-    outcome = turn.outcome
-    if isinstance(outcome, Path):
-        outcome = _mapped_outcome(outcome)
-    assert outcome is not None
-    return replace(outcome, exceeded=[*turn.exceeded, *outcome.exceeded])
-
-
-def _mapped_outcome(file: Path) -> Outcome:
-    # Our own file, from this run.
-    stored: Outcome = pickle.loads(file.read_bytes())  # noqa: S301
-    file.unlink()
-    return replace(stored, tables=[_mapped(table) for table in stored.tables])
+def _opened(read: Outcome | Path, exceeded: Sequence[tuple[str, str]] = ()) -> Outcome:
+    """Return an outcome; of one in a file, the rows are mapped into memory and the file goes."""
+    if isinstance(read, Path):
+        # Our own file, from this run.
+        stored: Outcome = pickle.loads(read.read_bytes())  # noqa: S301
+        read.unlink()
+        read = replace(stored, tables=[_mapped(table) for table in stored.tables])
+    return replace(read, exceeded=[*exceeded, *read.exceeded])
 
 
 def _mapped(table: ReadTable) -> ReadTable:
@@ -469,27 +416,25 @@ class _Serving:
 
     def __init__(self, pipe: "connection.Connection[Any, Any]") -> None:
         self._pipe = pipe
-        self._reader_file: Path | None = None
         self._reader: Reader
         self._least_memory: int | None = None
 
     def serve(self) -> None:
         """Do jobs; return when this process has taken more memory than a new one would."""
         while not self._is_worn():
-            reader_file, job_file = self._pipe.recv()
-            if reader_file != self._reader_file:
-                self._reader = pickle.loads(reader_file.read_bytes())  # noqa: S301
-                self._reader_file = reader_file
+            reader, job, file = self._pipe.recv()
+            if reader is not None:
+                self._reader = pickle.loads(reader)  # noqa: S301
                 # What every reader needs is not counted against the first document.
                 self._reader.nothing()
             if self._least_memory is None:
                 self._least_memory = private_memory()
-            self._do(pickle.loads(job_file.read_bytes()), job_file)  # noqa: S301
+            if job.kind in ("stream", "cut"):
+                self._send_parts(job, file)
+            else:
+                self._do(job, file)
 
     def _do(self, job: Job, file: Path) -> None:
-        if job.kind in _PARTS:
-            self._send_parts(job, file)
-            return
         if job.kind == "piece":
             job = replace(job, piece=pickle.loads(job.piece.read_bytes()))  # noqa: S301
 

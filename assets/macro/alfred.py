@@ -296,7 +296,15 @@ def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescripti
     """Return the descriptions of a series, oldest first; at least one."""
     # Names of HTTP headers have no case, and a folder of documents may have written any.
     lower_headers = {key.lower(): value for key, value in headers.items()}
-    versions = _header_versions(lower_headers) or [lower_headers]
+    versions = [lower_headers]
+    if VERSIONS_HEADER in lower_headers:
+        stated = read_json(lower_headers[VERSIONS_HEADER].encode())
+        if not isinstance(stated, list):
+            raise ValueError(f"the header {VERSIONS_HEADER} is not a list of descriptions")
+        versions = [
+            {key: value for key, value in json_object(version).items() if isinstance(value, str)}
+            for version in stated
+        ] or versions
     descriptions = [_description(name, version) for version in versions]
     for description in descriptions:
         if not description.frequency:
@@ -306,18 +314,6 @@ def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescripti
                 f"{name}: series of frequency {description.frequency!r:.40} are not held"
             )
     return sorted(descriptions, key=lambda description: description.since)
-
-
-def _header_versions(headers: Mapping[str, str]) -> list[dict[str, str]]:
-    if VERSIONS_HEADER not in headers:
-        return []
-    versions = read_json(headers[VERSIONS_HEADER].encode())
-    if not isinstance(versions, list):
-        raise ValueError(f"the header {VERSIONS_HEADER} is not a list of descriptions")
-    return [
-        {key: value for key, value in json_object(version).items() if isinstance(value, str)}
-        for version in versions
-    ]
 
 
 def _description(name: str, version: Mapping[str, str]) -> SeriesDescription:

@@ -57,9 +57,7 @@ class Chunks:
     def __next__(self) -> bytes:
         try:
             return next(self._chunks)
-        except TruncatedBody as early:
-            self.broken = str(early)
-        except (OSError, EOFError) as error:
+        except (TruncatedBody, OSError, EOFError) as error:
             self.broken = str(error)
         except StopIteration:
             pass

@@ -18,8 +18,8 @@ from warehouse.shared.settings import SettingError, read_settings
 
 # The commands by name: their section of the help, the module of ``pipelines.commands`` that has
 # them, and their line in the help. A module is imported when its command is run: the libraries of
-# all would take seconds.
-COMMANDS = {row["name"]: row for row in csv_rows(__name__, "commands")}
+# all would take seconds. Not ``__name__``: servers are started with ``python -m``.
+COMMANDS = {row["name"]: row for row in csv_rows("pipelines.commands.main", "commands")}
 _SHELLS = {
     "bash": "~/.bashrc",
     "zsh": "~/.zshrc",

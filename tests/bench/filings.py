@@ -23,11 +23,11 @@ from assets.filings.issuers import follows_rule
 from assets.filings.sources import SOURCES
 from assets.ingest.load import load_source
 from tests.bench.measure import Measured, measured
-from tests.helpers.installation import SMALL_WORLD
 from tests.helpers.sec_zips import filer, name_of
 from tests.sample_world.organisations import cik_of, issuer
 from tests.sample_world.sec import companyfacts
 from tests.sample_world.stories import filings_of
+from tests.sample_world.world import SMALL_WORLD
 from tests.sample_world.writer import exact_json
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document, FetchedResponse, Landing

@@ -19,7 +19,7 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
-from api.serve import listen
+from api.serve import ServeOptions, bind, listen_on
 from api.server.waitress_loop import run
 from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
@@ -393,7 +393,8 @@ def test_a_walk_stays_in_its_build_while_another_is_published(service: Published
 def test_it_answers_over_a_real_socket_while_builds_are_published(
     service: PublishedService,
 ) -> None:
-    server, stop = listen(service.mart, service.keys, "127.0.0.1", 0), threading.Event()
+    bound, stop = bind("127.0.0.1", 0), threading.Event()
+    server = listen_on(bound, service.mart, service.keys, ServeOptions())
     thread = threading.Thread(target=run, args=(server, stop))
     thread.start()
     try:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
 from warehouse.control.keys import KeyStore, create_key
+from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.serve.build import Mart
@@ -141,32 +143,37 @@ def test_8_country_codes_have_two_or_three_letters(api: Contract, path: str) -> 
         assert answer.status == 200 or answer.body["parameter"] == "country"
 
 
-def test_8_a_lookup_gives_at_most_20_matches(record: Record, tmp_path: Path) -> None:
-    borne: dict[str, Any] = {"id_type": "registry", "id_value": "1/2", "status": None}
-    rows = [sighting(service_id=f"DC{n:03}", issuer=f"RA{n:06}", **borne) for n in range(25)]
+@pytest.fixture(scope="module")
+def crosswalk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
+    """Two builds, the later with 25 identifiers, asked over HTTP for a path at a build."""
+    root = tmp_path_factory.mktemp("crosswalk")
+    record, keys = Record(str(root / "record")), KeyStore(root / "control.sqlite")
+    load(record, ENTITIES, entity_row(service_id="DC1"))
+    publish(record, root / "marts")
+    named: dict[str, Any] = {"id_type": "registry", "id_value": "1/2", "status": None}
+    rows = [sighting(service_id=f"DC{n:03}", issuer=f"RA{n:06}", **named) for n in range(25)]
     load(record, IDENTIFIERS, *rows)
-    body = response_body(record, tmp_path, "/v1/crosswalk?id_type=registry&id_value=1/2")
+    publish(record, root / "marts")
+    key, versions = create_key(keys, "starter"), builds_at(root / "marts").names()
+    with answering(create_app(Mart(root / "marts"), keys)) as server:
+
+        def answers(path: str) -> list[dict[str, Any]]:
+            found = [server.get(path, key, X_Data_Version=version) for version in versions]
+            assert [status for status, _, _ in found] == [200, 200]
+            return [json.loads(body) for _, _, body in found]
+
+        yield answers
+
+
+def test_8_a_lookup_gives_at_most_20_matches(crosswalk: Callable[[str], Any]) -> None:
+    _, body = crosswalk("/v1/crosswalk?id_type=registry&id_value=1/2")
     assert (body["count"], body["truncated"], body["ambiguous"]) == (20, True, True)
     assert len(body["data"]) == 20
 
 
 def test_4_crosswalk_loaded_is_false_until_the_table_is_loaded(
-    record: Record, tmp_path: Path
+    crosswalk: Callable[[str], Any],
 ) -> None:
-    load(record, ENTITIES, entity_row(service_id="DC1"))
-    body = response_body(record, tmp_path, "/v1/crosswalk/DC1")
-    assert (body["crosswalk_loaded"], body["identifiers"], body["count"]) == (False, [], 0)
-    borne = {"id_type": "lei", "id_value": "X", "issuer": None}
-    load(record, IDENTIFIERS, {**borne, **sighting(service_id="DC2", status=None)})
-    assert response_body(record, tmp_path, "/v1/crosswalk/DC1")["crosswalk_loaded"] is True
-
-
-def response_body(record: Record, root: Path, path: str) -> dict[str, Any]:
-    """Publish a record and ask of it over HTTP."""
-    publish(record, root / "marts")
-    keys = KeyStore(root / "control.sqlite")
-    with answering(create_app(Mart(root / "marts"), keys)) as server:
-        status, _, body = server.get(path, create_key(keys, "starter"))
-    assert status == 200, body
-    decoded: dict[str, Any] = json.loads(body)
-    return decoded
+    before, after = crosswalk("/v1/crosswalk/DC1")
+    assert (before["crosswalk_loaded"], before["identifiers"], before["count"]) == (False, [], 0)
+    assert after["crosswalk_loaded"] is True

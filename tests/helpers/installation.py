@@ -22,16 +22,13 @@ from quality.report import Report
 from tests.helpers.made_once import copy_of as copy_of
 from tests.helpers.made_once import made_once
 from tests.helpers.withheld_key import WITHHELD_KEY
-from tests.sample_world.world import SampleWorld, write_world
+from tests.sample_world.world import SMALL_WORLD, SampleWorld, write_world
 from warehouse.publish.builds import SAMPLE_NOTICE, builds_at
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.shared.files import make_private
 from warehouse.shared.settings import Settings, read_settings
-
-# The world of the package, with few tenders.
-SMALL_WORLD = SampleWorld(size="small")
 
 
 def settings_of(home: Path) -> Settings:

@@ -5,10 +5,10 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 
-from tests.helpers.installation import SMALL_WORLD
 from tests.sample_world.organisations import cik_of, issuer
 from tests.sample_world.sec import companyfacts
 from tests.sample_world.stories import filings_of
+from tests.sample_world.world import SMALL_WORLD
 from tests.sample_world.writer import exact_json
 
 

@@ -8,6 +8,7 @@ A world has a day, on which it was read for the last time. Reports, rates and se
 days, and their past is the same in every world; tenders and registers are counted back from it.
 """
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,6 +71,10 @@ class SampleWorld:
     size: Size = "full"
 
 
+# The world of the package, with few tenders.
+SMALL_WORLD = SampleWorld(size="small")
+
+
 def write_world(folder: Path, world: SampleWorld) -> dict[str, int]:
     """Write a world into an empty folder.
 
@@ -84,6 +89,16 @@ def write_world(folder: Path, world: SampleWorld) -> dict[str, int]:
     _save(folder / "traps.json", writer.traps.notes)
     _save(folder / "world.json", {"day": world.day.isoformat(), "counts": writer.counts})
     return writer.counts
+
+
+def digest(folder: Path) -> str:
+    """Return one hash of all files of a folder and their names."""
+    total = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            total.update(file.relative_to(folder).as_posix().encode())
+            total.update(file.read_bytes())
+    return total.hexdigest()
 
 
 def _save(file: Path, value: object) -> None:

@@ -47,7 +47,6 @@ def test_every_night_what_may_have_changed_is_fetched_again(
     assert (partitions[0], partitions[-1], len(partitions)) == (first, last, number)
 
 
-@pytest.mark.slow
 def test_what_was_fetched_is_loaded_and_published_whenever_it_comes(defs: dg.Definitions) -> None:
     landed, table = dg.AssetKey("ecb_landed"), dg.AssetKey("ecb_macro_series")
     graph = dg.AssetSelection.assets(*STAGES)

@@ -1,24 +1,30 @@
-"""The sample world goes all the way through Dagster, and a second start repeats nothing.
+"""A first start goes all the way through Dagster, and a second one repeats nothing.
 
-It is the world of the package: every panel, metric and reason has rows, and every issuer is
-found by every identifier that it has.
+In the sample world every panel, metric and reason has rows, and every issuer is found by every
+identifier that it has.
 """
 
 import json
 import os
-from collections import defaultdict
+import re
+import shutil
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, get_args
 
+import dagster as dg
 import pytest
 
 from pipelines.commands.serving import DAGSTER, MCP, REST
 from pipelines.commands.up import greeting, is_ready
-from pipelines.jobs import run_job
+from pipelines.jobs import instance, run_job
 from pipelines.output import Steps
-from pipelines.up import prepare
+from pipelines.up import prepare, unpack_world
+from tests.helpers.installation import files_below, sample_home, settings_of, write_sample
+from tests.helpers.made_once import copy_of
 from tests.helpers.metrics import exposed
 from tests.helpers.metrics import value as counted
+from tests.helpers.nightly import is_nightly
 from tests.helpers.reads import facts_known, lookup, metrics, panel
 from tests.helpers.whole_tables import query
 from tests.sample_world.organisations import (
@@ -30,6 +36,7 @@ from tests.sample_world.organisations import (
     role_of,
     ticker_of,
 )
+from tests.sample_world.world import TENDERS_A_MONTH, SampleWorld, digest, write_world
 from warehouse.methodology.metrics import FORMULAS, AbsentReason
 from warehouse.methodology.signals import PANELS
 from warehouse.publish.builds import builds_at
@@ -41,14 +48,23 @@ from warehouse.tables.derived import JoinMethod
 from warehouse.tables.entities import IdType
 from warehouse.tables.fundamentals import RestatementKind
 
+# At night all sources of the world are loaded.
+STARTED = ("ecb", "za-etenders")
+
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A home after its first start, on a few sources of the sample world."""
+    home = tmp_path_factory.mktemp("home")
+    write_sample(home)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SANKOFA_HOME", str(tmp_path_factory.mktemp("home")))
-        home = read_settings(os.environ)
-        prepare(home, Steps(lambda _: None))
-    return home
+        patch.setenv("SANKOFA_HOME", str(home))
+        settings = read_settings(os.environ)
+        for folder in settings.sample.iterdir():
+            if folder.is_dir() and folder.name not in STARTED and not is_nightly():
+                shutil.rmtree(folder)
+        prepare(settings, Steps(lambda _: None))
+    return settings
 
 
 @pytest.fixture(autouse=True)
@@ -56,8 +72,14 @@ def at_home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANKOFA_HOME", str(settings.home))
 
 
-def test_every_count_of_the_ledger_adds_up(settings: Settings) -> None:
-    record = open_record(settings)
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The home of the published sample world."""
+    return settings_of(copy_of(sample_home(tmp_path_factory), "demo", tmp_path_factory))
+
+
+def test_every_count_of_the_ledger_adds_up(sample: Settings) -> None:
+    record = open_record(sample)
     wrong = record.query(
         f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
     )
@@ -80,8 +102,8 @@ def test_what_prometheus_reads_of_ingest_is_what_the_ledger_says(settings: Setti
     assert counted(samples, "sankofa_publication_duration_seconds") > 0
 
 
-def test_everything_quarantined_says_why_and_where(settings: Settings) -> None:
-    record = open_record(settings)
+def test_everything_quarantined_says_why_and_where(sample: Settings) -> None:
+    record = open_record(sample)
     quarantined = record.query(f"SELECT * FROM {record.relation('quarantine')}").to_pylist()
     assert quarantined
     for row in quarantined:
@@ -90,17 +112,29 @@ def test_everything_quarantined_says_why_and_where(settings: Settings) -> None:
 
 
 def test_starting_again_reads_nothing_and_keeps_the_build(settings: Settings) -> None:
-    build = builds_at(settings.marts).current()
-    counts_by_asset = run_job(settings, "ingest")
-    assert {counts["read"] for counts in counts_by_asset.values()} == {0}
-    assert {counts["documents_new"] for counts in counts_by_asset.values()} == {0}
-    run_job(settings, "publish")
-    assert builds_at(settings.marts).current() == build
+    def stored() -> tuple[object, ...]:
+        record = open_record(settings)
+        loads = record.query(f"SELECT count(*), sum(read) FROM {record.relation('loads')}")
+        landed = list(files_below(Path(settings.landing)))
+        return builds_at(settings.marts).current(), loads.to_pylist(), landed
+
+    before = stored()
+    prepare(settings, Steps(lambda _: None))
+    assert stored() == before
 
 
-def test_the_restatements_of_the_sample_world_are_vintages(settings: Settings) -> None:
-    record = open_record(settings)
-    traps = json.loads((settings.sample / "traps.json").read_text())
+def test_dagster_shows_how_many_parties_were_resolved(settings: Settings) -> None:
+    with instance(settings) as dagster_instance:
+        event = dagster_instance.get_latest_materialization_event(dg.AssetKey("party_matches"))
+    assert event is not None and event.asset_materialization is not None
+    counts = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert counts["parties"] > 0
+    assert counts["resolution rate"] == round(counts["resolved"] / counts["parties"], 3)
+
+
+def test_the_restatements_of_the_sample_world_are_vintages(sample: Settings) -> None:
+    record = open_record(sample)
+    traps = json.loads((sample.sample / "traps.json").read_text())
     several = record.query(
         f"SELECT figure FROM {record.relation('fundamentals')} "
         "GROUP BY figure, figure_check HAVING count(DISTINCT content) > 1"
@@ -108,8 +142,8 @@ def test_the_restatements_of_the_sample_world_are_vintages(settings: Settings) -
     assert len(several) >= len(traps["restatement"]) > 0
 
 
-def test_no_withheld_name_of_the_sample_world_is_in_the_record(settings: Settings) -> None:
-    record = open_record(settings)
+def test_no_withheld_name_of_the_sample_world_is_in_the_record(sample: Settings) -> None:
+    record = open_record(sample)
     withheld = record.query(
         f"SELECT name, identifier_id FROM {record.relation('tender_parties')} "
         "WHERE org_evidence IS NULL"
@@ -118,11 +152,11 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(settings: Setting
     assert withheld["name"].null_count == withheld["identifier_id"].null_count == len(withheld)
 
 
-def test_the_greeting_has_a_key_and_three_commands(settings: Settings) -> None:
-    text = greeting(settings, {REST: "http://127.0.0.1:8321", MCP: "http://127.0.0.1:8322"})
+def test_the_greeting_has_a_key_and_three_commands(sample: Settings) -> None:
+    text = greeting(sample, {REST: "http://127.0.0.1:8321", MCP: "http://127.0.0.1:8322"})
     assert text.count("curl -s -H 'X-API-Key: sk_") == 3
     assert "http://127.0.0.1:8322/mcp" in text and "Runs" not in text and "Metrics" not in text
-    dagster = greeting(settings, {REST: "http://127.0.0.1:8321", DAGSTER: "http://127.0.0.1:8323"})
+    dagster = greeting(sample, {REST: "http://127.0.0.1:8321", DAGSTER: "http://127.0.0.1:8323"})
     assert "Pipeline      http://127.0.0.1:8323/asset-groups" in dagster
 
 
@@ -139,10 +173,11 @@ def test_a_source_that_fails_leaves_the_others_running_and_is_named(
     for key in ("ecb", "alfred"):
         (other.sample / key / "2026-01-01").mkdir(parents=True)
     (other.sample / "ecb" / "not a day").mkdir()
+    assets = [dg.AssetKey(f"{key}_macro_series") for key in ("ecb", "alfred")]
     with pytest.raises(
         SankofaError, match=r"the job ingest failed in ecb: .*: name the folder after the day"
     ):
-        run_job(other, "ingest")
+        run_job(other, "ingest", assets=assets)
 
 
 def decoded(rows: Any) -> list[dict[str, Any]]:
@@ -150,8 +185,8 @@ def decoded(rows: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def mart(settings: Settings) -> Mart:
-    return Mart(settings.marts)
+def mart(sample: Settings) -> Mart:
+    return Mart(sample.marts)
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +277,45 @@ def test_issuers_are_joined_by_every_kind_of_evidence(mart: Mart) -> None:
         methods |= {join["match_method"] for join in json.loads(row)["joins"]}
     # No register of the sample world declares a duplicate.
     assert methods >= set(get_args(JoinMethod)) - {"declared", "registry_id"}
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    unpack_world(folder)
+    return folder
+
+
+def test_the_world_of_the_package_is_the_one_that_the_generator_makes(
+    unpacked: Path, tmp_path: Path
+) -> None:
+    write_world(tmp_path, SampleWorld())
+    assert digest(unpacked) == digest(tmp_path), "write it again: python -m tests.sample_world"
+
+
+def test_a_world_that_was_unpacked_is_left_as_it_is_and_in_part_unpacked_again(
+    unpacked: Path,
+) -> None:
+    whole, counts = digest(unpacked), unpack_world(unpacked)
+    next((unpacked / "alfred").rglob("*.json")).unlink()
+    changed = digest(unpacked)
+    assert unpack_world(unpacked) == counts and digest(unpacked) == changed != whole
+    (unpacked / "world.json").unlink()
+    assert unpack_world(unpacked) == counts and digest(unpacked) == whole
+
+
+def test_every_portal_opens_fifty_tenders_a_month_or_more(unpacked: Path) -> None:
+    for portal in ("za-etenders", "ke-ppip", "co-secop"):
+        opened: dict[str, str] = {}
+        for file in sorted((unpacked / portal).rglob("*.json*")):
+            text = file.read_text("utf-8", "replace")
+            releases = text.splitlines() if file.suffix == ".jsonl" else text.split('{"ocid": ')
+            for release in releases:
+                ocid = re.search(r"ocds-\w{6}-\d+", release)
+                start = re.search(r'"tenderPeriod": {"startDate": "(\d{4}-\d\d)', release)
+                if ocid and start:
+                    opened.setdefault(ocid[0], start[1])
+        months = Counter(opened.values())
+        # The running month is not over.
+        months.pop(f"{SampleWorld().day:%Y-%m}")
+        assert len(months) >= 32 and min(months.values()) >= TENDERS_A_MONTH["full"] >= 50

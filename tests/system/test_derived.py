@@ -313,12 +313,7 @@ def test_a_new_derivation_version_publishes_an_unchanged_record_again() -> Story
     def begun(organisations: Derivation) -> Plan | None:
         record, mart = Record(str(builds.root / "record")), builds.root / "mart"
         candidate = Candidate(
-            record=record,
-            work=mart / "stage",
-            joins=joins(),
-            derivations=[organisations],
-            withheld_key=WITHHELD_KEY,
-            marts=mart,
+            record, mart / "stage", (), joins(), [organisations], WITHHELD_KEY, marts=mart
         )
         return candidate.begin()
 

@@ -26,8 +26,6 @@ from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.settings import read_settings
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def portal(tmp_path: Path) -> MonthlyPortal:

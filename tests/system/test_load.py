@@ -17,8 +17,6 @@ from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, RecordTable
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def portal(tmp_path: Path) -> MonthlyPortal:

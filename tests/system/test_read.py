@@ -348,7 +348,7 @@ def test_a_number_of_two_registers_is_ambiguous(published: Published) -> None:
         ("DCB2", "RA000605"),
     ]
     assert not one.ambiguous and parsed_rows(one.rows)[0]["service_id"] == "DCB2"
-    assert parsed_rows(lookup(published.mart, "figi", "BBG0").rows) == []
+    assert parsed_rows(lookup(published.mart, "figi", "BBG000B9XRY4").rows) == []
 
 
 def test_the_screen_ranks_by_value_and_counts_the_issuers_it_leaves_out(

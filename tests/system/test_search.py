@@ -17,7 +17,6 @@ from tests.helpers.whole_tables import query as query_tables
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.names.search_words import name_key, terms
 from warehouse.publish.mart_files import SqliteLoader
-from warehouse.publish.search_index import _WORDS
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
@@ -239,11 +238,10 @@ ODD_TEXTS = (
 def test_a_text_is_found_by_each_of_its_words_and_by_no_other(tmp_path: Path) -> None:
     vocabulary = {word for text in ODD_TEXTS for word in terms(text)}
     rows = [(number, " ".join(terms(text)), "more") for number, text in enumerate(ODD_TEXTS, 1)]
-    batch = pa.RecordBatch.from_arrays(
-        [pa.array(column) for column in zip(*rows, strict=True)], schema=_WORDS
-    )
+    columns = [pa.array(column) for column in zip(*rows, strict=True)]
+    words = pa.table(columns, names=["row_number", "name", "more"])
     with SqliteLoader(tmp_path, "0" * 32) as file:
-        file.load_words(pa.RecordBatchReader.from_batches(_WORDS, [batch]))
+        file.load_words(words.to_reader())
     path, files = str(tmp_path / file.written()[0].path), OpenFiles()
     reader = FileReader("", lambda statement, values: files.query(path, statement, values))
     for word in sorted(vocabulary):

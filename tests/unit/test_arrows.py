@@ -1,9 +1,11 @@
-"""Imports go only along the arrows of the architecture."""
+"""Imports go along the arrows of the architecture, and libraries are used by what is public."""
 
 import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,20 +33,53 @@ ARROWS = {
 }
 
 
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (name.name.split(".")[0] for name in node.names)
-        if isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield str(node.module).split(".")[0]
+@dataclass(frozen=True)
+class Import:
+    """A module, and the names imported from it; ``for_types`` if never at run time."""
+
+    module: str
+    names: tuple[str, ...]
+    for_types: bool
+
+
+@cache
+def imports_in(path: Path) -> tuple[Import, ...]:
+    """Return the imports of a file, inside of functions too."""
+    return tuple(_imports(ast.parse(path.read_text("utf-8")), for_types=False))
+
+
+def _imports(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
+    for_types |= isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name, (), for_types) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom) and child.level == 0:
+            yield Import(str(child.module), tuple(alias.name for alias in child.names), for_types)
+        # An expression has none.
+        elif not isinstance(child, ast.expr):
+            yield from _imports(child, for_types=for_types)
 
 
 @pytest.mark.parametrize("package", FOLDERS)
 def test_imports_go_along_the_arrows(package: str) -> None:
     allowed = ARROWS[package] | {package}
     for path in FOLDERS[package].rglob("*.py"):
-        wrong = set(imported(path)) & set(FOLDERS) - allowed
+        packages = {found.module.partition(".")[0] for found in imports_in(path)}
+        wrong = packages & set(FOLDERS) - allowed
         assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
+
+
+def test_no_private_name_of_a_library_is_imported() -> None:
+    folders = (*FOLDERS.values(), ROOT / "deploy")
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        for found in imports_in(path):
+            for name in (f"{found.module}.{name}" for name in found.names or ("",)):
+                private = [
+                    part
+                    for part in name.split(".")[1:]
+                    if part.startswith("_") and not part.endswith("__")
+                ]
+                assert not private, f"{path.relative_to(ROOT)} imports {name}"
 
 
 @pytest.mark.slow
@@ -90,21 +125,12 @@ def modules() -> dict[str, Path]:
 
 
 def imports_of(path: Path, known: dict[str, Path]) -> set[str]:
-    """Return the modules that a file imports, inside of functions too, but not for types alone."""
-    tree = ast.parse(path.read_text("utf-8"))
-    for_types = {
-        id(node)
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.dump(branch.test)
-        for node in ast.walk(branch)
-    }
+    """Return the modules that a file imports, but not for types alone."""
     found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and id(node) not in for_types:
-            members = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= members & known.keys() or {str(node.module)}
-        elif isinstance(node, ast.Import) and id(node) not in for_types:
-            found |= {alias.name for alias in node.names}
+    for imported in imports_in(path):
+        if not imported.for_types:
+            members = {f"{imported.module}.{name}" for name in imported.names}
+            found |= members & known.keys() or {imported.module}
     return found & known.keys()
 
 

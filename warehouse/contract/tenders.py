@@ -108,7 +108,7 @@ def _with_words(
     """Return the releases of a file that are found by words; all are of the country."""
     # The unary + keeps SQLite from using an index on latest: the words are selective.
     known = [
-        replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
+        msgspec.structs.replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
         for condition in known_on(as_of)
     ]
     where = [*where, *known]

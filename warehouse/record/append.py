@@ -79,24 +79,7 @@ def prepare(table: RecordTable, incoming: pa.Table) -> PreparedRows:
 def append(
     record: Record,
     table: RecordTable,
-    incoming: pa.Table,
-    load: Load,
-    *,
-    rejected: Sequence[RejectedRow] = (),
-    complete: CompleteScope | None = None,
-    reread: Rereading | None = None,
-) -> LoadEntry:
-    """Append the new rows of ``incoming``, as ``append_prepared`` does."""
-    prepared = prepare(table, incoming)
-    return append_prepared(
-        record, table, prepared, load, rejected=rejected, complete=complete, reread=reread
-    )
-
-
-def append_prepared(
-    record: Record,
-    table: RecordTable,
-    prepared: PreparedRows,
+    incoming: pa.Table | PreparedRows,
     load: Load,
     *,
     rejected: Sequence[RejectedRow] = (),
@@ -112,6 +95,7 @@ def append_prepared(
     code has read these documents before: rows that now differ in any column are replaced, and
     rows that are no longer read are retracted.
     """
+    prepared = incoming if isinstance(incoming, PreparedRows) else prepare(table, incoming)
     rows, shown = prepared.rows, prepared.shown
     # A row we could not read may be one of the figures that seem to be missing.
     unread = any(not row.partial for row in rejected)

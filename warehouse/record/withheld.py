@@ -121,7 +121,7 @@ def withhold(
     """Withhold what is not withheld yet; return the new entries."""
     stored = {entry.withheld_id for entry in withheld_now(record)}
     new = [subject for subject in dict.fromkeys(subjects) if subject.id not in stored]
-    return _enter(record, [_entry(subject, why, who, secret, released=False) for subject in new])
+    return _enter(record, [_entry(subject, why, who, secret) for subject in new])
 
 
 def release(
@@ -148,7 +148,7 @@ def _enter(record: Record, entries: list[WithheldEntry]) -> list[WithheldEntry]:
     return entries
 
 
-def _entry(subject: Subject, why: str, who: str, secret: bytes, *, released: bool) -> WithheldEntry:
+def _entry(subject: Subject, why: str, who: str, secret: bytes) -> WithheldEntry:
     return WithheldEntry(
         withheld_id=subject.id,
         kind=subject.kind,
@@ -157,7 +157,7 @@ def _entry(subject: Subject, why: str, who: str, secret: bytes, *, released: boo
         key_check=_key_check(secret) if subject.by in _UNDER_KEY else None,
         why=why,
         who=who,
-        released=released,
+        released=False,
         entered_at=datetime.now(UTC),
     )
 

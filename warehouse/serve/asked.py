@@ -118,8 +118,9 @@ class Asked(msgspec.Struct, frozen=True):
 def rows_asked(build: Build, asked: Asked, limit: int | None, after: Key | None) -> RowPage:
     """Return the rows that match, in the order of the table."""
     named, is_dated = asked.named, asked.days != (None, None)
-    key, is_latest = PACKED_BY.get(asked.table), asked.known == known_on(asked.as_of)
-    if key and is_latest and not is_dated and [each.column for each in named] == [key]:
+    key = PACKED_BY.get(asked.table)
+    is_of_key = bool(key) and not is_dated and [each.column for each in named] == [key]
+    if key and is_of_key and asked.known == known_on(asked.as_of):
         # The common case: whole runs from the packs, without looking at single rows.
         value = str(named[0].values[0])
         return latest_on(build, asked.table, key, value, asked.as_of, limit, after)

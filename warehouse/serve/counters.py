@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.tiers import Tier
@@ -111,37 +111,6 @@ class RequestCounts(NamedTuple):
     charged: bool
 
 
-class Counters(Protocol):
-    """Counters shared by all processes of an installation; raise UsageUnavailable."""
-
-    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
-        """Count a request against the minute and, unless it is refused, against the month."""
-
-    def give_back(self, who: str, month: Month) -> None:
-        """Refund a request."""
-
-    def used(self, who: str, month: str) -> int:
-        """Return the sum of a month over all counters of a key, one per network for the sandbox."""
-
-    def check(self) -> None:
-        """Write to the store; raise if that fails."""
-
-
-def minute_name(who: str) -> str:
-    """Return the name of a minute counter; braces keep both counters on one cluster node."""
-    return f"minute:{{{who}}}"
-
-
-def month_name(who: str, month: str) -> str:
-    """Return the name of a month counter."""
-    return f"month:{month}:{{{who}}}"
-
-
-def month_prefix(who: str, month: str) -> str:
-    """Return the common prefix of a key's month counters."""
-    return f"month:{month}:{{{who}"
-
-
 # KEYS: counter of the minute, counter of the month. ARGV: limit of the minute, limit of the month,
 # milliseconds of a minute, expiry of the month's counter, whether to charge the month.
 _TAKE = """
@@ -177,7 +146,7 @@ class RedisCounters:
 
     def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
         """Count a request against the minute and, unless it is refused, against the month."""
-        keys = [_NAMESPACE + minute_name(who), _NAMESPACE + month_name(who, month.name)]
+        keys = [f"{_NAMESPACE}minute:{{{who}}}", _month_counter(who, month)]
         limits = [tier.per_minute, tier.per_month, MINUTE * 1000, int(month.expires * 1000)]
         with _redis_errors():
             used, left, spent, charged = self._take(keys, [*limits, int(charge)])
@@ -186,18 +155,23 @@ class RedisCounters:
     def give_back(self, who: str, month: Month) -> None:
         """Refund a request."""
         with _redis_errors():
-            self._give_back([_NAMESPACE + month_name(who, month.name)])
+            self._give_back([_month_counter(who, month)])
 
     def used(self, who: str, month: str) -> int:
         """Return the sum of a month over all counters of a key, one per network for the sandbox."""
         with _redis_errors():
-            names = self._redis.scan_iter(f"{_NAMESPACE}{month_prefix(who, month)}*", count=10_000)
+            names = self._redis.scan_iter(f"{_NAMESPACE}month:{month}:{{{who}*", count=10_000)
             return sum(int(self._redis.get(name) or 0) for name in names)
 
     def check(self) -> None:
         """Write to the store; raise if that fails."""
         with _redis_errors():
             self._redis.set(f"{_NAMESPACE}checked", int(time.time()))
+
+
+def _month_counter(who: str, month: Month) -> str:
+    # Braces keep both counters of a client on one node of a cluster.
+    return f"{_NAMESPACE}month:{month.name}:{{{who}}}"
 
 
 @contextmanager

@@ -27,8 +27,7 @@ Key = tuple[str, ...]
 IN_ORDER = "row_number"
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """An SQL condition with the values of its placeholders.
 
     ``column`` is set if the column is compared with the first value: it may decide in which files

@@ -8,7 +8,7 @@ come in the order of the table.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, islice
 from math import log
 from typing import Any, Literal
@@ -186,7 +186,9 @@ def _conditions(query: str) -> Iterator[tuple[Match, Condition]]:
         stands_for = words_match([subject], only_names=False)
         yield (
             "words",
-            replace(stands_for, sql=f"kind IN ('series', 'indicator') AND {stands_for.sql}"),
+            msgspec.structs.replace(
+                stands_for, sql=f"kind IN ('series', 'indicator') AND {stands_for.sql}"
+            ),
         )
 
 

@@ -14,14 +14,13 @@ from limits.strategies import FixedWindowRateLimiter
 from warehouse.control.keys import Key, client_address
 from warehouse.serve.counters import (
     SCHEMES,
-    Counters,
     Month,
     RedisCounters,
     RequestCounts,
     UsageUnavailable,
     month_at,
 )
-from warehouse.serve.lmdb_counters import lmdb_counters
+from warehouse.serve.lmdb_counters import LmdbCounters, lmdb_counters
 from warehouse.shared.metrics import count_store_failure
 from warehouse.shared.tiers import Tier
 
@@ -145,7 +144,7 @@ def _seconds_until(moment: float, now: float) -> int:
     return max(1, round(moment - now + 0.5))
 
 
-def _counters(location: str) -> Counters:
+def _counters(location: str) -> LmdbCounters | RedisCounters:
     if not location.startswith(SCHEMES):
         return lmdb_counters(Path(location).absolute())
     return RedisCounters(location)

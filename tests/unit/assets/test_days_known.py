@@ -9,9 +9,8 @@ import pytest
 from assets.ingest.land import fetch_sample
 from assets.ingest.sources import SOURCES
 from assets.macro import alfred, h10
-from tests.helpers.installation import SMALL_WORLD
 from tests.helpers.macro import FRED, VERSIONS, document, rows, sdmx, vintage
-from tests.sample_world.world import write_world
+from tests.sample_world.world import SMALL_WORLD, write_world
 from warehouse.record.landing import Landing
 from warehouse.tables import FIRST_READ, PUBLISHED
 
@@ -49,6 +48,7 @@ def _figures(landing: Landing, source: Any) -> Iterator[dict[str, Any]]:
             yield from parsed.rows.get(name, ())
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_sample_world_says_how_its_day_is_known(
     read: dict[str, list[dict[str, Any]]],
 ) -> None:

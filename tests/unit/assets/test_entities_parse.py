@@ -334,6 +334,7 @@ def test_a_code_for_no_legal_form_is_none(code: str) -> None:
     assert parsed.rows["entities"][0]["legal_form"] is None
 
 
+@pytest.mark.slow
 def test_a_long_copy_is_parsed_in_parts_with_the_locations_of_a_short_one() -> None:
     records = [cdf()] * (gleif.RECORDS_PER_PART + 1)
 

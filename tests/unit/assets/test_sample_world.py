@@ -1,16 +1,13 @@
 """The sample world contains the traps it lists, and is reproducible byte for byte."""
 
 import csv
-import hashlib
 import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
@@ -22,9 +19,7 @@ import pytest
 from stdnum import isin, lei
 from stdnum.br import cnpj
 
-from pipelines.up import unpack_world
-from tests.helpers.installation import SMALL_WORLD
-from tests.sample_world.world import SOURCES, TENDERS_A_MONTH, SampleWorld, write_world
+from tests.sample_world.world import SMALL_WORLD, SOURCES, digest, write_world
 
 Trap = dict[str, Any]
 
@@ -92,15 +87,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def digest(folder: Path) -> str:
-    total = hashlib.sha256()
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
-            total.update(file.relative_to(folder).as_posix().encode())
-            total.update(file.read_bytes())
-    return total.hexdigest()
-
-
 def traps(world: Path, name: str) -> list[Trap]:
     trap_lists: dict[str, list[Trap]] = json.loads((world / "traps.json").read_text("utf-8"))
     return trap_lists[name]
@@ -161,35 +147,20 @@ def is_a_day(text: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_any_process(world: Path, tmp_path: Path) -> None:
     code = "import pathlib, sys; from tests.sample_world.world import write_world; "
-    code += "from tests.helpers.installation import SMALL_WORLD; "
+    code += "from tests.sample_world.world import SMALL_WORLD; "
     code += "write_world(pathlib.Path(sys.argv[1]), SMALL_WORLD)"
     settings = os.environ | {"PYTHONHASHSEED": "4711"}
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "again")], check=True, env=settings)
     assert digest(tmp_path / "again") == digest(world)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_bytes(world: Path, tmp_path: Path) -> None:
     write_world(tmp_path, replace(SMALL_WORLD, seed=8))
     assert digest(tmp_path) != digest(world)
-
-
-def test_an_existing_world_is_not_changed(tmp_path: Path) -> None:
-    first = unpack_world(tmp_path)
-    erased = next((tmp_path / "alfred").rglob("*.json"))
-    erased.unlink()
-    assert unpack_world(tmp_path) == first
-    assert not erased.exists()
-
-
-def test_a_world_that_was_unpacked_in_part_is_unpacked_again(tmp_path: Path) -> None:
-    unpack_world(tmp_path)
-    whole = digest(tmp_path)
-    shutil.rmtree(tmp_path / "alfred")
-    (tmp_path / "world.json").unlink()
-    unpack_world(tmp_path)
-    assert digest(tmp_path) == whole
 
 
 def test_the_world_ends_with_what_was_new_on_its_day(world: Path) -> None:
@@ -218,32 +189,7 @@ def test_the_world_ends_with_what_was_new_on_its_day(world: Path) -> None:
         assert timedelta(0) <= age <= timedelta(days=most), (source, age)
 
 
-def test_the_world_of_the_package_is_the_one_that_the_generator_makes(tmp_path: Path) -> None:
-    write_world(tmp_path / "made", SampleWorld())
-    unpack_world(tmp_path / "unpacked")
-    assert digest(tmp_path / "unpacked") == digest(tmp_path / "made"), (
-        "write it again: python -m tests.sample_world"
-    )
-
-
-def test_every_portal_opens_fifty_tenders_a_month_or_more(tmp_path: Path) -> None:
-    unpack_world(tmp_path)
-    for portal in ("za-etenders", "ke-ppip", "co-secop"):
-        opened: dict[str, str] = {}
-        for file in sorted((tmp_path / portal).rglob("*.json*")):
-            text = file.read_text("utf-8", "replace")
-            releases = text.splitlines() if file.suffix == ".jsonl" else text.split('{"ocid": ')
-            for release in releases:
-                ocid = re.search(r"ocds-\w{6}-\d+", release)
-                start = re.search(r'"tenderPeriod": {"startDate": "(\d{4}-\d\d)', release)
-                if ocid and start:
-                    opened.setdefault(ocid[0], start[1])
-        months = Counter(opened.values())
-        # The running month is not over.
-        months.pop(f"{SMALL_WORLD.day:%Y-%m}")
-        assert len(months) >= 32 and min(months.values()) >= TENDERS_A_MONTH["full"] >= 50
-
-
+@pytest.mark.slow
 def test_rows_grow_with_the_scale(tmp_path: Path) -> None:
     single, double = (
         write_world(tmp_path / str(scale), replace(SMALL_WORLD, scale=scale)) for scale in (1, 2)

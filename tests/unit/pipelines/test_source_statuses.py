@@ -7,16 +7,16 @@ import pytest
 
 from assets.ingest.sources import SOURCES
 from pipelines.sources import source_statuses
-from tests.helpers.installation import settings_of
 from tests.helpers.record_rows import FIRST, load, party_row, series_row
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES
+from warehouse.shared.settings import read_settings
 
 
 def test_one_source_is_counted_without_reading_tables_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = settings_of(tmp_path / "home")
+    home = read_settings({"SANKOFA_HOME": str(tmp_path / "home")})
     record = Record(home.record)
     load(record, MACRO_SERIES, series_row("1", FIRST, source="ecb"))
     load(record, TENDER_PARTIES, party_row(source="za-etenders"))

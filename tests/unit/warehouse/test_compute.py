@@ -142,6 +142,7 @@ def test_after_a_failure_nothing_is_begun_and_nothing_still_writes(
     assert [mark.exists() for mark in marks] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_reported_with_what_it_ran_and_the_pool_goes_on(
     tmp_path: Path,
 ) -> None:
