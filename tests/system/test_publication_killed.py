@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import dagster as dg
@@ -16,13 +15,15 @@ from pipelines.jobs import instance
 from quality.report import history
 from tests.helpers.exports import verify_export
 from tests.helpers.facts import fact
-from tests.helpers.installation import BriefPublication, publication, sankofa, settings_of
+from tests.helpers.installation import sankofa, settings_of
 from tests.helpers.nightly import times
-from tests.helpers.random_world import everything
+from tests.helpers.publishing import publish
+from tests.helpers.reads import facts_known
 from tests.helpers.record_rows import load
 from warehouse.publish.builds import Builds, builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
 
 MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
@@ -112,12 +113,10 @@ def _reached(state: dict[str, Any], first: str) -> str:
 
 
 def test_killed_between_a_complete_build_and_its_switch_the_next_publication_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = settings_of(tmp_path / "home")
-    marts = settings.marts
-    for table, rows in everything(Random(7)).items():
-        load(Record(settings.record), table, *rows)
+    marts = tmp_path / "marts"
+    load(record, FUNDAMENTALS, fact())
 
     def kill(*_: object) -> None:
         raise KeyboardInterrupt
@@ -125,11 +124,11 @@ def test_killed_between_a_complete_build_and_its_switch_the_next_publication_is_
     with monkeypatch.context() as killed:
         killed.setattr(Builds, "switch", kill)
         with pytest.raises(KeyboardInterrupt):
-            publication(settings, BriefPublication).run()
+            publish(record, marts)
     assert builds_at(marts).current() is None
 
-    published = publication(settings, BriefPublication).run()
+    published = publish(record, marts)
 
     assert builds_at(marts).names() == [published] == [builds_at(marts).current()]
-    assert PublishedExports(settings.exports).versions() == [published]
-    assert not verify_export(settings.exports, published)
+    known = facts_known(Mart(marts), fact()["service_id"])
+    assert known is not None and len(known.rows) == 1

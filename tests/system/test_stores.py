@@ -91,7 +91,7 @@ class Visitors:
             counted = "monthly" in (answer.headers["RateLimit"] or "")
             self.met.append((answer.status, code, counted))
             # Paced: the key has a limit per minute.
-            time.sleep(0.01)
+            time.sleep(0.03)
         connection.close()
 
     def meet(self, expected: Met) -> None:
