@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.response import capped, list_body
 from warehouse.contract.listing import Listing, answer
-from warehouse.serve.asked import Empty
 from warehouse.serve.build import Mart
 from warehouse.serve.rows import RowPage
+from warehouse.serve.table_query import Empty
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.tiers import Tier
 

@@ -30,10 +30,10 @@ from warehouse.control.keys import Key, KeyStore, create_key
 from warehouse.publish.builds import SAMPLE_NOTICE
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
-from warehouse.serve.asked import Empty
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.exports import PUBLIC_KEY, PublishedExports
 from warehouse.serve.rows import RowPage
+from warehouse.serve.table_query import Empty
 from warehouse.shared.tiers import TIERS, TierName
 
 MANY = RowPage([b'{"n":%d}' % number for number in range(3_000)], False, "20260101.1", "notice")

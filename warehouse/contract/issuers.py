@@ -11,7 +11,6 @@ from warehouse.contract.problems import conflicting_parameters, unknown_id
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS, AbsentReason
 from warehouse.publish.row_json import NEVER
-from warehouse.serve.asked import Asked, Empty, Filter, filters_of, why_empty
 from warehouse.serve.build import Build
 from warehouse.serve.entities import is_known_id, organisation_id
 from warehouse.serve.rows import (
@@ -33,6 +32,7 @@ from warehouse.serve.rows import (
     row_statement,
     served_bodies,
 )
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, why_empty
 from warehouse.shared.json_encoding import encode
 
 # Reported figures, as they were known on a day, newest period first.
@@ -115,8 +115,8 @@ def why_no_figures(question: Question) -> Empty:
     filters += filters_of(period_type=parameters["period_type"])
     as_of = parameters["as_of"]
     known = known_on(as_of, parameters["vintages"])
-    asked = Asked("fundamentals", "reported figures", filters, known, as_of, "period_end")
-    return why_empty(build, asked)
+    query = TableQuery("fundamentals", "reported figures", filters, known, as_of, "period_end")
+    return why_empty(build, query)
 
 
 def _lines(question: Question) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def _of_periods(owner: str, period_type: str | None, as_of: date | None) -> list
     ]
 
 
-def filings(question: Question) -> Asked:
+def filings(question: Question) -> TableQuery:
     """Ask for the filings of an issuer, the one received last first.
 
     Every version of a document is a filing.
@@ -166,7 +166,7 @@ def filings(question: Question) -> Asked:
     filters = [Filter("service_id", service_id, equal(organisation=owner))]
     filters += filters_of(form=question.parameters["form"])
     known = known_on(as_of)
-    return Asked("filings", "filings", filters, known, as_of, "received_on", question.days)
+    return TableQuery("filings", "filings", filters, known, as_of, "received_on", question.days)
 
 
 # Metrics of issuers, and rankings; only what was exactly computable on the day.
@@ -206,8 +206,8 @@ def why_no_metrics(question: Question) -> Empty:
         )
         return Empty("not_computable", detail, "metric")
     filters = [Filter("service_id", service_id, equal(organisation=owner))]
-    asked = Asked("fundamentals", "reported figures", filters, known_on(as_of), as_of)
-    reason = why_empty(build, asked)
+    query = TableQuery("fundamentals", "reported figures", filters, known_on(as_of), as_of)
+    reason = why_empty(build, query)
     if reason.code != "no_match":
         return reason
     detail = "Figures of this issuer are held, but none of a full year that a metric can be of."
@@ -243,8 +243,8 @@ def why_no_issuers(question: Question) -> Empty:
         detail = f"No issuer has an exactly computable {metric}; left out are: {stated}."
         return Empty("not_computable", detail, "metric")
     filters, since = filters_of(metric=metric, country=question.country), ("answers_from",)
-    asked = Asked("screens", "values", filters, [NO_ROW], as_of, public_since=since)
-    return why_empty(question.build, asked)
+    query = TableQuery("screens", "values", filters, [NO_ROW], as_of, public_since=since)
+    return why_empty(question.build, query)
 
 
 def _ranked(

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from warehouse.contract.limits import RowRule, check_datasets, row_limit
 from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.problems import Problem, check_date_order
-from warehouse.serve.asked import Asked, Empty, rows_asked, why_empty
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.rows import Key, RowPage, alpha_2
+from warehouse.serve.table_query import Empty, TableQuery, query_rows, why_empty
 from warehouse.shared.tiers import Tier
 
 Parameters = Mapping[str, Any]
@@ -82,14 +82,18 @@ class Listing:
     datasets: Datasets = _NONE
 
 
-def asked_list(
-    name: str, row: str, ask: Callable[[Question], Asked], datasets: Datasets = _NONE, **more: Any
+def table_list(
+    name: str,
+    row: str,
+    ask: Callable[[Question], TableQuery],
+    datasets: Datasets = _NONE,
+    **more: Any,
 ) -> Listing:
     """Return a list whose rows are those of one table that match, and so is the reason."""
     return Listing(
         name,
         (row,),
-        lambda question: ListRows(rows_asked(question.build, ask(question), **question.page)),
+        lambda question: ListRows(query_rows(question.build, ask(question), **question.page)),
         lambda question: why_empty(question.build, ask(question)),
         datasets=datasets,
         **more,

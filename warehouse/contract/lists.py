@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from warehouse.contract import issuers, macro, organisations, tenders
-from warehouse.contract.listing import Datasets, Listing, ListRows, Question, asked_list
+from warehouse.contract.listing import Datasets, Listing, ListRows, Question, table_list
 from warehouse.contract.problems import unknown_word
 from warehouse.publish.builds import builds_at
-from warehouse.serve.asked import Asked, Empty, filters_of, rows_asked, why_empty
 from warehouse.serve.build import READABLE
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
 from warehouse.serve.rows import Key, equal, fetch_page, make_page
+from warehouse.serve.table_query import Empty, TableQuery, filters_of, query_rows, why_empty
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.texts import version_key
 from warehouse.shared.tiers import Dataset
@@ -22,17 +22,17 @@ _OF_ALL_COUNTRIES = ("indicator", "line_item", "metric")
 _MANIFEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def _catalogue_asked(question: Question) -> Asked:
+def _catalogue_query(question: Question) -> TableQuery:
     """Ask for what can be asked for: each thing with its span and number of rows."""
     section, dataset, country = (
         question.parameters[name] for name in ("section", "dataset", "country")
     )
     filters = [*filters_of(section=section, dataset=dataset), *macro.of_country(country)]
-    return Asked("catalogue", "entries", filters)
+    return TableQuery("catalogue", "entries", filters)
 
 
 def _catalogue(question: Question) -> ListRows:
-    return ListRows(rows_asked(question.build, _catalogue_asked(question), **question.page))
+    return ListRows(query_rows(question.build, _catalogue_query(question), **question.page))
 
 
 def _why_no_entries(question: Question) -> Empty:
@@ -40,16 +40,16 @@ def _why_no_entries(question: Question) -> Empty:
     if question.parameters["country"] is not None and section in _OF_ALL_COUNTRIES:
         detail = f"Entries of section {section!r} are of all countries together: leave country out."
         return Empty("not_held_together", detail, "country")
-    return why_empty(question.build, _catalogue_asked(question))
+    return why_empty(question.build, _catalogue_query(question))
 
 
-def _changes(question: Question) -> Asked:
+def _changes(question: Question) -> TableQuery:
     """Ask for what arrived since a day, newest first: vintages new, restated, withdrawn."""
     parameters = question.parameters
     named = {"dataset": parameters["dataset"], "id": parameters["id"], "country": question.country}
     days = (parameters["since"], None)
     filters, bounds = filters_of(**named), ("since", "")
-    return Asked("changes", "changes", filters, (), None, "changed_on", days, (), bounds)
+    return TableQuery("changes", "changes", filters, (), None, "changed_on", days, (), bounds)
 
 
 def _versions(question: Question) -> ListRows:
@@ -108,7 +108,7 @@ _FIGURES: dict[str, Any] = {
 _OBSERVATIONS: dict[str, Any] = {
     "row": ("Observation",),
     "read": tenders.panel,
-    "why_empty": lambda question: why_empty(question.build, tenders.panel_asked(question)),
+    "why_empty": lambda question: why_empty(question.build, tenders.panel_query(question)),
     "member": "observations",
     "datasets": _TENDER,
 }
@@ -116,7 +116,7 @@ FUNDAMENTALS = Listing("fundamentals", read=issuers.fundamentals, **_FIGURES)
 FUNDAMENTALS_OF_SEVERAL = Listing(
     "fundamentals of several", read=issuers.fundamentals_of_several, **_FIGURES
 )
-FILINGS = asked_list("filings", "Filing", issuers.filings, _FUND)
+FILINGS = table_list("filings", "Filing", issuers.filings, _FUND)
 TENDERS = Listing(
     "tenders", ("Release",), tenders.tenders, tenders.why_no_tenders, datasets=_TENDER
 )
@@ -124,7 +124,7 @@ TENDER = Listing(
     "tender",
     ("Release",),
     tenders.tender,
-    lambda question: why_empty(question.build, tenders.tender_asked(question)),
+    lambda question: why_empty(question.build, tenders.tender_query(question)),
     datasets=_TENDER,
 )
 TENDER_PARTIES = Listing(
@@ -172,5 +172,5 @@ AWARDS = Listing(
 )
 LOOKUP = Listing("lookup", ("Match",), organisations.lookup, organisations.why_no_match, "uncapped")
 CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")
-CHANGES = asked_list("changes", "Change", _changes)
+CHANGES = table_list("changes", "Change", _changes)
 VERSIONS = Listing("versions", ("Version",), _versions, _never_empty, "uncapped")

@@ -21,7 +21,6 @@ from warehouse.contract.problems import (
     unanswerable_as_of,
 )
 from warehouse.publish.row_json import PROVENANCE
-from warehouse.serve.asked import Asked, Empty, Filter, filters_of, rows_asked, why_empty
 from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id
 from warehouse.serve.rows import (
@@ -36,6 +35,7 @@ from warehouse.serve.rows import (
     known_on,
     make_page,
 )
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows, why_empty
 from warehouse.shared.json_encoding import decode_object, encode, encode_object
 from warehouse.shared.texts import nearest
 from warehouse.shared.tiers import Dataset
@@ -62,14 +62,14 @@ def macro(question: Question) -> ListRows:
             if parameters[name] is not None:
                 mode = "series mode: send series, or as_of (today, for what is known now)"
                 raise conflicting_parameters(name, f"{name} belongs to {mode}.")
-    asked = _macro_asked(parameters)
-    check_date_order(*asked.days)
-    return ListRows(rows_asked(question.build, asked, **question.page))
+    query = _macro_query(parameters)
+    check_date_order(*query.days)
+    return ListRows(query_rows(question.build, query, **question.page))
 
 
 def why_no_macro(question: Question) -> Empty:
     """Return why there are no such figures."""
-    empty = why_empty(question.build, _macro_asked(question.parameters))
+    empty = why_empty(question.build, _macro_query(question.parameters))
     rate = _RATE.fullmatch((question.parameters["series"] or "").upper())
     if empty.code != "value_not_held" or rate is None:
         return empty
@@ -84,12 +84,12 @@ def why_no_macro(question: Question) -> Empty:
     return Empty("value_not_held", detail, "series", [turned])
 
 
-def _macro_asked(parameters: Parameters) -> Asked:
+def _macro_query(parameters: Parameters) -> TableQuery:
     is_series = is_series_mode(parameters)
     names = ("series", "series_type", "frequency") if is_series else ("indicator",)
     filters = of_country(parameters["country"])
     filters += filters_of(**{name: parameters[name] for name in names})
-    return Asked(
+    return TableQuery(
         "macro_series" if is_series else "macro_annual",
         "observations of series" if is_series else "annual figures",
         filters,
@@ -176,7 +176,7 @@ def facts(question: Question) -> ListRows:
         raise conflicting_parameters("country", "Send exactly one of entity_id and country.")
     if country is not None and parameters["dataset"] is None:
         raise missing_parameter("dataset", "with country it is AF-TENDER or AF-MACRO")
-    table, column, measure = _asked_of(parameters)
+    table, column, measure = _table_of(parameters)
     entity = entity_id or alpha_3(build, country)
     one_more = None if question.limit is None else question.limit + 1
     if table == "macro_series":
@@ -201,7 +201,7 @@ def datasets_of_facts(parameters: Parameters) -> tuple[str, ...]:
     return () if dataset is None else (dataset,)
 
 
-def _asked_of(parameters: Parameters) -> tuple[str, str, str]:
+def _table_of(parameters: Parameters) -> tuple[str, str, str]:
     """Return the table and its columns; refuse a dataset that has no facts of the entity."""
     kind, dataset = _entity_kind(parameters["entity_id"]), parameters["dataset"]
     if (kind, dataset) not in _TABLES:
@@ -291,7 +291,7 @@ def why_no_facts(question: Question) -> Empty:
         parameters[name] for name in ("entity_id", "country", "measure", "as_of")
     )
     entity = entity_id or alpha_3(build, country)
-    table, column, measure_column = _asked_of(parameters)
+    table, column, measure_column = _table_of(parameters)
     of_owner = column == "organisation"
     value = organisation_id(build, entity) if of_owner else entity.upper()
     # Ids of organisations are no words that could be near each other.
@@ -301,7 +301,7 @@ def why_no_facts(question: Question) -> Empty:
     if measure is not None:
         of_measure = equal(**{measure_column: measure})
         filters.append(Filter("measure", measure, of_measure, measure_column))
-    reason = why_empty(build, Asked(table, "facts", filters, known_on(as_of), as_of))
+    reason = why_empty(build, TableQuery(table, "facts", filters, known_on(as_of), as_of))
     may_be_annual = table == "macro_series" and as_of is not None
     if may_be_annual and reason.code != "not_known_then" and _first_fact(question, as_of=None):
         detail = (

@@ -10,11 +10,11 @@ from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import ListRows, Question
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_id
 from warehouse.names.search_words import terms
-from warehouse.serve.asked import Empty
 from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id, records
 from warehouse.serve.rows import equal, fetch_page, fetch_rows, make_page, one_of, page_of, storable
 from warehouse.serve.search import found_rows
+from warehouse.serve.table_query import Empty
 from warehouse.shared.json_encoding import encode
 from warehouse.tables.entities import IdType
 

@@ -12,10 +12,10 @@ from sqlmodel import SQLModel
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
 from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES
-from warehouse.serve.asked import EmptyCode
 from warehouse.serve.entities import ID_TYPES
 from warehouse.serve.exports import Artifact, Failed
 from warehouse.serve.search import Match
+from warehouse.serve.table_query import EmptyCode
 from warehouse.tables import (
     Entity,
     EntityIdentifier,

@@ -14,7 +14,6 @@ from warehouse.contract.macro import facts, why_no_facts
 from warehouse.contract.problems import missing_parameter, unknown_id, unknown_word
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.publish.row_json import NEVER, NEVER_DAY
-from warehouse.serve.asked import Asked, Empty, Filter, filters_of, rows_asked, why_empty
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader
 from warehouse.serve.entities import entity, is_known_id, organisation_id
@@ -39,6 +38,7 @@ from warehouse.serve.rows import (
     published_by,
 )
 from warehouse.serve.search import text_matches
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows, why_empty
 from warehouse.shared.json_encoding import decode_object, encode, encode_object
 
 # Releases, newest first: of a country by many filters, or of one process.
@@ -122,8 +122,8 @@ def why_no_tenders(question: Question) -> Empty:
     if (status := parameters["status"]) is not None:
         filters.append(Filter("status", status, equal(tender_status=status), "tender_status"))
     known = known_on(as_of)
-    asked = Asked(_RELEASES, "releases", filters, known, as_of, "released_on", question.days)
-    empty = why_empty(question.build, asked)
+    query = TableQuery(_RELEASES, "releases", filters, known, as_of, "released_on", question.days)
+    empty = why_empty(question.build, query)
     words = {name: parameters[name] for name in ("query", "buyer")}
     sought = {name: value for name, value in words.items() if value is not None}
     if empty.code != "no_match" or not sought:
@@ -135,17 +135,17 @@ def why_no_tenders(question: Question) -> Empty:
 
 def tender(question: Question) -> ListRows:
     """Return the releases of one contracting process, newest first."""
-    build, asked = question.build, tender_asked(question)
-    rows = rows_asked(build, asked, **question.page)
-    if not rows.rows and not fetch_rows(build, "1", _RELEASES, asked.named, limit=1):
+    build, query = question.build, tender_query(question)
+    rows = query_rows(build, query, **question.page)
+    if not rows.rows and not fetch_rows(build, "1", _RELEASES, query.named, limit=1):
         raise unknown_id(question.parameters["ocid"])
     return ListRows(rows)
 
 
-def tender_asked(question: Question) -> Asked:
+def tender_query(question: Question) -> TableQuery:
     """Ask for the releases of one contracting process."""
     as_of, filters = question.parameters["as_of"], filters_of(ocid=question.parameters["ocid"])
-    return Asked(_RELEASES, "releases", filters, known_on(as_of), as_of, "released_on")
+    return TableQuery(_RELEASES, "releases", filters, known_on(as_of), as_of, "released_on")
 
 
 # Buyers, suppliers and other parties of releases: as they are known now, or on a past day.
@@ -166,10 +166,10 @@ def parties(question: Question) -> ListRows:
     bound those of the releases that are counted.
     """
     build, as_of, after = question.build, question.parameters["as_of"], question.after
-    days, asked = question.days, Asked("tender_parties", "parties", _party_filters(question))
+    days, query = question.days, TableQuery("tender_parties", "parties", _party_filters(question))
     if as_of is None and days == (None, None):
-        return ListRows(rows_asked(build, asked, **question.page))
-    rows = sorted(_counted(build, asked.named, as_of, days))
+        return ListRows(query_rows(build, query, **question.page))
+    rows = sorted(_counted(build, query.named, as_of, days))
     # The list is sorted by what the key has: what follows it begins after it.
     begin = 0 if after is None else [order[-1] for order, _ in rows].index(after[0]) + 1
     one_more = None if question.limit is None else begin + question.limit + 1
@@ -181,11 +181,11 @@ def why_no_parties(question: Question) -> Empty:
     """Return why there are no such parties."""
     build, filters = question.build, _party_filters(question)
     as_of, days = question.parameters["as_of"], question.days
-    asked = Asked("tender_parties", "parties", filters)
+    query = TableQuery("tender_parties", "parties", filters)
     if as_of is not None:
         # The read found none that was known: what was public by then was withdrawn.
-        asked = Asked("party_history", "parties", filters, [NO_ROW], as_of)
-    empty = why_empty(build, asked)
+        query = TableQuery("party_history", "parties", filters, [NO_ROW], as_of)
+    empty = why_empty(build, query)
     if empty.code in ("no_match", "withdrawn") and days != (None, None):
         known = "" if as_of is None else f" of those that were known on {as_of}"
         detail = f"No release of a day between the bounds{known} names such a party."
@@ -395,7 +395,7 @@ PROCUREMENT_DEMAND = "procurement-demand"
 
 def panel(question: Question) -> ListRows:
     """Return a panel; one without rows is empty. Any day of a month stands for it."""
-    rows = rows_asked(question.build, panel_asked(question), **question.page)
+    rows = query_rows(question.build, panel_query(question), **question.page)
     signal_key = question.parameters.get("signal_key", PROCUREMENT_DEMAND)
     if not rows.rows and signal_key not in PANEL_BY_KEY:
         statement = "SELECT DISTINCT signal_key FROM {table}"
@@ -406,7 +406,7 @@ def panel(question: Question) -> ListRows:
     return ListRows(rows)
 
 
-def panel_asked(question: Question) -> Asked:
+def panel_query(question: Question) -> TableQuery:
     """Ask for a panel: months that were closed by a day, in the vintage of that day."""
     parameters, as_of, (from_, to) = (
         question.parameters,
@@ -424,7 +424,9 @@ def panel_asked(question: Question) -> Asked:
     # A month is stored as its first day: any later day of ``from`` would exclude it.
     days = (None if from_ is None else from_.replace(day=1), to)
     since = ("available_at", "closed_at")
-    return Asked("signals", "observations", filters, _closed_by(as_of), as_of, "month", days, since)
+    return TableQuery(
+        "signals", "observations", filters, _closed_by(as_of), as_of, "month", days, since
+    )
 
 
 def _closed_by(as_of: date | None) -> list[Condition]:

@@ -1,7 +1,7 @@
 """How a build is read, by REST, MCP and the command line.
 
 Start with ``build.Mart`` (which build is read), then ``rows`` (conditions, and pages of rows) and
-``asked`` (a question to one table). Rows come out as JSON bytes, written when the build was made;
-``packs`` reads tables whose rows are stored in packs. Nothing here knows HTTP or tiers, and nothing
-imports Arrow or DuckDB.
+``table_query`` (a query of one table, and why it has no rows). Rows come out as JSON bytes, written
+when the build was made; ``packs`` reads tables whose rows are stored in packs. Nothing here knows
+HTTP or tiers, and nothing imports Arrow or DuckDB.
 """

@@ -15,9 +15,9 @@ from falcon import testing
 from api.endpoints.response import Format, columns_of, encoded, send_list
 from warehouse.contract import lists
 from warehouse.contract.listing import Answer, Listing, ListRows, Question, pieces
-from warehouse.serve.asked import Empty
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.rows import Key, RowPage
+from warehouse.serve.table_query import Empty
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import TIERS
 

@@ -1,4 +1,4 @@
-"""A question to one table: the rows that answer it, and why there are none.
+"""A query of one table: its rows, and why there are none.
 
 Not held, not held together, not known then, not of those days: the filters of the question are
 added one after the other, until no row is left. With ``as_of`` only what was public by then is
@@ -83,7 +83,7 @@ class Filter(msgspec.Struct, frozen=True):
     among: Sequence[Condition] = ()
 
 
-class Asked(msgspec.Struct, frozen=True):
+class TableQuery(msgspec.Struct, frozen=True):
     """The filters of a question to a table.
 
     The parameters ``bounds`` ask for ``days`` of the column ``dated``.
@@ -115,17 +115,17 @@ class Asked(msgspec.Struct, frozen=True):
         return [condition for each in self.filters for condition in each.where]
 
 
-def rows_asked(build: Build, asked: Asked, limit: int | None, after: Key | None) -> RowPage:
+def query_rows(build: Build, query: TableQuery, limit: int | None, after: Key | None) -> RowPage:
     """Return the rows that match, in the order of the table."""
-    named, is_dated = asked.named, asked.days != (None, None)
-    key = PACKED_BY.get(asked.table)
+    named, is_dated = query.named, query.days != (None, None)
+    key = PACKED_BY.get(query.table)
     is_of_key = bool(key) and not is_dated and [each.column for each in named] == [key]
-    if key and is_of_key and asked.known == known_on(asked.as_of):
+    if key and is_of_key and query.known == known_on(query.as_of):
         # The common case: whole runs from the packs, without looking at single rows.
         value = str(named[0].values[0])
-        return latest_on(build, asked.table, key, value, asked.as_of, limit, after)
-    where = [*named, *(between(asked.dated, *asked.days) if is_dated else ()), *asked.known]
-    return fetch_page(build, asked.table, where, limit, after=after)
+        return latest_on(build, query.table, key, value, query.as_of, limit, after)
+    where = [*named, *(between(query.dated, *query.days) if is_dated else ()), *query.known]
+    return fetch_page(build, query.table, where, limit, after=after)
 
 
 def filters_of(**values: str | None) -> list[Filter]:
@@ -137,13 +137,13 @@ def filters_of(**values: str | None) -> list[Filter]:
     ]
 
 
-def why_empty(build: Build, asked: Asked) -> Empty:
+def why_empty(build: Build, query: TableQuery) -> Empty:
     """Return why no row of a table matches."""
-    reason = _not_public(build, asked)
+    reason = _not_public(build, query)
     if reason is None:
-        return _not_among_public(build, asked)
-    if asked.as_of is not None and _exists(build, asked, asked.named):
-        return not_known_then(asked.rows, asked.as_of)
+        return _not_among_public(build, query)
+    if query.as_of is not None and _exists(build, query, query.named):
+        return not_known_then(query.rows, query.as_of)
     return reason
 
 
@@ -156,55 +156,55 @@ def not_known_then(rows: str, as_of: date) -> Empty:
     return Empty("not_known_then", detail, "as_of")
 
 
-def _not_public(build: Build, asked: Asked) -> Empty | None:
+def _not_public(build: Build, query: TableQuery) -> Empty | None:
     """Return why nothing that the filters let through was public; None if something was."""
-    if not _exists(build, asked, asked.public):
-        by_then = "" if asked.as_of is None else f" that were public by {asked.as_of}"
-        return Empty("nothing_held", f"No {asked.rows}{by_then} are held.")
-    for each in asked.filters:
-        if not _exists(build, asked, [*each.where, *asked.public]):
-            return _value_not_held(build, asked, each)
-    if not _exists(build, asked, [*asked.named, *asked.public]):
-        return _not_together(build, asked)
+    if not _exists(build, query, query.public):
+        by_then = "" if query.as_of is None else f" that were public by {query.as_of}"
+        return Empty("nothing_held", f"No {query.rows}{by_then} are held.")
+    for each in query.filters:
+        if not _exists(build, query, [*each.where, *query.public]):
+            return _value_not_held(build, query, each)
+    if not _exists(build, query, [*query.named, *query.public]):
+        return _not_together(build, query)
     return None
 
 
-def _not_among_public(build: Build, asked: Asked) -> Empty:
-    known = [*asked.named, *asked.known]
-    if not _exists(build, asked, known):
-        detail = f"The {asked.rows} that match were withdrawn by their publisher."
+def _not_among_public(build: Build, query: TableQuery) -> Empty:
+    known = [*query.named, *query.known]
+    if not _exists(build, query, known):
+        detail = f"The {query.rows} that match were withdrawn by their publisher."
         return Empty("withdrawn", detail)
-    held = _span(build, asked, known)
-    if asked.days != (None, None) and not _exists(build, asked, [*known, *_dated(asked)]):
-        if asked.as_of is not None and _exists(build, asked, [*asked.named, *_dated(asked)]):
-            return replace(not_known_then(asked.rows, asked.as_of), held=held)
-        return _no_such_days(asked, held)
-    return Empty("no_match", f"No {asked.rows} match all filters together.", held=held)
+    held = _span(build, query, known)
+    if query.days != (None, None) and not _exists(build, query, [*known, *_dated(query)]):
+        if query.as_of is not None and _exists(build, query, [*query.named, *_dated(query)]):
+            return replace(not_known_then(query.rows, query.as_of), held=held)
+        return _no_such_days(query, held)
+    return Empty("no_match", f"No {query.rows} match all filters together.", held=held)
 
 
-def _no_such_days(asked: Asked, held: tuple[str, str] | None) -> Empty:
+def _no_such_days(query: TableQuery, held: tuple[str, str] | None) -> Empty:
     """Return the reason of days outside of those that are held, or in a gap between them."""
-    since, until = (str(day) if day else "…" for day in asked.days)
-    parameter = asked.bounds[0 if asked.days[0] else 1]
-    if held and None not in asked.days and held[0] < since and until < held[1]:
+    since, until = (str(day) if day else "…" for day in query.days)
+    parameter = query.bounds[0 if query.days[0] else 1]
+    if held and None not in query.days and held[0] < since and until < held[1]:
         detail = (
-            f"Nothing is recorded between {since} and {until}: the {asked.rows} that match are "
+            f"Nothing is recorded between {since} and {until}: the {query.rows} that match are "
             f"held from {held[0]} to {held[1]}, with a gap there."
         )
         return Empty("not_recorded", detail, parameter, held=held)
     spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
-    detail = f"No {asked.rows} between {since} and {until}: {spans}."
+    detail = f"No {query.rows} between {since} and {until}: {spans}."
     return Empty("out_of_range", detail, parameter, held=held)
 
 
-def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:
-    near, few = _values(build, asked, missing, asked.public)
+def _value_not_held(build: Build, query: TableQuery, missing: Filter) -> Empty:
+    near, few = _values(build, query, missing, query.public)
     if not near and not few:
         # Of a long vocabulary, what is held with the rest of the question may be short.
-        others = [each for each in asked.filters if each is not missing]
+        others = [each for each in query.filters if each is not missing]
         where = [condition for each in others for condition in each.where]
-        near, few = _values(build, asked, missing, [*where, *asked.public])
-    detail = f"No {asked.rows} have {missing.parameter} {missing.value!r}."
+        near, few = _values(build, query, missing, [*where, *query.public])
+    detail = f"No {query.rows} have {missing.parameter} {missing.value!r}."
     if near and missing.value.casefold() != near[0].casefold():
         detail += f" The nearest that are held: {', '.join(near)}."
     elif few:
@@ -212,17 +212,17 @@ def _value_not_held(build: Build, asked: Asked, missing: Filter) -> Empty:
     return Empty("value_not_held", detail, missing.parameter, near or few)
 
 
-def _not_together(build: Build, asked: Asked) -> Empty:
-    for each in reversed(asked.filters):
+def _not_together(build: Build, query: TableQuery) -> Empty:
+    for each in reversed(query.filters):
         others = [
-            condition for other in asked.filters if other is not each for condition in other.where
+            condition for other in query.filters if other is not each for condition in other.where
         ]
-        others += asked.public
-        if not _exists(build, asked, others):
+        others += query.public
+        if not _exists(build, query, others):
             continue
-        near, few = _values(build, asked, each, others, _FEW_TOGETHER)
+        near, few = _values(build, query, each, others, _FEW_TOGETHER)
         with_others = ", ".join(
-            f"{other.parameter} {other.value!r}" for other in asked.filters if other is not each
+            f"{other.parameter} {other.value!r}" for other in query.filters if other is not each
         )
         detail = (
             f"{each.parameter} {each.value!r} is held, and so is {with_others}, but not together."
@@ -230,42 +230,42 @@ def _not_together(build: Build, asked: Asked) -> Empty:
         if near or few:
             detail += f" With {with_others}, {each.parameter} can be {', '.join(near or few)}."
         return Empty("not_held_together", detail, each.parameter, near or few)
-    detail = f"No {asked.rows} match all filters together; each by itself has some."
+    detail = f"No {query.rows} match all filters together; each by itself has some."
     return Empty("not_held_together", detail)
 
 
-def _exists(build: Build, asked: Asked, where: Sequence[Condition]) -> bool:
-    return bool(fetch_rows(build, "1", asked.table, where, limit=1))
+def _exists(build: Build, query: TableQuery, where: Sequence[Condition]) -> bool:
+    return bool(fetch_rows(build, "1", query.table, where, limit=1))
 
 
 def _values(
-    build: Build, asked: Asked, of: Filter, where: Sequence[Condition], most: int = _FEW_WORDS
+    build: Build, query: TableQuery, of: Filter, where: Sequence[Condition], most: int = _FEW_WORDS
 ) -> tuple[list[str], list[str]]:
     """Return the nearest values of a filter's column, and all of them if they are few."""
     if not of.column:
         return [], []
     where = [*where, *of.among]
-    words = distinct_values(build, of.column, asked.table, where, _MOST_WORDS)
+    words = distinct_values(build, of.column, query.table, where, _MOST_WORDS)
     words = [word for word in words if word]
     return nearest(of.value, words), words if len(words) <= most else []
 
 
-def _dated(asked: Asked) -> list[Condition]:
+def _dated(query: TableQuery) -> list[Condition]:
     # What has no date is stored as empty text, which is before every day.
-    return [*between(asked.dated, *asked.days), Condition(f"{asked.dated} <> ''")]
+    return [*between(query.dated, *query.days), Condition(f"{query.dated} <> ''")]
 
 
-def _span(build: Build, asked: Asked, where: Sequence[Condition]) -> tuple[str, str] | None:
+def _span(build: Build, query: TableQuery, where: Sequence[Condition]) -> tuple[str, str] | None:
     """Return the first and the last day of rows that match; None if none has a day."""
-    if not asked.dated:
+    if not query.dated:
         return None
-    where = [*where, Condition(f"{asked.dated} <> ''")]
+    where = [*where, Condition(f"{query.dated} <> ''")]
     conditions = " AND ".join(condition.sql for condition in where)
     values = [value for condition in where for value in condition.values]
-    statement = f"SELECT min({asked.dated}), max({asked.dated}) FROM {asked.table}"
+    statement = f"SELECT min({query.dated}), max({query.dated}) FROM {query.table}"
     ends = [
         end
-        for file in files_for(build, asked.table, where)
+        for file in files_for(build, query.table, where)
         for end in file.run(f"{statement} WHERE {conditions}", values)
         if end[0] is not None
     ]
