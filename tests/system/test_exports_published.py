@@ -19,6 +19,7 @@ import fsspec
 import jsonschema
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from assets.exports.artifacts import EXPORT_FILES
 from assets.exports.export import AlreadyExported, export, switch_latest
@@ -107,6 +108,16 @@ MANIFEST = exactly(
 )
 
 
+class DatedMemory(MemoryFileSystem):  # type: ignore[misc]
+    """A store in memory that says when a file was written, as object stores do."""
+
+    def find(self, *arguments: Any, detail: bool = False, **options: Any) -> Any:
+        found = super().find(*arguments, detail=detail, **options)
+        if not detail:
+            return found
+        return {path: {**entry, "mtime": entry.get("created")} for path, entry in found.items()}
+
+
 @dataclass(frozen=True)
 class Exported:
     """A record at two moments, and what was exported of it to a folder and to a store."""
@@ -141,6 +152,7 @@ class Exported:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
     home = tmp_path_factory.mktemp("exported")
+    fsspec.register_implementation("memory", DatedMemory, clobber=True)
     record, key = Record(str(home / "record")), SigningKey.at(home / "keys" / "signing.pem")
     load_first(record)
     with ExitStack() as staging:
@@ -157,6 +169,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
             )
         yield made
     fsspec.filesystem("memory").rm(STORE, recursive=True)
+    fsspec.register_implementation("memory", MemoryFileSystem, clobber=True)
 
 
 @pytest.fixture(params=["folder", "memory"])

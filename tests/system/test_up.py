@@ -20,7 +20,7 @@ from pipelines.commands.doctor_machine import CheckContext
 from pipelines.commands.doctor_machine import ports as look_at_ports
 from pipelines.commands.up import _dagster, up
 from pipelines.ports import Address, is_free, refuse_taken
-from tests.helpers.installation import run_command, sample_home, sankofa, settings_of
+from tests.helpers.installation import run_process, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of
 from tests.helpers.processes import children_of, command_line
 from tests.helpers.waiting import wait_until
@@ -231,19 +231,22 @@ def addresses_of(port: int) -> set[str]:
 def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, out, err = run_command(tmp_path / "home", "up", "--port", str(port))
+        status, out, err = run_process(tmp_path / "home", "up", "--port", str(port))
     assert status == 1 and out == ""
     assert f"port {port}, for the REST service, is in use by process {os.getpid()}" in err
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize("command", ["serve", "mcp", "metrics"])
+@pytest.mark.parametrize(
+    "command",
+    ["serve", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("mcp", "metrics"))],
+)
 def test_a_server_names_the_port_in_use_and_the_option_for_another(
     tmp_path: Path, command: str
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, _, err = run_command(tmp_path, command, "--port", str(port))
+        status, _, err = run_process(tmp_path, command, "--port", str(port))
     assert status == 1 and "Errno" not in err
     assert f"is in use by process {os.getpid()}" in err
     assert "another port with --port; nothing was started" in err

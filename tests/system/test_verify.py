@@ -49,7 +49,17 @@ def test_one_flipped_bit_is_found(home: Path, kind: str) -> None:
         assert all(damage["remake"] for damage in found["damaged"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# Others of a kind that is tried by day: a build, an export, the record, the steps.
+EVERY_NIGHT = (
+    *("pack", "page", "export signature", "export description", "ledger"),
+    *("published versions", "index of the record", "step", "list of a step"),
+)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.nightly] * (kind in EVERY_NIGHT)) for kind in KINDS],
+)
 def test_a_deleted_file_is_found(home: Path, kind: str) -> None:
     KINDS[kind](home).unlink()
     status, found = verified()
