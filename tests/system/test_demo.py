@@ -204,7 +204,9 @@ def test_every_source_was_fresh_on_the_day_of_the_world(settings: Settings) -> N
     build = Mart(settings.marts).build()
     rows = decoded(row for (row,) in query(build, "SELECT row FROM quality"))
     fresh = {row["scope"]: row["status"] for row in rows if row["dimension"] == "freshness"}
-    assert fresh.keys() >= set(STARTED) and set(fresh.values()) == {"PASS"}, fresh
+    # A dataset without a source here has a row for all its sources, which is not measured.
+    measured = {scope: status for scope, status in fresh.items() if scope != "sources"}
+    assert measured.keys() >= set(STARTED) and set(measured.values()) == {"PASS"}, fresh
 
 
 @pytest.mark.parametrize("panel_of", PANELS, ids=lambda panel: panel.key)
