@@ -6,14 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from falcon import testing
 
-from api.app import create_app
 from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.rest_service import Served, World, make_world, served
-from warehouse.control.keys import KeyStore
-from warehouse.serve.build import Mart
-from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
 from warehouse.shared.urls import as_reached
 
 EXPORTS_URL = "http://localhost:8321/exports"
@@ -85,24 +80,6 @@ def test_files_may_be_served_from_elsewhere(world: World) -> None:
         answer = json.loads(running.get("/v1/export", world.paid)[2])
     version = answer["data_version"]
     assert answer["signature_url"] == f"https://cdn.example/x/{version}/manifest.json.sig"
-
-
-def test_a_manifest_that_was_published_with_another_address_is_served_with_ours(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mart = Mart(world.marts)
-    build = mart.build()
-    absolute = json.loads(build.metadata[EXPORT_MANIFEST_KEY])
-    for artifact in absolute["artifacts"]:
-        artifact["url"] = f"http://127.0.0.1:8321/exports/{build.data_version}/{artifact['url']}"
-    monkeypatch.setattr(
-        build, "metadata", {**build.metadata, EXPORT_MANIFEST_KEY: json.dumps(absolute)}
-    )
-    client = testing.TestClient(create_app(mart, KeyStore(world.keys)))
-    answer = client.simulate_get("/v1/export", headers={"X-API-Key": world.paid, "Host": "a.b"})
-    urls = urls_in(answer.json)
-    assert all(url.startswith(f"http://a.b/exports/{build.data_version}/") for url in urls)
-    assert all("127.0.0.1" not in url for url in urls)
 
 
 def test_an_agent_is_linked_to_the_host_that_it_reached(world: World) -> None:
