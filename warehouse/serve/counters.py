@@ -28,8 +28,6 @@ def connected(url: str) -> Any:
     if find_spec("redis") is None:
         raise SankofaError("a store is a Redis; install the extra `redis`")
     import redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
 
     try:
         # The retry is for a connection that a restart of the server has cut.
@@ -37,7 +35,7 @@ def connected(url: str) -> Any:
             url,
             socket_timeout=_TIMEOUT_SECONDS,
             socket_connect_timeout=_TIMEOUT_SECONDS,
-            retry=Retry(NoBackoff(), 1),
+            retry=redis.retry.Retry(redis.backoff.NoBackoff(), 1),
         )
     except ValueError as error:
         raise SankofaError(
