@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any
 
 import numpy as np
@@ -168,7 +168,9 @@ def _blocks(body: IO[bytes], mapping: Mapping) -> Iterator[tuple[str, _Block | s
         return
     is_empty = True
     for block in _filled(lines, names.index("lei"), names.index(mapping.column), len(names)):
-        is_empty = False
+        # Of rows that are all blank nothing is read, and that must be said.
+        filled = chain(block.leis, block.values)
+        is_empty = is_empty and not block.problems and not any(map(str.strip, filled))
         yield "", block
     if is_empty:
         yield "", "holds no row"

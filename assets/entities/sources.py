@@ -43,7 +43,7 @@ def list_source(entry: ListEntry) -> Source:
 
 def _mapping_parser(mapping: mappings.Mapping) -> Parser:
     return Parser(
-        2, partial(mappings.parse, mapping=mapping), partial(mappings.stream, mapping=mapping)
+        3, partial(mappings.parse, mapping=mapping), partial(mappings.stream, mapping=mapping)
     )
 
 

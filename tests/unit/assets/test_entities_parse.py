@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stdnum import isin as isins
 from stdnum.iso7064 import mod_97_10
@@ -616,6 +616,7 @@ HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b'{"data":'])
 
 
 @settings(deadline=None)
+@example(isin_mapping, b"LEI,ISIN\n", b",")
 @given(st.sampled_from(PARSERS), HEADERS, st.binary())
 def test_any_bytes_are_rows_or_rejections(
     parse: Callable[[Document, bytes], Parsed], header: bytes, body: bytes
