@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import fsspec
 import pytest
 
 from tests.helpers.paths import ROOT
@@ -100,6 +101,8 @@ def s3_server() -> Iterator[S3Server]:
                 environment.delenv(name)
             for name, value in server.environment.items():
                 environment.setenv(name, value)
+            # Clients are kept by their arguments: one of an earlier server would go on asking it.
+            fsspec.get_filesystem_class("s3").clear_instance_cache()
             yield server
     finally:
         server.kill()
