@@ -6,14 +6,11 @@ from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
-import msgspec
-
 from api.endpoints.declarations import ENDPOINTS
 from warehouse.serve.usage import network_of
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.metrics import observe_request
-from warehouse.shared.server_log import ACCESS_LOG, log_access
-from warehouse.shared.texts import redact_keys
+from warehouse.shared.server_log import AccessLine, log_access, logged_path
 
 # The access log: one JSON line for each request, without its key and without what it asked for.
 #
@@ -22,27 +19,8 @@ from warehouse.shared.texts import redact_keys
 
 # Whatever else a query names is no parameter of ours, and may be a secret.
 _PARAMETERS = frozenset(name for endpoint in ENDPOINTS for name in endpoint.query)
-_LONGEST_PATH = 200
 # The endpoint of requests to paths that do not exist: their number has no bound.
 _NO_ROUTE = "none"
-
-
-class AccessLine(msgspec.Struct):
-    """One request as it is logged."""
-
-    time: datetime
-    logger: str
-    surface: str
-    client: str
-    method: str
-    path: str
-    parameters: list[str]
-    status: int
-    milliseconds: float
-    bytes: int
-    key: str | None
-    data_version: str | None
-    request_id: str
 
 
 def log_request(req: Any, resp: Any) -> None:
@@ -51,19 +29,18 @@ def log_request(req: Any, resp: Any) -> None:
     seconds = time.perf_counter() - context.started
     body, key = resp.data, context.key
     line = AccessLine(
-        datetime.now(UTC),
-        ACCESS_LOG,
-        "rest",
-        network_of(env.get("REMOTE_ADDR")),
-        req.method,
-        redact_keys(req.path)[:_LONGEST_PATH],
-        [name for name in req.params if name in _PARAMETERS],
-        status,
-        round(seconds * 1000, 3),
-        len(body) if body else int(resp.get_header("Content-Length") or 0),
-        None if key is None else key.prefix,
-        resp.get_header("X-Data-Version"),
-        context.request_id,
+        time=datetime.now(UTC),
+        surface="rest",
+        client=network_of(env.get("REMOTE_ADDR")),
+        method=req.method,
+        path=logged_path(req.path),
+        parameters=[name for name in req.params if name in _PARAMETERS],
+        status=status,
+        milliseconds=round(seconds * 1000, 3),
+        bytes=len(body) if body else int(resp.get_header("Content-Length") or 0),
+        key=None if key is None else key.prefix,
+        data_version=resp.get_header("X-Data-Version"),
+        request_id=context.request_id,
     )
     log_access(line)
     observe_request(req.uri_template or _NO_ROUTE, status, seconds)
@@ -71,9 +48,19 @@ def log_request(req: Any, resp: Any) -> None:
 
 def log_refusal(address: str, status: int, size: int, request_id: str) -> None:
     """Log and count a request that could not be parsed, and of which nothing else is certain."""
-    now, client = datetime.now(UTC), network_of(address)
     line = AccessLine(
-        now, ACCESS_LOG, "rest", client, "", "", [], status, 0.0, size, None, None, request_id
+        time=datetime.now(UTC),
+        surface="rest",
+        client=network_of(address),
+        method="",
+        path="",
+        parameters=[],
+        status=status,
+        milliseconds=0.0,
+        bytes=size,
+        key=None,
+        data_version=None,
+        request_id=request_id,
     )
     log_access(line)
     observe_request(_NO_ROUTE, status, 0.0)

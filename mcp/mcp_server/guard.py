@@ -39,13 +39,12 @@ from warehouse.contract.problems import (
 from warehouse.serve.usage import network_of
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import observe_request, stop_counting
-from warehouse.shared.server_log import ACCESS_LOG, flush_log, log_access
+from warehouse.shared.server_log import AccessLine, flush_log, log_access, logged_path
 from warehouse.shared.texts import redact_keys
 from warehouse.shared.urls import valid_host
 
 # The access log: a JSON line for each request, without its key, its address, its arguments.
 
-_LONGEST_PATH = 200
 _LONGEST_METHOD = 64
 # What is counted by its own name; a client can send any other.
 _METHODS = frozenset(
@@ -58,25 +57,6 @@ _METHODS = frozenset(
 _PATHS = frozenset({"/health", CARD_PATH, WELL_KNOWN_CARD, WELL_KNOWN_CATALOG})
 
 
-class AccessLine(msgspec.Struct):
-    """One request as it is logged; ``rpc`` is the method of the protocol."""
-
-    time: datetime
-    logger: str
-    surface: str
-    client: str
-    method: str
-    path: str
-    rpc: str
-    tool: str | None
-    status: int
-    milliseconds: float
-    bytes: int
-    key: str | None
-    data_version: str | None
-    request_id: str
-
-
 def log_request(
     scope: Scope, call: Call, rpc: str, http_status: int, size: int, started: float
 ) -> None:
@@ -86,20 +66,19 @@ def log_request(
     status = http_status if call.tool is None else call.status
     path, client = scope["path"], scope.get("client")
     line = AccessLine(
-        datetime.now(UTC),
-        ACCESS_LOG,
-        "mcp",
-        network_of(client[0] if client else None),
-        scope["method"],
-        redact_keys(path)[:_LONGEST_PATH],
-        redact_keys(rpc)[:_LONGEST_METHOD],
-        call.tool,
-        status,
-        round(seconds * 1000, 3),
-        size,
-        None if call.key is None else call.key.prefix,
-        call.data_version,
-        call.request_id,
+        time=datetime.now(UTC),
+        surface="mcp",
+        client=network_of(client[0] if client else None),
+        method=scope["method"],
+        path=logged_path(path),
+        rpc=redact_keys(rpc)[:_LONGEST_METHOD],
+        tool=call.tool,
+        status=status,
+        milliseconds=round(seconds * 1000, 3),
+        bytes=size,
+        key=None if call.key is None else call.key.prefix,
+        data_version=call.data_version,
+        request_id=call.request_id,
     )
     log_access(line)
     observe_request(_endpoint(call, rpc, path), status, seconds)

@@ -30,6 +30,7 @@ from warehouse.shared.texts import redact_keys
 
 # The name of the log of requests.
 ACCESS_LOG = "sankofa.access"
+_LONGEST_PATH = 200
 _ACCESS = logging.getLogger(ACCESS_LOG)
 # Lines that wait to be written: about 3 MB.
 MOST_LINES = 10_000
@@ -175,7 +176,35 @@ def stderr_descriptor() -> int | None:
     return None
 
 
-def log_access(line: msgspec.Struct) -> None:
+class AccessLine(msgspec.Struct, kw_only=True):
+    """One request of a surface as it is logged.
+
+    REST names the parameters, MCP the method of its protocol (``rpc``) and the tool.
+    """
+
+    time: datetime
+    logger: str = ACCESS_LOG
+    surface: str
+    client: str
+    method: str
+    path: str
+    parameters: list[str] | msgspec.UnsetType = msgspec.UNSET
+    rpc: str | msgspec.UnsetType = msgspec.UNSET
+    tool: str | msgspec.UnsetType | None = msgspec.UNSET
+    status: int
+    milliseconds: float
+    bytes: int
+    key: str | None
+    data_version: str | None
+    request_id: str
+
+
+def logged_path(path: str) -> str:
+    """Return a path as it is logged: without keys, and not longer than a real one."""
+    return redact_keys(path)[:_LONGEST_PATH]
+
+
+def log_access(line: AccessLine) -> None:
     """Log one request; in a server past the logging module, which costs more than the line."""
     encoded = _encode(line)
     if _writer is None:
