@@ -21,13 +21,16 @@ _ADDED = (
     *(("vintage", pa.int64()), ("superseded_at", pa.date32()), ("latest", pa.bool_())),
     *(("row_id", pa.string()), ("provenance_id", pa.string())),
 )
+_ADDED_TO = {
+    "fundamentals": (("restatement_kind", pa.string()),),
+    "tender_releases": (("implausible", pa.list_(pa.string())),),
+}
 
 
 def staged_schema(name: str) -> pa.Schema:
     """Return the columns of a table of the record in a snapshot."""
     (table,) = (table for table in RECORD_TABLES if table.name == name)
-    kinds = [("restatement_kind", pa.string())] if table == FUNDAMENTALS else []
-    return pa.schema([*record_schema(table), *_ADDED, *kinds])
+    return pa.schema([*record_schema(table), *_ADDED, *_ADDED_TO.get(name, ())])
 
 
 def with_every_column(sql: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
