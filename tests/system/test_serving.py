@@ -8,18 +8,15 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import api.server.waitress_loop
 from api.middleware import BaseUrlMiddleware
-from api.serve import ServeOptions, bind, listen_on
 from api.server.proxies import client_address, parse_networks
-from api.server.waitress_loop import run
 from tests.helpers.processes import is_running
-from tests.helpers.rest_service import Served, World, make_world, served
+from tests.helpers.rest_service import Served, World, make_world, served, served_here
 from tests.helpers.waiting import wait_until
 from warehouse.shared.errors import SankofaError
 
@@ -169,28 +166,13 @@ def test_an_address_that_is_too_long_is_414(server: Served, world: World) -> Non
     assert (status, json.loads(body)["code"]) == (414, "uri_too_long")
 
 
-@contextmanager
-def in_this_process(world: World, **others: tuple[str, ...]) -> Iterator[int]:
-    bound, stop = bind("127.0.0.1", 0), threading.Event()
-    options = ServeOptions(exports=world.exports, **others)
-    server = listen_on(bound, world.marts, world.keys, options)
-    thread = threading.Thread(target=run, args=(server, stop))
-    thread.start()
-    try:
-        yield int(server.effective_port)
-    finally:
-        stop.set()
-        thread.join(30)
-        assert not thread.is_alive()
-
-
 def test_a_client_that_sends_its_request_byte_by_byte_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api.server.waitress_loop, "REQUEST_TIMEOUT", 0.5)
     with (
-        in_this_process(world) as port,
-        socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
+        served_here(world) as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=30) as slow,
     ):
         slow.sendall(b"GET /health HTTP/1.1\r\n")
 
@@ -202,7 +184,7 @@ def test_a_client_that_sends_its_request_byte_by_byte_is_disconnected(
             return False
 
         wait_until(closed)
-        assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
+        assert raw(server.port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="left out: needs Linux")
@@ -210,13 +192,13 @@ def test_a_client_that_does_not_read_its_response_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api.server.waitress_loop, "RESPONSE_TIMEOUT", 0.5)
-    with in_this_process(world) as port:
+    with served_here(world) as server:
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            slow.connect(("127.0.0.1", port))
+            slow.connect(("127.0.0.1", server.port))
             slow.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 200)
             wait_until(lambda: _is_closed(slow))
-        assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
+        assert raw(server.port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
 
 
 def _is_closed(connection: socket.socket) -> bool:
@@ -262,8 +244,8 @@ def test_a_forwarded_host_is_believed_of_a_trusted_proxy_only(world: World) -> N
     bases = ("https://a.example", "https://b.example")
     asked = b"GET /llms.txt HTTP/1.0\r\nX-Forwarded-Host: b.example\r\n\r\n"
     for trusted, base in ((("127.0.0.0/8",), "b"), ((), "a")):
-        with in_this_process(world, base_urls=bases, proxies=trusted) as port:
-            assert f"(https://{base}.example/docs)" in raw(port, asked).decode()
+        with served_here(world, base_urls=bases, proxies=trusted) as server:
+            assert f"(https://{base}.example/docs)" in raw(server.port, asked).decode()
 
 
 def test_meaningless_settings_are_refused_with_a_sentence(world: World) -> None:
