@@ -12,11 +12,9 @@ from warehouse.contract.problems import PROBLEMS
 from warehouse.contract.schemas import (
     BODY_SCHEMAS,
     MANIFEST_SCHEMAS,
+    PROBLEM_SCHEMA,
     ROW_SCHEMAS,
     body_example,
-    member_schema,
-    object_schema,
-    type_schema,
 )
 from warehouse.serve.examples import Example
 
@@ -118,7 +116,12 @@ def openapi_document(
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": {endpoint.path: {"get": _operation(endpoint, examples)} for endpoint in endpoints},
         "components": {
-            "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
+            "schemas": {
+                **ROW_SCHEMAS,
+                **MANIFEST_SCHEMAS,
+                **BODY_SCHEMAS,
+                "Problem": PROBLEM_SCHEMA,
+            },
             "headers": {name: _header(*header) for name, header in _HEADERS.items()},
             "parameters": _request_headers(),
             "securitySchemes": {
@@ -262,39 +265,6 @@ def _request_headers() -> dict[str, Any]:
         }
         for name, (header, meaning, schema) in headers.items()
     }
-
-
-def _problem() -> dict[str, Any]:
-    schema = object_schema(
-        {
-            "type": member_schema(str, "Page that explains the code.", "/problems/key_missing"),
-            "title": member_schema(str, "The code in words.", "No API key was sent"),
-            "status": member_schema(int, "HTTP status.", 401),
-            "code": {"type": "string", "enum": list(PROBLEMS)},
-            "detail": member_schema(str, "What was wrong with this request.", "Send your API key."),
-            "instance": member_schema(str, "Id of the request.", "mine-1"),
-        },
-        "What went wrong, in words and as a code (RFC 9457).",
-    )
-    schema["properties"] |= {
-        "parameter": type_schema(str),
-        "received": type_schema(str),
-        "expected": type_schema(str),
-        "allowed": {"type": "array", "items": _TEXT},
-        "nearest": {"type": "array", "items": _TEXT},
-        "held": {"type": "array", "items": _TEXT},
-        "maximum": type_schema(int),
-        "upgrade_url": type_schema(str),
-        "tier": type_schema(str),
-        "required_tier": type_schema(str),
-        "retry_after": type_schema(int),
-        "retryable": type_schema(bool),
-        "violated_policies": {"type": "array", "items": _TEXT},
-        "answerable": {"type": "boolean"},
-        "as_of": {"type": "string", "format": "date"},
-        "series_with_as_of": {"type": "array", "items": _TEXT},
-    }
-    return schema
 
 
 def _problem_example(code: str) -> dict[str, Any]:
