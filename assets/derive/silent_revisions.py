@@ -6,7 +6,6 @@ Values of figures and series are compared in SQL; releases of tenders member by 
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,7 +117,7 @@ _FIGURE = [
 
 def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Return every silent revision of every dataset."""
-    with closing(snapshot.sql.cursor()) as sql:
+    with snapshot.cursor() as sql:
         tables = [rows for name in READS for rows in _changed(sql, name, _COMPARED[name])]
     return {TABLE: pa.concat_tables(tables)}
 

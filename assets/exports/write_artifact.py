@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import BinaryIO
@@ -66,7 +65,7 @@ def write_artifact(
         for column in export_file.columns
     ]
     schema = pa.schema(fields, metadata=_file_metadata(export_file, version, notice))
-    with closing(snapshot.sql.cursor()) as sql:
+    with snapshot.cursor() as sql:
         rows = sql.sql(export_file.statement).to_arrow_reader(BATCH)
         written = _write_parquet(rows, schema, export_file, store, version, name)
         delta = None
