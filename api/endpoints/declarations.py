@@ -10,9 +10,8 @@ from typing import Literal
 
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract import lists
-from warehouse.contract import parameters as p
 from warehouse.contract.listing import Listing
-from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameters import PARAMETERS
 from warehouse.shared.data_files import csv_rows
 
 # Everywhere 400 is a malformed parameter or an unknown pinned data_version; 402 is a limit above
@@ -23,12 +22,12 @@ _KEYED_STATUSES = (400, 401, 403, 429, 503)
 def _endpoint(row: Mapping[str, str]) -> Endpoint:
     """Return the endpoint of a line; of a list, which part is wanted and in which form."""
     listing: Listing | None = getattr(lists, row["list"]) if row["list"] else None
-    parameters: list[Parameter] = [getattr(p, name) for name in row["parameters"].split()]
+    parameters = [PARAMETERS[name] for name in row["parameters"].split()]
     needs_key, malformed_id = row["key"] == "yes", row["malformed_id"]
     statuses = [*(_KEYED_STATUSES if needs_key else ()), *map(int, row["statuses"].split())]
     if listing is not None:
-        limit = p.LIMIT_UNCAPPED if listing.row_rule == "uncapped" else p.LIMIT
-        parameters += [limit, p.CURSOR, p.FORMAT]
+        limit = "LIMIT_UNCAPPED" if listing.row_rule == "uncapped" else "LIMIT"
+        parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT")]
         statuses.append(402)
     invalid_id_status: Literal[400, 404] = 404 if malformed_id == "404" else 400
     return Endpoint(

@@ -17,6 +17,7 @@ from warehouse.contract.schemas import (
     body_example,
 )
 from warehouse.serve.examples import Example
+from warehouse.shared.data_files import csv_rows
 
 _DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "
@@ -33,28 +34,7 @@ _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
 _VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]{1,9}$"}
 
-_HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "X-Service-API-Version": ("Version of this description.", _TEXT, True),
-    "X-Request-Id": ("Id of the request: the one you sent, if it is valid.", _TEXT, True),
-    "X-Data-Version": ("The data_version of the response.", _VERSION, False),
-    "X-Service-Tier": ("Tier of the key.", _TEXT, False),
-    "RateLimit-Policy": ("The limits per minute and per month.", _TEXT, False),
-    "RateLimit": ("The remaining quota of each limit.", _TEXT, False),
-    "ETag": ("Changes with the response; send it back in If-None-Match.", _TEXT, False),
-    "Deprecation": ("Since when the endpoint is deprecated (RFC 9745).", _TEXT, False),
-    "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
-    "Link": ("Successor of a deprecated endpoint; next page of CSV and JSON Lines.", _TEXT, False),
-    "X-Next-Cursor": ("CSV and JSON Lines: cursor of the next page.", _TEXT, False),
-    "X-Empty-Reason": ("CSV and JSON Lines: code of why there are no rows.", _TEXT, False),
-    "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
-    "X-Upgrade-URL": (
-        "Where to get a higher tier; with 402, and with 429 if the month is used up.",
-        _TEXT,
-        False,
-    ),
-    "WWW-Authenticate": ("How to authenticate.", _TEXT, True),
-    "Allow": ("Allowed methods.", _TEXT, True),
-}
+_HEADER_TYPES = {"text": _TEXT, "version": _VERSION, "seconds": {"type": "integer", "minimum": 0}}
 _ALWAYS_HEADERS = ("X-Service-API-Version", "X-Request-Id")
 _KEYED_HEADERS = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
 _DEPRECATION_HEADERS = ("Deprecation", "Sunset", "Link")
@@ -122,7 +102,7 @@ def openapi_document(
                 **BODY_SCHEMAS,
                 "Problem": PROBLEM_SCHEMA,
             },
-            "headers": {name: _header(*header) for name, header in _HEADERS.items()},
+            "headers": {row["name"]: _header(row) for row in csv_rows(__name__, "headers")},
             "parameters": _request_headers(),
             "securitySchemes": {
                 "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -241,8 +221,9 @@ def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _header(meaning: str, schema: dict[str, Any], required: bool) -> dict[str, Any]:
-    return {"description": meaning, "schema": schema, "required": required}
+def _header(row: Mapping[str, str]) -> dict[str, Any]:
+    schema, required = _HEADER_TYPES[row["type"]], row["required"] == "yes"
+    return {"description": row["meaning"], "schema": schema, "required": required}
 
 
 def _request_headers() -> dict[str, Any]:

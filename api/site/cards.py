@@ -11,6 +11,7 @@ import msgspec
 from warehouse.methodology import signals
 from warehouse.methodology.signals import SIGNAL_SET, Panel
 from warehouse.serve.exports import Artifact, Manifest, file_name
+from warehouse.shared.data_files import csv_rows
 
 
 @dataclass(frozen=True)
@@ -32,81 +33,18 @@ class Card:
     panel: Panel | None = None
 
 
-DATASETS = (
+DATASETS = tuple(
     Card(
-        "datasets/af-fund",
-        "AF-FUND: company fundamentals",
-        "Figures as companies reported them in XBRL filings, with every restatement as a separate "
-        "vintage: choose any day and get what was public by then. Beside them the list of filings.",
-        ("af-fund-facts", "af-fund-filings"),
-        "number of figures, by the year in which their period ends",
-        "/v1/fundamentals/{issuer}?as_of={as_of}",
-        "get_fundamentals",
-        (
-            "A figure is identified by issuer, line item, unit, basis and period. A later filing "
-            "with a different value adds a vintage; one that repeats the value does not.",
-            "A filing is a version of a document. The day on which its publisher received it need "
-            "not be the day from which it could be read.",
-        ),
-    ),
-    Card(
-        "datasets/af-tender",
-        "AF-TENDER: public procurement",
-        "Releases of procurement portals in the Open Contracting Data Standard, with their awards, "
-        "and their buyers and suppliers resolved to organisations.",
-        ("af-tender-releases", "af-tender-facts", "af-tender-awards", "af-tender-parties"),
-        "number of releases, by year of release",
-        "/v1/tenders?country={country}&limit=5",
-        "search_tenders",
-        (
-            "No personal data is published: a party that is not established to be an organisation "
-            "is withheld and only counted.",
-        ),
-    ),
-    Card(
-        "datasets/af-macro",
-        "AF-MACRO: macroeconomic series",
-        "Exchange rates, consumer prices and annual indicators. Series have dated vintages, so a "
-        "model sees only what was published by its day, and no later revision.",
-        ("af-macro-series", "af-macro-annual"),
-        "number of observations, by the year in which their period ends",
-        "/v1/macro?series={series}&as_of={as_of}",
-        "get_macro",
-        ("Annual indicators have no documented release date, so as_of does not return them.",),
-    ),
-    Card(
-        "datasets/macro-series",
-        "Macro series, latest values",
-        "The open part of AF-MACRO: the latest vintage of every series, no key needed.",
-        ("macro-series",),
-        "number of observations, by the year in which their period ends",
-        "/v1/macro?series={series}",
-        "get_macro",
-    ),
-    Card(
-        "datasets/silent-revisions",
-        "Silent revisions",
-        "What publishers changed without saying so: the value or member before and after, since "
-        "when the old one was known, when it was last seen, and when the new one was first seen.",
-        ("silent-revisions",),
-        "",
-        "/v1/changes?since={as_of}",
-        None,
-        (
-            "Only changes between two of our readings can be seen, and only where the figure that "
-            "counts became another one. Members of tender releases are compared one by one.",
-        ),
-    ),
-    Card(
-        "datasets/quality-history",
-        "Quality history",
-        "Measurements of each dataset at each publication, compared with their floors. What could "
-        "not be measured is UNMEASURED and never counts as a pass.",
-        ("quality-history",),
-        "",
-        "/v1/quality-metrics/AF-FUND",
-        "get_quality_metrics",
-    ),
+        row["path"],
+        row["title"],
+        row["about"],
+        tuple(row["files"].split()),
+        row["cell_meaning"],
+        row["api_path"],
+        row["tool"] or None,
+        tuple(filter(None, row["notes"].split(" | "))),
+    )
+    for row in csv_rows(__name__, "datasets")
 )
 
 

@@ -2,26 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from mcp_server.results import Body, ToolRows
 from warehouse.contract import lists
-from warehouse.contract import parameters as p
 from warehouse.contract.agent_discovery import NOT_HELD
-from warehouse.contract.claims import PERIOD, check_claim
+from warehouse.contract.claims import check_claim
 from warehouse.contract.limits import check_datasets
 from warehouse.contract.listing import Listing, ListRows, Question, answer
 from warehouse.contract.macro import is_series_mode
 from warehouse.contract.organisations import type_of_identifier
-from warehouse.contract.parameter_types import (
-    NUMBER,
-    Parameter,
-    choice,
-    free_text,
-    pattern_text,
-)
+from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameters import PARAMETERS
 from warehouse.contract.problems import unknown_id
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.serve.build import Build, Mart
@@ -29,7 +23,7 @@ from warehouse.serve.entities import entity
 from warehouse.serve.rows import fetch_page
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.json_encoding import encode
-from warehouse.shared.tiers import Dataset, Tier
+from warehouse.shared.tiers import Tier
 
 # ``describe_data``: what the build holds, in a page that a model can read at once.
 
@@ -158,7 +152,7 @@ class Tool:
     example: str
     parameters: tuple[Parameter, ...]
     read: Read
-    texts: str
+    texts: str = "ours"
 
     @property
     def description(self) -> str:
@@ -227,60 +221,6 @@ def _check_claim(context: ToolContext, arguments: Arguments) -> Body:
     return Body(encode(check_claim(context.mart, arguments)))
 
 
-# In fewer words than REST has: the list of tools is part of every conversation. What all tools take
-# is explained once, by the first tool and in the instructions of the server.
-_EXPLAINED = (
-    replace(p.LIMIT, default="25", description="Rows at most."),
-    replace(p.CURSOR, description="next_cursor of the last page, with the same arguments."),
-    replace(p.VERSION, description="Answer from this version of the data."),
-    replace(p.VERBOSE, description="Every member of every row, and whole texts."),
-)
-_LIMIT, _CURSOR, _VERSION, _VERBOSE = (
-    replace(parameter, description="") for parameter in _EXPLAINED
-)
-_SERVICE_ID = replace(p.SERVICE_ID, location="query")
-_IN_TENDER = replace(
-    p.IN_TENDER,
-    description="Words that all occur in title, description or buyer's name (the last may be a "
-    "prefix), or an ocid: then all its releases.",
-)
-_SIGNAL_KEY = replace(
-    p.SIGNAL_KEY, location="query", kind=choice(tuple(PANEL_BY_KEY)), description="The panel."
-)
-_CURRENCY = Parameter(
-    "currency", pattern_text("[A-Z]{3}", "an ISO 4217 code"), "Currency of the figure.", "ZAR"
-)
-_LINE_ITEM = Parameter(
-    "line_item", choice(p.LINE_ITEMS.kind.words), "Line of the statements.", "revenue"
-)
-_CLAIM = (
-    Parameter("value", NUMBER, "The claimed figure, in full: 1250000000.", required=True),
-    Parameter("period", free_text(10), f"Its period: {PERIOD}.", "FY2020", required=True),
-    replace(p.AS_OF, description="The day on which it is claimed to have been known."),
-    replace(_SERVICE_ID, required=False, description="The issuer, together with line_item."),
-    _LINE_ITEM,
-    _CURRENCY,
-    p.SERIES,
-    p.INDICATOR,
-    p.COUNTRY,
-)
-
-# What a line of ``tools.csv`` names that is not as in REST.
-_OWN: Mapping[str, tuple[Parameter, ...]] = {
-    "EXPLAINED": _EXPLAINED,
-    "PAGE": (_LIMIT, _CURSOR),
-    "COMMON": (_VERSION, _VERBOSE),
-    "VERSION": (_VERSION,),
-    "ALL": (replace(p.LIMIT_UNCAPPED, description="Rows at most; without it, all."), _CURSOR),
-    "AS_OF": (replace(p.AS_OF, description="Only what was knowable at the end of this day."),),
-    "CLAIM": _CLAIM,
-    "IN_TENDER": (_IN_TENDER,),
-    "SERVICE_ID": (_SERVICE_ID,),
-    "SIGNAL_KEY": (_SIGNAL_KEY,),
-    "SKU": (replace(p.SKU, location="query", kind=choice(get_args(Dataset))),),
-    "TYPE_OR_NONE": (replace(p.ID_TYPE, required=False),),
-    "WINNER": (replace(p.OF_SERVICE_ID, description="The organisation that won."),),
-}
 # Reads of the tools that are more than a list.
 _READS: Mapping[str, Read] = {
     "describe_data": _describe_data,
@@ -296,15 +236,17 @@ _READS: Mapping[str, Read] = {
 
 
 def _tool(row: Mapping[str, str]) -> Tool:
-    """Return the tool of a line of ``tools.csv``."""
-    parameters: list[Parameter] = []
-    for name in row["parameters"].split():
-        parameters += _OWN[name] if name in _OWN else (getattr(p, name),)
+    """Return the tool of a line of ``tools.csv``.
+
+    It is described in fewer words than REST has: the list of tools is part of every conversation.
+    What all tools take is explained once, by the first tool and in the instructions of the server.
+    """
+    parameters = tuple(PARAMETERS[name] for name in row["parameters"].split())
     read = _READS.get(row["name"])
     if read is None:
         read = _rows_of(getattr(lists, row["list"]), *row["file"].split())
     about, example = row["about"], row["example"]
-    return Tool(row["name"], row["title"], about, example, tuple(parameters), read, row["texts"])
+    return Tool(row["name"], row["title"], about, example, parameters, read, row["texts"])
 
 
 TOOLS: Mapping[str, Tool] = {row["name"]: _tool(row) for row in csv_rows(__name__, "tools")}
