@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from api.endpoints.endpoint import Endpoint
+from api.endpoints.endpoint import RESPONSE_HEADERS, Endpoint
 from api.endpoints.response import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
@@ -17,7 +17,6 @@ from warehouse.contract.schemas import (
     body_example,
 )
 from warehouse.serve.examples import Example
-from warehouse.shared.data_files import csv_rows
 
 _DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "
@@ -102,7 +101,7 @@ def openapi_document(
                 **BODY_SCHEMAS,
                 "Problem": PROBLEM_SCHEMA,
             },
-            "headers": {row["name"]: _header(row) for row in csv_rows(__name__, "headers")},
+            "headers": {row["name"]: _header(row) for row in RESPONSE_HEADERS},
             "parameters": _request_headers(),
             "securitySchemes": {
                 "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import falcon
 import msgspec
 
-from api.resources.agents import mcp_url_for
+from api.endpoints.endpoint import mcp_url_for
 from api.site.cards import (
     CARDS,
     DATASETS,

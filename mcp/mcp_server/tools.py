@@ -126,15 +126,7 @@ class ToolContext:
         return ToolRows(page, files)
 
 
-_NOT_SENT = dict.fromkeys(
-    (
-        *("country", "category", "buyer", "status", "query", "as_of", "from", "to", "statement"),
-        *("line_items", "indicator", "series", "series_type", "frequency", "measure", "dimension"),
-        *("dimension_value", "role", "service_id", "section", "dataset", "metric"),
-    )
-)
-
-
+_NOT_SENT = dict.fromkeys(parameter.name for parameter in PARAMETERS.values())
 Read = Callable[[ToolContext, Arguments], ToolRows | Body]
 
 
