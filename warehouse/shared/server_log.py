@@ -186,16 +186,16 @@ class AccessLine(msgspec.Struct, kw_only=True):
     logger: str = ACCESS_LOG
     surface: str
     client: str
-    method: str
-    path: str
+    method: str = ""
+    path: str = ""
     parameters: list[str] | msgspec.UnsetType = msgspec.UNSET
     rpc: str | msgspec.UnsetType = msgspec.UNSET
     tool: str | msgspec.UnsetType | None = msgspec.UNSET
     status: int
-    milliseconds: float
+    milliseconds: float = 0.0
     bytes: int
-    key: str | None
-    data_version: str | None
+    key: str | None = None
+    data_version: str | None = None
     request_id: str
 
 
