@@ -114,8 +114,6 @@ def _normalise_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split()).upper()
 
 
-# Markets by their MIC (ISO 10383): who operates them, and where.
-#
 # ``mics.csv`` has the vintages of every MIC, also of those that have expired: a row for each list
 # that says something new (``tests/helpers/mic_lists.py`` writes it), in order of the lists. A
 # market of its own has an operating MIC; its segments (the boards of an exchange) have MICs of
@@ -150,14 +148,6 @@ def operating_mic(mic: str) -> str:
         seen.add(mic)
         mic = _VINTAGES[mic][-1]["operating_mic"]
     return mic
-
-
-def market_country(mic: str) -> str | None:
-    """Return the country of a market, alpha-2; None if the MIC is not on the list."""
-    if mic.upper() not in _VINTAGES:
-        return None
-    country = _VINTAGES[mic.upper()][-1]["country"]
-    return country if country and country != "ZZ" else None
 
 
 def comparable_listing(listing: str) -> str:

@@ -24,27 +24,12 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # Names of query parameters, in lower case and with hyphens as underscores.
 SECRET_PARAMETERS = frozenset(
-    {
-        "access_token",
-        "api_key",
-        "apikey",
-        "app_token",
-        "$$app_token",
-        "auth_token",
-        "client_secret",
-        "key",
-        "ocp_apim_subscription_key",
-        "password",
-        "sig",
-        "signature",
-        "subscription_key",
-        "token",
-        "x_amz_credential",
-        "x_amz_security_token",
-        "x_amz_signature",
-        "x_api_key",
-        "x_goog_signature",
-    }
+    (
+        *("access_token", "api_key", "apikey", "app_token", "$$app_token", "auth_token"),
+        *("client_secret", "key", "ocp_apim_subscription_key", "password", "sig", "signature"),
+        *("subscription_key", "token", "x_amz_credential", "x_amz_security_token"),
+        *("x_amz_signature", "x_api_key", "x_goog_signature"),
+    )
 )
 
 
@@ -122,8 +107,6 @@ def _is_public(text: str) -> bool:
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_global
 
-
-# Rate limits per host, shared by all processes of this machine.
 
 # Most requests per second to a domain that no source declares; a longer suffix goes before.
 DEFAULT_RATES: dict[str, float] = {"localhost": 1000.0, "127.0.0.1": 1000.0, "": 2.0}

@@ -41,13 +41,10 @@ def accession_number(value: object) -> str:
     return value
 
 
-# EDGAR's codes of states and countries, and which countries count as our markets.
-#
 # ``edgar_places.csv`` has every code of EDGAR's list with its ISO 3166 code: of a country, or of a
 # state, territory or province. A code that names no present country has none.
 #
 # ``markets.csv`` has the African and emerging markets, each with the reason why it is one.
-
 
 # EDGAR's code -> ISO 3166-1 alpha-2 or, for a state or province, 3166-2; empty if it has none.
 ISO_OF_PLACE: dict[str, str] = {

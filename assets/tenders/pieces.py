@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, Any, Literal
 
 from assets.parsing.limits import count_unpacked
@@ -34,9 +34,6 @@ from assets.tenders.releases import (
     releases_in_value,
 )
 from warehouse.record.landing import Document
-
-# The bytes of a long body, chunk by chunk: decompressed, and as UTF-8.
-
 
 CHUNK = 1 << 20
 # Bytes given to a decompressor at once: after each member of a gzip it copies what is left.
@@ -150,15 +147,8 @@ def cut(body: IO[bytes], *, size: int = SIZE, head: int = HEAD) -> Iterator[list
         yield piece
 
 
-def releases_in_part(part: Part) -> Iterator[LocatedRelease | Unreadable]:
-    """Yield every release of a part, located in the document."""
-    for item in _releases(part):
-        yield (
-            replace(item, location=located_in(part.within, item.location)) if part.within else item
-        )
-
-
 def _releases(part: Part) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a part, located in it."""
     if part.kind == "whole":
         yield from releases_in_json(part.content)
         return
@@ -209,13 +199,7 @@ def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> It
 
 
 def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
-    pack: list[Any] = []
-    for item in items:
-        pack.append(item)
-        if len(pack) == _PACKED:
-            yield _packed(pack)
-            pack = []
-    if pack:
+    while pack := list(islice(items, _PACKED)):
         yield _packed(pack)
 
 
@@ -223,8 +207,6 @@ def _packed(items: list[Any]) -> Part:
     return Part("values", pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
 
 
-# Parse a long body of releases piece by piece, so that memory stays flat.
-#
 # A piece can be read by itself, in another process: ``pieces`` cuts them. Where a body breaks off,
 # what came before is kept.
 
@@ -243,7 +225,9 @@ def read_piece(document: Document, piece: list[Part], portal: Portal, key: bytes
     with gc_paused():
         reader = ReleaseReader(document, portal, key)
         for part in piece:
-            for item in releases_in_part(part):
+            for item in _releases(part):
+                if part.within:
+                    item = replace(item, location=located_in(part.within, item.location))
                 reader.read(item)
         return reader.parsed()
 
