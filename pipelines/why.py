@@ -184,9 +184,12 @@ class _Inquiry:
                 condition = self._subject.scopes.get(table, condition)
                 snapshot.replace_rows(table, f"(SELECT * FROM {{stored}} WHERE {condition})")
             withhold_rows(snapshot, self._settings.withheld_key.encode())
-            snapshot.apply_rules()
-            snapshot.copy_record()
-            for check in checks():
+            tables = tuple(self._subject.conditions)
+            snapshot.apply_rules(tables)
+            # A check of other tables has no row to leave out; one of these may read all tables.
+            applied = [check for check in checks() if not set(check.tables).isdisjoint(tables)]
+            snapshot.copy_record(RECORD_TABLES if applied else tables)
+            for check in applied:
                 check.leave_out(snapshot)
             rules = {
                 (row["table_name"], *_stored_row(row)): str(row["rule"])
