@@ -68,6 +68,8 @@ INPUT_COLUMNS = ", ".join(
 )
 
 
+# The values of metrics: exact sums of whole numbers, one division, and what they came from.
+
 RowNumbers = npt.NDArray[np.int64]
 
 _SQL = sql_file(__name__, "values", parameters={"licences": list(LICENSE_CLASSES)})

@@ -18,6 +18,8 @@ from warehouse.shared.data_files import sql_file
 from warehouse.tables import FIRST_READ, Sighting, SilentRevision
 from warehouse.tables.column import content_of
 
+# Which members of a tender release differ from those of an earlier reading.
+#
 # A member has a path such as ``tender.value.amount`` or ``awards[AW-1].status``: an element of a
 # list is known by its ``id``, or by its position if the elements have none of their own.
 

@@ -108,6 +108,8 @@ def _is_public(text: str) -> bool:
     return (mapped or address).is_global
 
 
+# Rate limits per host, shared by all processes of this machine.
+
 # Most requests per second to a domain that no source declares; a longer suffix goes before.
 DEFAULT_RATES: dict[str, float] = {"localhost": 1000.0, "127.0.0.1": 1000.0, "": 2.0}
 

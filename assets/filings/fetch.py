@@ -32,6 +32,8 @@ from assets.filings.issuers import ChosenIssuers, follows_rule, may_follow
 from assets.parsing.unpacking import ZipEntry, read_beginning, read_entry, zip_entries
 from warehouse.record.landing import Document, FetchedResponse, Landing
 
+# The SEC's nightly zips: one file per issuer, the same that is served at its own address.
+#
 # ``submissions.zip`` names about a million filers and ``companyfacts.zip`` has gigabytes of
 # facts: members are read one at a time, and most of the former only as far as their addresses.
 

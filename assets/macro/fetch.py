@@ -16,6 +16,9 @@ from assets.macro.worldbank import missing_pages
 from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import LicenceError
 
+# Fetch series of FRED with every value they ever had, as ALFRED archives them.
+
+
 BASE_URL = "https://api.stlouisfed.org"
 
 # Series of the US government, which are in the public domain.
