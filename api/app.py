@@ -19,7 +19,6 @@ from api.middleware import (
     TierCapMiddleware,
     VersionHeadersMiddleware,
 )
-from api.resources.agents import agent_routes
 from api.resources.declared import (
     EntityResource,
     HealthResource,
@@ -87,7 +86,6 @@ def create_app(
     )
     routes: dict[str, object] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
-        **agent_routes(mcp_url),
         **({} if exports is None else file_routes(exports)),
     }
     site = Site(

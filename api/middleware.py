@@ -13,7 +13,7 @@ import falcon
 import xxhash
 import zstandard
 
-from api.endpoints.endpoint import etag_matches
+from api.endpoints.endpoint import RESPONSE_HEADERS, etag_matches
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
@@ -44,27 +44,9 @@ _REQUEST_HEADERS = (
 # Response headers that scripts of other origins may read.
 _EXPOSED_HEADERS = ", ".join(
     (
-        "X-Service-API-Version",
-        "X-Request-Id",
-        "X-Data-Version",
-        "X-Service-Tier",
-        "X-Upgrade-URL",
-        "X-Next-Cursor",
-        "X-Empty-Reason",
-        "Retry-After",
-        "RateLimit",
-        "RateLimit-Policy",
-        "ETag",
-        "Accept-Ranges",
-        "Allow",
-        "Content-Encoding",
-        "Content-Length",
-        "Content-Location",
+        *(row["name"] for row in RESPONSE_HEADERS),
+        *("Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Location"),
         "Content-Range",
-        "Deprecation",
-        "Sunset",
-        "Link",
-        "WWW-Authenticate",
     )
 )
 _ONE_DAY = "86400"

@@ -16,6 +16,8 @@ from warehouse.methodology.signals import PANELS, SIGNAL_DIGITS
 from warehouse.record.tables import DECIMAL
 from warehouse.shared.data_files import sql_file
 
+# Exact division of many whole numbers at once, rounded once to ten digits.
+#
 # Numbers of any size are Python integers in NumPy arrays: each step is one operation on whole
 # columns, and none rounds before the last.
 

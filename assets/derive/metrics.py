@@ -5,7 +5,6 @@ are written to a file as they are made, so that memory does not grow with the re
 """
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -68,6 +67,8 @@ INPUT_COLUMNS = ", ".join(
     for position in range(max(len(formula.inputs) for formula in FORMULAS))
 )
 
+
+# The values of metrics: exact sums of whole numbers, one division, and what they came from.
 
 RowNumbers = npt.NDArray[np.int64]
 
@@ -260,7 +261,7 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
     """
     values = RowFile(snapshot.folder / "metrics.arrow", arrow_schema(Metric))
     absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
-    with values, absences, closing(snapshot.sql.cursor()) as sql:
+    with values, absences, snapshot.cursor() as sql:
         # The first and last issuer of each batch; all have about as many facts.
         batches = _BATCHES.run(sql, "batches", batch_facts=batch_facts).fetchall()
         for first, last in batches:

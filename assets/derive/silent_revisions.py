@@ -6,7 +6,6 @@ Values of figures and series are compared in SQL; releases of tenders member by 
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any, NamedTuple
 
 import duckdb
@@ -19,6 +18,8 @@ from warehouse.shared.data_files import sql_file
 from warehouse.tables import FIRST_READ, Sighting, SilentRevision
 from warehouse.tables.column import content_of
 
+# Which members of a tender release differ from those of an earlier reading.
+#
 # A member has a path such as ``tender.value.amount`` or ``awards[AW-1].status``: an element of a
 # list is known by its ``id``, or by its position if the elements have none of their own.
 
@@ -104,7 +105,7 @@ _FIGURE = [
 
 def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Return every silent revision of every dataset."""
-    with closing(snapshot.sql.cursor()) as sql:
+    with snapshot.cursor() as sql:
         tables = [rows for name in READS for rows in _changed(sql, name, _COMPARED[name])]
     return {TABLE: pa.concat_tables(tables)}
 

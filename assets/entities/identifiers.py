@@ -114,6 +114,8 @@ def _normalise_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split()).upper()
 
 
+# Markets by their MIC (ISO 10383): who operates them, and where.
+#
 # ``mics.csv`` has the vintages of every MIC, also of those that have expired: a row for each list
 # that says something new (``tests/helpers/mic_lists.py`` writes it), in order of the lists. A
 # market of its own has an operating MIC; its segments (the boards of an exchange) have MICs of

@@ -27,6 +27,8 @@ from assets.parsing.unpacking import UNREADABLE, located_records
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS, incoming_schema
 
+# Check digits of LEIs and ISINs, of many at once.
+#
 # ``identifiers`` defines what is valid, one by one. Here are tests for files of millions, which
 # answer the same for texts that are written as the standards write them.
 

@@ -176,6 +176,8 @@ def _memory_limit(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
         sql.execute(f"SET GLOBAL memory_limit = '{before}'")
 
 
+# Descriptions of an export for other tools.
+
 _NAME = "sankofa-exports"
 _TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"
 _LICENCE_PAGES: dict[ArtifactKind, str | None] = {

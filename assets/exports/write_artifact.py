@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from datetime import date, datetime
 from typing import BinaryIO, NamedTuple
 
@@ -71,7 +70,7 @@ def write_artifact(
         "sql_as_of": export_file.sql_as_of or "",
     }
     schema = pa.schema(fields, metadata=metadata)
-    with closing(snapshot.sql.cursor()) as sql:
+    with snapshot.cursor() as sql:
         rows = sql.sql(export_file.statement).to_arrow_reader(BATCH)
         written = _write_parquet(rows, schema, export_file, store, version, name)
         delta = None

@@ -103,6 +103,8 @@ def is_on_this_machine(url: str) -> bool:
     return (urlsplit(url).hostname or "") in LOOPBACK
 
 
+# Rate limits per host, shared by all processes of this machine.
+
 # Most requests per second to a domain that no source declares; a longer suffix goes before.
 DEFAULT_RATES: dict[str, float] = {"localhost": 1000.0, "127.0.0.1": 1000.0, "": 2.0}
 

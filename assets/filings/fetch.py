@@ -147,6 +147,8 @@ def _holidays(days: list[date]) -> frozenset[date]:
     return frozenset(moment.date() for moment in found.to_pydatetime())
 
 
+# The SEC's nightly zips: one file per issuer, the same that is served at its own address.
+#
 # ``submissions.zip`` names about a million filers and ``companyfacts.zip`` has gigabytes of
 # facts: members are read one at a time, and most of the former only as far as their addresses.
 

@@ -11,6 +11,9 @@ from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
 from warehouse.record.landing import FetchedResponse
 
+# Fetch the statements that CVM publishes: a zip for each form and year.
+
+
 # The forms, annual and quarterly, and the first year that CVM has a file of.
 FIRST_YEARS = {"DFP": 2010, "ITR": 2011}
 
@@ -32,6 +35,9 @@ def statements(task: FetchTask) -> Iterator[FetchedResponse]:
         names,
         lambda name: task.download(task.url(f"dados/CIA_ABERTA/DOC/{name}"), "zip"),
     )
+
+
+# Fetch the SEC's Financial Statement Data Sets: a zip for each quarter since 2009.
 
 
 FOLDER = "files/dera/data/financial-statement-data-sets"
@@ -62,6 +68,9 @@ def quarters_until(today: date) -> list[str]:
     return [
         f"{number // 4}q{number % 4 + 1}" for number in range(over - 1, _FIRST_YEAR * 4 - 1, -1)
     ]
+
+
+# Fetch the reports of filings.xbrl.org.
 
 
 COUNTRIES = ("UA",)

@@ -41,6 +41,8 @@ def accession_number(value: object) -> str:
     return value
 
 
+# EDGAR's codes of states and countries, and which countries count as our markets.
+#
 # ``edgar_places.csv`` has every code of EDGAR's list with its ISO 3166 code: of a country, or of a
 # state, territory or province. A code that names no present country has none.
 #

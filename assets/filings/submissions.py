@@ -30,6 +30,8 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, IDENTIFIERS
 from warehouse.tables import PUBLISHED
 
+# The filings in a list of submissions: column by column, equally long arrays.
+#
 # A list of an issuer has what others filed about it too. What owners report of their holdings is
 # left out, and counted: those are mostly persons.
 

@@ -26,6 +26,8 @@ from assets.parsing.xml_tree import Element, read_tree
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
+# XBRL 2.1 instances as reports of the Open Information Model; their taxonomies are not needed.
+#
 # An instance alone states element, value, decimals, and by its contexts and units the rest. What
 # only a taxonomy tells (types, labels, which elements belong together) no figure needs.
 
@@ -222,9 +224,13 @@ def _whole(text: str, name: str) -> Decimal | None:
     return Decimal(text.strip())
 
 
+# Inline XBRL 1.0 and 1.1 as reports of the Open Information Model.
+#
 # The numbers of a page for people, each with what it states. Text is no figure: a fact that is
 # text is counted among the facts, without its value.
 
+# The number formats of inline XBRL: how a report for people writes a number.
+#
 # The formats of the registries of XBRL International that state a number; others, such as words for
 # numbers, are not read, and a fact in one of them is rejected.
 
@@ -326,6 +332,9 @@ def _value(element: Element) -> str:
         raise ValueError(f"sign: {sign!r:.40} is no minus")
     value = number.scaleb(int(scale))
     return f"{-value if sign and value else value:f}"
+
+
+# xBRL-JSON: the Open Information Model as filings.xbrl.org publishes reports.
 
 
 _OIM = re.compile(r"https?://(www\.)?xbrl\.org/.*xbrl-json.*")

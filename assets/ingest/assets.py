@@ -45,6 +45,8 @@ from warehouse.shared.metrics import (
 from warehouse.shared.settings import Settings
 from warehouse.tables import LoadEntry
 
+# Reports the progress of a running asset to whoever started it in the same process.
+
 # What is going on ("ecb: loading"), how much is done, of how much if that is known.
 Listener = Callable[[str, int, int | None], None]
 
@@ -104,6 +106,9 @@ class IngestResource(dg.ConfigurableResource[Any]):
     @property
     def _caches(self) -> Path | None:
         return Path(self.caches) if self.caches else None
+
+
+# Metrics of fetching and loading a source; see ``warehouse/shared/metrics.py``.
 
 
 @dataclass

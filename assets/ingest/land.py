@@ -24,6 +24,8 @@ from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
 
+# Check that a source responds: send its first request, read no more than one chunk.
+
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
 
 

@@ -26,6 +26,8 @@ from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.urls import why_not_public
 
+# What a file does not say of itself: its headers are beside it, its moment follows from a day.
+#
 # Response headers that a parser needs are in a JSON file beside the document, named like it plus
 # ``.headers.json``.
 

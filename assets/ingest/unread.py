@@ -32,6 +32,8 @@ from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
 from warehouse.tables import FailureEntry
 
+# Whether a document is an archive that unpacks to more than its own size suggests.
+
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _CHUNK = 1 << 14
 # A zip of more members is large, whatever they are: its directory is not read to the end.

@@ -24,6 +24,9 @@ from assets.source import Source
 from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import LicenceError, SankofaError
 
+# An exchange of a web archive: a recorded response with its address, moment and request.
+
+
 OnProblem = Callable[[str], None]
 
 
@@ -49,6 +52,8 @@ def header_of(headers: Iterable[tuple[str, str]], name: str) -> str:
     return next((value.strip() for key, value in headers if key.lower() == name), "")
 
 
+# The exchanges of a WARC file, as crawlers write them.
+#
 # A response comes out as its server meant it, without chunks and compression. One that was recorded
 # only in part, or that is damaged, is a problem and not a document.
 
@@ -225,6 +230,9 @@ def _inflated(body: bytes, encoding: str) -> bytes:
     if len(content) > limit:
         raise SankofaError(f"it decompresses to more than {limit:,} bytes")
     return content
+
+
+# Which exchanges of a web archive are documents of a source, and what is landed of them.
 
 
 # What a redirect leads to is read for it.

@@ -41,6 +41,8 @@ from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ, PUBLISHED
 
+# Observations of FRED as values with the interval in which each was the current one.
+
 # How FRED writes that an interval has not ended.
 OPEN = "9999-12-31"
 NO_VALUE = (".", "", None)

@@ -15,6 +15,9 @@ from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import LicenceError
 
+# Fetch series of FRED with every value they ever had, as ALFRED archives them.
+
+
 BASE_URL = "https://api.stlouisfed.org"
 
 # Series of the US government, which are in the public domain.

@@ -49,6 +49,9 @@ from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_memb
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
+# Country, year and unit of World Bank indicators, shared by all formats they come in.
+
+
 _FOUR_DIGITS = re.compile(r"[0-9]{4}")
 _IN_BRACKETS = re.compile(r"\(([^()]+)\)")
 _BASE = re.compile(r"\b([0-9]{4})\s*=\s*100\b")

@@ -109,6 +109,9 @@ def provenance(document: Document, location: str, method: str) -> dict[str, Any]
     }
 
 
+# A parser of large bodies that reads them in pieces, each of which any process can read.
+
+
 @dataclass(frozen=True)
 class InPieces:
     """Cuts a body into pieces, which is cheap, and reads them one by one, which is not.

@@ -312,6 +312,9 @@ class _HtmlReader(HTMLParser):
             self._open[-1][-1][-1].append(data)
 
 
+# The tables in a JSON value: lists of objects, lists of lists, columns beside rows.
+
+
 _DEEPEST_JSON = 20
 # Objects, or elements, that have hardly a member in common are no rows of a table.
 _MOST_CELLS = 10_000_000
@@ -376,6 +379,9 @@ def _columns_beside_rows(location: str, members: dict[str, Any]) -> LocatedTable
 
 def _json_cell(value: Any) -> str:
     return "" if value is None or isinstance(value, list | dict) else str(value)
+
+
+# The tables in an XML document: elements of one name whose children are their columns.
 
 
 _DEEPEST_XML = 50

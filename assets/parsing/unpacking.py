@@ -88,6 +88,8 @@ class _Counted(io.RawIOBase):
         return len(content)
 
 
+# The members of a zip with any number of them, in constant memory.
+#
 # ``zipfile`` makes an object for every member when it opens a zip: half a gigabyte for a million of
 # them. Here the directory is read entry by entry. It lies at the end, so the body must be a file.
 
@@ -252,6 +254,9 @@ def _from_extra(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, int, 
             )
             return size, packed_size, offset
     return numbers
+
+
+# The members of a zip, one after the other, however large it is.
 
 
 # What reading a damaged, encrypted or unknown member raises.

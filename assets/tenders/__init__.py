@@ -1,1 +1,6 @@
-"""Public procurement, as portals publish it in OCDS; start with ``sources`` and ``parse``."""
+"""Public procurement, as portals publish it in OCDS.
+
+Start with ``sources`` and ``parse``; ``portal_files`` has what portals declare, ``fetch`` asks
+them, ``ocds`` has the members that are read, ``parties`` and ``redact`` decide what may be
+published. Long bodies come in ``pieces``. Panels over tenders are in ``assets.derive``.
+"""

@@ -107,6 +107,8 @@ def _spans(
     ]
 
 
+# Pages of packages, each of which links to the next.
+#
 # Where the address has ``{page}``, the next page is asked for by its number as long as there is a
 # link; otherwise the link itself is followed.
 
@@ -159,6 +161,8 @@ def _link(request: Links, package: Any) -> str | None:
     return link
 
 
+# Lists that name documents, each of which is then fetched.
+#
 # A list is JSON (``items`` and ``name`` say what names a document) or any text, such as HTML or
 # RSS (``pattern`` finds the names).
 
@@ -301,6 +305,9 @@ def _document(request: Index, task: FetchTask, name: str) -> Iterator[FetchedRes
     except FetchError as error:
         if error.status not in request.ends_on:
             raise
+
+
+# Documents whose addresses follow from a period, a number or both.
 
 
 def _files(request: Files, task: FetchTask, span: _Span) -> Iterator[FetchedResponse]:

@@ -21,6 +21,8 @@ from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_sc
 from warehouse.shared.urls import is_fictional
 from warehouse.tables import OPEN_CLASSES, LicenseClass
 
+# Rows of releases and parties, collected as Arrow columns.
+#
 # A party row copies columns from its release and from its party. They are copied by index with
 # Arrow's ``take``: building a Python object for each value takes ten times as long.
 

@@ -35,6 +35,9 @@ from assets.tenders.releases import (
 )
 from warehouse.record.landing import Document
 
+# The bytes of a long body, chunk by chunk: decompressed, and as UTF-8.
+
+
 CHUNK = 1 << 20
 # Bytes given to a decompressor at once: after each member of a gzip it copies what is left.
 _PACKED_BYTES = 1 << 14
@@ -207,6 +210,8 @@ def _packed(items: list[Any]) -> Part:
     return Part("values", pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
 
 
+# Parse a long body of releases piece by piece, so that memory stays flat.
+#
 # A piece can be read by itself, in another process: ``pieces`` cuts them. Where a body breaks off,
 # what came before is kept.
 

@@ -29,6 +29,10 @@ from assets.tenders.requests import AnyRequest, check_pattern
 from warehouse.shared.data_files import HOME_CURRENCY, csv_rows
 from warehouse.tables import LicenseClass
 
+# The tender portals as the parser knows them: country, licence, quirks.
+#
+# Their entries are read in ``portal_files``. How a portal is fetched does not belong here.
+
 
 @dataclass(frozen=True)
 class Portal:

@@ -184,6 +184,8 @@ def _space(text: str, start: int) -> int:
     return cast(re.Match[str], _SPACE.match(text, start)).end()
 
 
+# The states of a contracting process in a versioned release, one for each release that made it.
+#
 # A versioned release has, in place of each value, all values that it ever had, with the release and
 # the day of each. So it tells what was known on every day, also where the releases themselves are
 # only linked.

@@ -18,6 +18,8 @@ from assets.declared_files import DeclarationError, DeclaredTable, RegularExpres
 from assets.declared_files import DeclaredText as Text
 from assets.fetching.fetchers import Window
 
+# Periods: the days, months or years by which a portal can be asked, and those of a window.
+
 PeriodKind = Literal["day", "month", "year", "financial-year", "window"]
 
 # Without a window: how many periods before the current one are asked again, as long as portals

@@ -132,23 +132,8 @@ def list_keys(as_json: bool) -> None:
     """List all keys by their public prefix."""
     rows = _read(_store())
     if as_json:
-        print_json(
-            [
-                {
-                    "prefix": row.prefix,
-                    "key_id": row.key_id,
-                    "tier": row.tier,
-                    "created_at": row.created_at,
-                    "ends_at": row.ends_at,
-                    "expires_at": row.expires_at,
-                    "datasets": row.datasets,
-                    "networks": row.networks,
-                    "in_use": row.is_active(),
-                    "label": row.label,
-                }
-                for row in rows
-            ]
-        )
+        hidden = {"sha256", "sandbox"}
+        print_json([{**row.model_dump(exclude=hidden), "in_use": row.is_active()} for row in rows])
         return
     print_table(
         rows,
