@@ -156,31 +156,14 @@ COLUMNS = {
         *("lei", "lei_status", "same_as", "source"),
     ),
 }
-# The latest rows, and until when they were known: without an end.
-_LATEST = """
-SELECT {columns}, TRUE AS is_current, available_at AS known_from, CAST(NULL AS DATE) AS known_until
-FROM main.{table} WHERE latest
-"""
-# What sources showed and later withdrew, as they showed it last. GLEIF withdraws a record only if
-# it is a person's: that is evidence of nothing.
-_WITHDRAWN = """
-WITH histories AS (
-    SELECT * FROM main.{table} SEMI JOIN (
-        SELECT figure, figure_check FROM main.{table} WHERE withdrawn
-    ) USING (figure, figure_check)
-    WHERE source NOT LIKE 'gleif%'
-    QUALIFY NOT bool_or(latest) OVER (PARTITION BY figure, figure_check)
-)
-SELECT {columns}, FALSE, available_at, superseded_at FROM histories WHERE NOT withdrawn
-QUALIFY row_number() OVER (PARTITION BY figure, figure_check ORDER BY vintage DESC) = 1
-"""
+_ROWS = sql_file(__name__, "registers")
 # Parties that are established to be organisations; all others are withheld.
 _IS_ORGANISATION = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
 def same_as(snapshot: Snapshot) -> DerivedTables:
     """Derive ``same_as`` from the registers of a snapshot: which ids are one organisation."""
-    with _registers(snapshot, _LATEST, _WITHDRAWN) as sql:
+    with _registers(snapshot, "latest", "withdrawn") as sql:
         return {"same_as": same_as_table(sql)}
 
 
@@ -190,7 +173,7 @@ def party_matches(snapshot: Snapshot) -> DerivedTables:
     Every vintage of a party is resolved against the organisations as they are known now: which
     organisation a party is does not depend on ``as_of``.
     """
-    with _registers(snapshot, _LATEST) as sql:
+    with _registers(snapshot, "latest") as sql:
         # Each spelling of a party once, not once for each release.
         parties = f"SELECT DISTINCT {', '.join(PARTY_COLUMNS)} FROM tender_parties"
         sql.execute(f"CREATE TEMP TABLE parties AS {parties} WHERE {_IS_ORGANISATION}")
@@ -203,9 +186,9 @@ def _registers(snapshot: Snapshot, *rows: str) -> Iterator[duckdb.DuckDBPyConnec
     with snapshot.cursor() as sql:
         # Temporary tables shadow those of the snapshot.
         for table, columns in COLUMNS.items():
-            selected = " UNION ALL ".join(f"({query})" for query in rows)
-            statement = selected.format(table=table, columns=", ".join(columns))
-            sql.execute(f"CREATE TEMP TABLE {table} AS {statement}")
+            fragments = {"table": table, "columns": ", ".join(columns)}
+            selected = [f"({_ROWS.statement(name, **fragments)})" for name in rows]
+            sql.execute(f"CREATE TEMP TABLE {table} AS {' UNION ALL '.join(selected)}")
         yield sql
 
 

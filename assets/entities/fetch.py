@@ -13,6 +13,7 @@ from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
 from warehouse.record.landing import FetchedResponse
 from warehouse.record.store import open_record
+from warehouse.shared.data_files import sql_file
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
@@ -27,17 +28,7 @@ _JOBS_WITH_KEY = 100
 # In one fetch, of what the record has without a FIGI.
 _MOST_JOBS = 2_000
 _ASK_AGAIN_AFTER = timedelta(days=90)
-# ISINs of listed organisations, and listings of those without an ISIN; none of which has a FIGI.
-_WITHOUT_FIGI = """
-WITH identifiers AS (SELECT service_id, id_type, id_value, issuer FROM {} WHERE NOT withdrawn),
-    listed AS (SELECT DISTINCT service_id FROM identifiers WHERE id_type = 'ticker'
-        AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'figi')),
-    with_isin AS (SELECT DISTINCT service_id FROM identifiers WHERE id_type = 'isin')
-SELECT DISTINCT id_type, id_value FROM identifiers SEMI JOIN listed USING (service_id)
-WHERE id_type = 'isin' OR (id_type = 'ticker' AND length(issuer) = 4
-    AND service_id NOT IN (SELECT service_id FROM with_isin))
-ORDER BY id_type, id_value
-"""
+_SQL = sql_file(__name__, "without_figi")
 
 
 def gleif(task: FetchTask) -> Iterator[FetchedResponse]:
@@ -92,7 +83,8 @@ def _without_figi(task: FetchTask) -> list[dict[str, str]]:
     delta = record.stored_table("identifiers")
     if delta is None:
         return []
-    stored = record.query(_WITHOUT_FIGI.format(record.relation("identifiers", delta)))
+    relation = record.relation("identifiers", delta)
+    stored = record.query(_SQL.statement("without_figi", identifiers=relation))
     # What was asked for lately, whatever the answer: most of the unknown stay unknown.
     documents = [] if task.landing is None else task.landing.documents(task.source)
     since = datetime.now(UTC) - _ASK_AGAIN_AFTER

@@ -1,13 +1,12 @@
 """The sources of tenders: one for each portal of a file of portals."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from urllib.parse import urlsplit
 
 import msgspec
 
-from assets.source import Archive, Parse, Parser, Source, Stream
+from assets.source import Parse, Parser, Source, Stream
 from assets.tenders.fetch import fetch_portal
 from assets.tenders.parse import parse_portal
 from assets.tenders.pieces import in_pieces
@@ -24,6 +23,11 @@ def portal_source(entry: PortalEntry) -> Source:
     """Return the source of a portal."""
     portal = portal_of(entry)
     is_per_package = portal.license_class is None
+    request, rates = entry.request, dict[str, float]()
+    archive = None if isinstance(request, Links | None) else request.format
+    if request is not None and request.delay is not None:
+        hosts = (urlsplit(entry.base_url).hostname or "", *entry.hosts)
+        rates = dict.fromkeys(hosts, 1 / request.delay)
     return Source(
         key=entry.key,
         subject="tenders",
@@ -38,12 +42,13 @@ def portal_source(entry: PortalEntry) -> Source:
         requests=_requests(entry),
         lookups=_requests(entry, lookups=True),
         cadence=entry.cadence,
-        rates=_rates(entry),
+        rates=rates,
         license_url=entry.licence.stated_at,
         evidence=entry.licence.evidence or ("in the file" if is_per_package else None),
         tried=entry.tried,
         new_within=entry.new_within,
-        archives=_archives(entry),
+        # Those in which the portal publishes are opened by the parser.
+        archives=frozenset({archive}) if archive in ("zip", "gzip") else frozenset(),
         other_hosts=entry.hosts,
     )
 
@@ -88,20 +93,6 @@ def _requests(entry: PortalEntry, lookups: bool = False) -> tuple[str, ...]:
     elif lookups:
         return ()
     return tuple(address for address in found if address is not None)
-
-
-def _archives(entry: PortalEntry) -> frozenset[Archive]:
-    """Return the archives that the parser opens: those in which the portal publishes."""
-    archive = None if isinstance(entry.request, Links | None) else entry.request.format
-    return frozenset({archive}) if archive in ("zip", "gzip") else frozenset()
-
-
-def _rates(entry: PortalEntry) -> Mapping[str, float]:
-    request = entry.request
-    if request is None or request.delay is None:
-        return {}
-    hosts = (urlsplit(entry.base_url).hostname or "", *entry.hosts)
-    return dict.fromkeys(hosts, 1 / request.delay)
 
 
 SOURCES = tuple(map(portal_source, ENTRIES))
