@@ -72,11 +72,7 @@ INPUT_COLUMNS = ", ".join(
 
 RowNumbers = npt.NDArray[np.int64]
 
-_SQL = sql_file(
-    __name__,
-    "values",
-    parameters={"licences": list(LICENSE_CLASSES)},
-)
+_SQL = sql_file(__name__, "values", parameters={"licences": list(LICENSE_CLASSES)})
 # Columns of a metric that its outcome has, and those that are taken from its newest input.
 _OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
 _NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_confidence")
@@ -170,6 +166,8 @@ def metric_rows(
     license_rank = np.max([inputs.license_ranks[rows] for rows in input_rows], axis=0)
     input_json = [inputs.columns["json"].take(pa.array(rows)) for rows in input_rows]
     observed_at = np.max([inputs.observed_at[rows] for rows in input_rows], axis=0)
+    listed = pc.binary_join_element_wise(*input_json, ",")
+    begins, until = outcomes["current_at"], outcomes["next_at"]
     columns: dict[str, Any] = {
         **{name: outcomes[name] for name in _OUTCOME_COLUMNS},
         **{name: inputs.columns[name].take(pa.array(newest)) for name in _NEWEST_INPUT_COLUMNS},
@@ -177,13 +175,13 @@ def metric_rows(
         "value": values,
         "unit": _repeat(formula.unit, outcomes),
         "period_type": _repeat("FY", outcomes),
-        "available_at": outcomes["current_at"],
-        "answers_from": outcomes["current_at"],
+        "available_at": begins,
+        "answers_from": begins,
         # A year that was never the latest gets an empty interval instead of one that ends before it
         # starts.
-        "answers_until": _not_before(outcomes["current_at"], outcomes["next_at"]),
+        "answers_until": pc.if_else(pc.is_null(until), until, pc.max_element_wise(begins, until)),
         "methodology_ref": _repeat(formula.methodology_ref, outcomes),
-        "inputs": _json_list(input_json),
+        "inputs": pc.binary_join_element_wise("[", listed, "]", ""),
         "license_class": pa.array(LICENSE_CLASSES).take(pa.array(license_rank)),
         "observed_at": pa.array(observed_at).cast(pa.timestamp("us", "UTC")),
     }
@@ -192,16 +190,6 @@ def metric_rows(
 
 def _repeat(text: str, outcomes: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(text), len(outcomes))
-
-
-def _json_list(members: list[pa.Array]) -> pa.Array:
-    inner = pc.binary_join_element_wise(*members, ",")
-    return pc.binary_join_element_wise("[", inner, "]", "")
-
-
-def _not_before(first: pa.ChunkedArray, until: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the end of an interval, or its start if the end is earlier; null stays null."""
-    return pc.if_else(pc.is_null(until), until, pc.max_element_wise(first, until))
 
 
 # Facts per batch of issuers.

@@ -67,7 +67,7 @@ def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
 
 def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
     location, prefix = _records_member(head)
-    count, bounded = 0, BoundedRecords(body, _LONGEST_RECORD)
+    count, bounded = 0, BoundedRecords(body.read, _LONGEST_RECORD)
     try:
         for record in ijson.items(bounded, prefix):
             bounded.next_record()
@@ -123,17 +123,13 @@ def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: 
     if len(line) != width:
         return "not as many values as columns"
     record: dict[str, Any] = {"Entity": {}}
-    for position, path in columns:
+    for position, (*parents, last) in columns:
         if value := line[position]:
-            _put(record, path, value)
+            inner = record
+            for member in parents:
+                inner = inner.setdefault(member, {})
+            inner[last] = value
     return "bytes that are no UTF-8" if any(map(has_undecoded_bytes, line)) else record
-
-
-def _put(record: dict[str, Any], path: tuple[str, ...], value: str) -> None:
-    *parents, last = path
-    for member in parents:
-        record = record.setdefault(member, {})
-    record[last] = value
 
 
 _CHUNK = 1 << 16
@@ -141,16 +137,12 @@ _RECORD = "LEIRecord"
 _MAX_RECORD_LENGTH = 1 << 20
 
 
-class _XmlRefused(ValueError):
-    """XML that is not read; the message is the reason."""
-
-
 def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
     """Iterate over the records of LEI-CDF XML, as a stream.
 
     A document type is refused before it is read: expanding entities would need one.
     """
-    reader, bounded = _XmlReader(), BoundedRecords(body, _LONGEST_RECORD)
+    reader, bounded = _XmlReader(), BoundedRecords(body.read, _LONGEST_RECORD)
     count, reason = 0, None
     while reason is None:
         try:
@@ -161,17 +153,18 @@ def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
         if not chunk:
             break
         reason = reader.feed(chunk)
-        for record in reader.take_records():
+        for record in reader.records:
             bounded.next_record()
             yield f"/LEIRecords/{count}", record
             count += 1
+        reader.records.clear()
     reason = reason or reader.feed(b"", last=True)
     if reason:
         yield f"/LEIRecords/{count}", reason
 
 
 class _XmlReader:
-    """The complete records, and the open elements within the next."""
+    """Collects complete records, and the open elements within the next."""
 
     def __init__(self) -> None:
         # A name becomes "namespace local": files differ in their prefixes.
@@ -185,7 +178,7 @@ class _XmlReader:
         self._open: list[tuple[str, dict[str, Any], list[str]]] = []
         # The type of the name that is open, if it states one.
         self._type: str | None = None
-        self._records: list[dict[str, Any]] = []
+        self.records: list[dict[str, Any]] = []
         self._length = 0
 
     def feed(self, chunk: bytes, last: bool = False) -> str | None:
@@ -194,14 +187,9 @@ class _XmlReader:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
             return f"not XML from here on: {error}"
-        except _XmlRefused as refusal:
+        except ValueError as refusal:
             return str(refusal)
         return None
-
-    def take_records(self) -> list[dict[str, Any]]:
-        """Return the complete records and forget them."""
-        records, self._records = self._records, []
-        return records
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]
@@ -214,14 +202,14 @@ class _XmlReader:
             self._length += len(text)
             self._open[-1][2].append(text)
         if self._length > _MAX_RECORD_LENGTH or len(self._open) > 100:
-            raise _XmlRefused("a record that is too long to be one")
+            raise ValueError("a record that is too long to be one")
 
     def _end(self, _: str) -> None:
         if not self._open:
             return
         name, members, text = self._open.pop()
         if not self._open:
-            self._records.append(members)
+            self.records.append(members)
             self._length = 0
             return
         parent = self._open[-1][1]
@@ -236,4 +224,4 @@ class _XmlReader:
             parent[name] = [earlier, value]
 
     def _refuse(self, *_: object) -> None:
-        raise _XmlRefused("a document type is declared: refused")
+        raise ValueError("a document type is declared: refused")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -114,8 +114,7 @@ ROWS_PER_PART = 100_000
 Lines = Iterator[tuple[str, list[str] | str]]
 
 
-@dataclass(frozen=True)
-class Mapping:
+class Mapping(NamedTuple):
     """A kind of file: the column beside ``lei``, what its values are, and how they are judged.
 
     ``are_valid`` may be false for a value that ``read`` accepts, never true for another.
@@ -239,11 +238,11 @@ def _add_row(
     location = f"{member}{block.locations[row]}"
     if not lei and not value:
         return
-    try:
-        own = {"service_id": mint("lei", _lei(lei)), "id_value": mapping.read(value)}
-    except ValueError as error:
-        parsed.reject(IDENTIFIERS, document, location, str(error))
-    else:
+    lei = lei.upper()
+    with parsed.rejecting(IDENTIFIERS, document, location):
+        if not is_lei(lei):
+            raise ValueError(f"{lei!r:.40} is no LEI: its check digits are wrong")
+        own = {"service_id": mint("lei", lei), "id_value": mapping.read(value)}
         parsed.add(IDENTIFIERS, [_shared(document, location, mapping) | own])
 
 
@@ -275,13 +274,6 @@ def _texts(values: list[str]) -> pa.Array:
     except UnicodeEncodeError:
         decoded = (value if value.isascii() else None for value in values)
         return pa.array(decoded, pa.string())
-
-
-def _lei(text: str) -> str:
-    lei = text.upper()
-    if not is_lei(lei):
-        raise ValueError(f"{lei!r:.40} is no LEI: its check digits are wrong")
-    return lei
 
 
 def _isin(text: str) -> str:

@@ -2,11 +2,9 @@
 
 from functools import partial
 
-from assets.declared_files import variant_of
 from assets.entities import exchange_lists, fetch, gleif, mappings, openfigi
 from assets.entities.list_files import ENTRIES, ListEntry
-from assets.fetching.fetchers import fetch_addresses
-from assets.source import Parser, Source
+from assets.source import Parser, Source, declared_source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 _CC0 = "Creative Commons Zero 1.0"
@@ -17,27 +15,13 @@ LIST_PARSER_VERSION = 5
 
 def list_source(entry: ListEntry) -> Source:
     """Return the source of an exchange list."""
-    return Source(
-        key=entry.key,
-        subject="entities",
-        title=entry.title,
-        license_class=entry.licence.license_class,
-        license_name=entry.licence.name,
-        parser=Parser(
-            LIST_PARSER_VERSION,
-            partial(exchange_lists.parse, entry=entry),
-            variant=variant_of(entry),
-        ),
-        tables=(ENTITIES, IDENTIFIERS),
+    return declared_source(
+        entry,
+        "entities",
+        LIST_PARSER_VERSION,
+        exchange_lists.parse,
+        (ENTITIES, IDENTIFIERS),
         complete=entry.complete,
-        base_url=entry.base_url,
-        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
-        requests=entry.addresses,
-        license_url=entry.licence.stated_at,
-        evidence=entry.licence.evidence,
-        # The reader opens a list that is itself a zip: a workbook is one.
-        archives=frozenset({"zip"}),
-        other_hosts=entry.hosts,
     )
 
 

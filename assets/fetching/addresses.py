@@ -24,27 +24,12 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # Names of query parameters, in lower case and with hyphens as underscores.
 SECRET_PARAMETERS = frozenset(
-    {
-        "access_token",
-        "api_key",
-        "apikey",
-        "app_token",
-        "$$app_token",
-        "auth_token",
-        "client_secret",
-        "key",
-        "ocp_apim_subscription_key",
-        "password",
-        "sig",
-        "signature",
-        "subscription_key",
-        "token",
-        "x_amz_credential",
-        "x_amz_security_token",
-        "x_amz_signature",
-        "x_api_key",
-        "x_goog_signature",
-    }
+    (
+        *("access_token", "api_key", "apikey", "app_token", "$$app_token", "auth_token"),
+        *("client_secret", "key", "ocp_apim_subscription_key", "password", "sig", "signature"),
+        *("subscription_key", "token", "x_amz_credential", "x_amz_security_token"),
+        *("x_amz_signature", "x_api_key", "x_goog_signature"),
+    )
 )
 
 

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -46,8 +46,7 @@ _ADDRESSES, _FILINGS = b'"addresses"', b'"filings"'
 _NAME = re.compile(r"(?:.*/)?(CIK([0-9]{10})(-submissions-[0-9]+)?\.json)")
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A file of an issuer in a zip; ``older``: an older page of its list of submissions."""
 
     name: str
@@ -236,7 +235,7 @@ def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[
     only the zips show who is new to the rule.
     """
     since = None if task.landing is None else task.landing.last_fetched(_fetched_key(task))
-    if task.landing is None or since is None or _week(since) != _week(now):
+    if task.landing is None or since is None or since.isocalendar()[:2] != now.isocalendar()[:2]:
         return None
     by_rule = _landed_by_rule(task.landing) if chosen.by_rule else ()
     if by_rule is None:
@@ -249,19 +248,10 @@ def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[
     if filed is None:
         return None
     # What was never landed is asked for, whoever filed: the set may have grown.
-    landed = _landed_ciks(task)
+    found = (_FILER_URL.search(each.url) for each in task.landing.documents(task.source))
+    landed = {match[1] for match in found if match}
     ciks = frozenset(cik for cik in followed if cik in filed or cik not in landed)
     return ciks if len(ciks) <= FEW else None
-
-
-def _week(moment: datetime) -> tuple[int, int]:
-    return moment.isocalendar()[:2]
-
-
-def _landed_ciks(task: FetchTask) -> set[str]:
-    documents = [] if task.landing is None else task.landing.documents(task.source)
-    matches = (_FILER_URL.search(document.url) for document in documents)
-    return {match[1] for match in matches if match}
 
 
 def batch_of(cik: str) -> str:
@@ -301,10 +291,17 @@ def _from_zip(
                 failures[member.name] = str(error)
                 continue
             url = f"{API}/{files.path}/{member.name}"
-            yield replace(zipped, url=url, body=body, headers=_zip_headers(zipped, files))
+            # Not those of the zip: its ETag must not be sent for a file of its own.
+            headers = {"content-type": "application/json", ZIP_HEADER: files.zip_url}
+            if (modified := zipped.headers.get("last-modified")) is not None:
+                headers[ZIP_DATE_HEADER] = modified
+            yield replace(zipped, url=url, body=body, headers=headers)
         missing = (chosen.named & ciks) - found
         failures |= dict.fromkeys(sorted(missing), "not in the zip")
-        _raise_failures(files.zip_url, failures)
+        if failures:
+            named = [f"{name}: {reason}" for name, reason in list(failures.items())[:_NAMED]]
+            more = f", and {len(failures) - _NAMED:,} more" if len(failures) > _NAMED else ""
+            raise FetchError(f"{files.zip_url} did not arrive complete. {'. '.join(named)}{more}")
 
 
 def _zips(task: FetchTask, files: _Files) -> Iterator[tuple[FetchedResponse, BulkFile]]:
@@ -312,21 +309,6 @@ def _zips(task: FetchTask, files: _Files) -> Iterator[tuple[FetchedResponse, Bul
     for zipped in task.download(daily_index_url(task, files.zip_path), "zip"):
         with open_bulk(cast(IO[bytes], zipped.body), files.zip_url) as bulk:
             yield zipped, bulk
-
-
-def _zip_headers(zipped: FetchedResponse, files: _Files) -> dict[str, str]:
-    # Not the headers themselves: the ETag of the zip must not be sent for a file of its own.
-    headers = {"content-type": "application/json", ZIP_HEADER: files.zip_url}
-    modified = zipped.headers.get("last-modified")
-    return headers if modified is None else headers | {ZIP_DATE_HEADER: modified}
-
-
-def _raise_failures(url: str, failures: dict[str, str]) -> None:
-    if not failures:
-        return
-    named = [f"{name}: {reason}" for name, reason in list(failures.items())[:_NAMED]]
-    more = f", and {len(failures) - _NAMED:,} more" if len(failures) > _NAMED else ""
-    raise FetchError(f"{url} did not arrive complete. {'. '.join(named)}{more}")
 
 
 def _by_rule(task: FetchTask, chosen: ChosenIssuers, lists: BulkFile) -> _Followed:
@@ -367,15 +349,14 @@ def _landed_by_rule(landing: Landing) -> list[str] | None:
         return None
     if any(document.removal is not None for document in lists.values()):
         return None
-    return [cik for cik, document in lists.items() if _is_followed(landing.read(document))]
-
-
-def _is_followed(body: bytes) -> bool:
-    try:
-        return follows_rule(body)
-    except ValueError:
-        # Its parser says what is wrong with it.
-        return False
+    followed = []
+    for cik, document in lists.items():
+        body = landing.read(document)
+        # Of one that cannot be read its parser says what is wrong with it.
+        with suppress(ValueError):
+            if follows_rule(body):
+                followed.append(cik)
+    return followed
 
 
 def _fetch_one(task: FetchTask, files: _Files, cik: str) -> Iterator[FetchedResponse]:

@@ -193,7 +193,12 @@ def _zip(parsed: Parsed, document: Document, body: IO[bytes]) -> Iterator[Parsed
             with archive.open(members["sub.txt"]) as table:
                 filings = _filings(parsed, document, counted(table), "sub.txt#")
             with archive.open(members["num.txt"]) as table:
-                _read_numbers(parsed, document, counted(table), filings)
+                for line, cells in _located_cells(counted(table), _NUMBERS):
+                    location = f"num.txt#{line}"
+                    if isinstance(cells, str):
+                        parsed.reject(FUNDAMENTALS, document, location, cells)
+                    elif (filing := filings.get(cells["adsh"])) is not None:
+                        _take(filing, location, cells)
     except zipfile.BadZipFile as error:
         parsed.reject(FUNDAMENTALS, document, "", f"not a whole zip: {error}")
         filings = {}
@@ -223,31 +228,13 @@ def _filings(
         elif MARKETS.keys().isdisjoint((cells["countryba"], cells["countryinc"])):
             others += 1
         else:
-            try:
+            with parsed.rejecting(FUNDAMENTALS, document, location):
                 submission = _read_submission(location, cells)
-            except ValueError as error:
-                parsed.reject(FUNDAMENTALS, document, location, str(error))
-            else:
                 filings[submission.accession] = _Filing(submission)
     if others:
         reason = f"filers outside our markets are not followed: {others} filings"
         parsed.reject(FUNDAMENTALS, document, prefix.rstrip("#"), reason, partial=True)
     return filings
-
-
-def _read_numbers(
-    parsed: Parsed,
-    document: Document,
-    table: "io.BufferedReader[Any]",
-    filings: dict[str, _Filing],
-) -> None:
-    """Give the filings their numbers."""
-    for line, cells in _located_cells(table, _NUMBERS):
-        location = f"num.txt#{line}"
-        if isinstance(cells, str):
-            parsed.reject(FUNDAMENTALS, document, location, cells)
-        elif (filing := filings.get(cells["adsh"])) is not None:
-            _take(filing, location, cells)
 
 
 def _take(filing: _Filing, location: str, cells: _Cells) -> None:

@@ -190,30 +190,26 @@ def source_assets(
     ``retries``: what failed for a reason that may pass is repeated after some minutes.
     """
     permitted = [source for source in sources if source.permitted]
-    landed = [
-        landed_asset(source, settings, _FETCH_RETRIES if retries else None)
-        for source in permitted
-        if source.fetch is not None
+    fetching, loading = (_FETCH_RETRIES, _LOAD_RETRIES) if retries else (None, None)
+    return [
+        *(landed_asset(each, settings, fetching) for each in permitted if each.fetch is not None),
+        *(loaded_assets(each, settings, loading) for each in permitted),
     ]
-    loaded = [
-        loaded_assets(source, settings, _LOAD_RETRIES if retries else None) for source in permitted
-    ]
-    return [*landed, *loaded]
 
 
 def landed_key(source: Source) -> dg.AssetKey:
     """Return the key of the asset that lands a source."""
-    return dg.AssetKey(f"{_name(source)}_landed")
+    return dg.AssetKey(f"{load_step(source)}_landed")
 
 
 def table_key(source: Source, table: RecordTable) -> dg.AssetKey:
     """Return the key of the asset that loads one table of a source."""
-    return dg.AssetKey(f"{_name(source)}_{table.name}")
+    return dg.AssetKey(f"{load_step(source)}_{table.name}")
 
 
 def load_step(source: Source) -> str:
     """Return the name of the step that loads a source."""
-    return _name(source)
+    return source.key.replace("-", "_")
 
 
 def partitions_of(source: Source) -> dg.PartitionsDefinition[str] | None:
@@ -291,7 +287,7 @@ def loaded_assets(
     ]
 
     # One op for all tables: a document is parsed once.
-    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=retry_policy)
+    @dg.multi_asset(name=load_step(source), specs=specs, retry_policy=retry_policy)
     def loaded(
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
@@ -376,12 +372,6 @@ def _dagster_failures() -> Iterator[None]:
 def _tags(source: Source) -> dict[str, str]:
     return {"sankofa/source": source.key, "sankofa/license_class": source.license_class}
 
-
-def _name(source: Source) -> str:
-    return source.key.replace("-", "_")
-
-
-# Metadata of a loaded table: counts, sample rows, reasons for quarantine.
 
 COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn", "retracted")
 # What people read instead of the names of the ledger's columns.

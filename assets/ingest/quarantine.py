@@ -128,13 +128,9 @@ def _at(text: str, location: str) -> str:
         return lines[int(line[1]) - 1]
     if location.startswith("/"):
         with suppress(msgspec.DecodeError, ValueError, LookupError, TypeError):
-            member = _encode(_resolve(_decode(text), location))
-            return msgspec.json.format(member, indent=1).decode()
+            value: Any = _decode(text)
+            for part in location.split("/")[1:]:
+                name = part.replace("~1", "/").replace("~0", "~")
+                value = value[int(name)] if isinstance(value, list) else value[name]
+            return msgspec.json.format(_encode(value), indent=1).decode()
     return text
-
-
-def _resolve(value: Any, pointer: str) -> Any:
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        value = value[int(name)] if isinstance(value, list) else value[name]
-    return value

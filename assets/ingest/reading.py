@@ -82,11 +82,6 @@ class Outcome:
     error: Exception | None = None
 
 
-def ignore(_: int | None) -> None:
-    """Take no notice of what is begun."""
-    return
-
-
 @dataclass(frozen=True)
 class Reader:
     """Reads documents of one source."""
@@ -96,7 +91,7 @@ class Reader:
     tables: tuple[RecordTable, ...]
     limits: DocumentLimits
 
-    def run(self, job: Job, begin: Begin = ignore) -> Outcome:
+    def run(self, job: Job, begin: Begin = lambda _: None) -> Outcome:
         """Do a job. What a parser raises is a failure of its document, not of the job."""
         try:
             if job.kind == "piece":

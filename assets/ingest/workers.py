@@ -75,10 +75,9 @@ def private_memory() -> int | None:
 
 def _limit_data(size: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    most = size if hard == resource.RLIM_INFINITY else min(size, hard)
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (hard if size == resource.RLIM_INFINITY else most, hard)
-    )
+    if size == resource.RLIM_INFINITY or size > hard != resource.RLIM_INFINITY:
+        size = hard
+    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
 
 
 # Bytes of documents from which on several processes save more than they cost.
@@ -131,19 +130,13 @@ def readers(
     reader: Reader, documents: Sequence[Document], processes: int
 ) -> "InThisProcess | WorkerPool":
     """Return what reads documents: one process, or several if there is enough to read."""
-    pickled = _pickled(reader)
-    if pickled is None:
+    try:
+        pickled = pickle.dumps(reader)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # Its parser is no function of a module.
         return InThisProcess(reader)
     is_worth_it = sum(document.size for document in documents) >= WORTH_A_POOL
     return WorkerPool(pickled, processes if is_worth_it else 1, reader.limits)
-
-
-def _pickled(reader: Reader) -> bytes | None:
-    """Return a reader as bytes; None if its parser is no function of a module."""
-    try:
-        return pickle.dumps(reader)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
 
 
 @dataclass

@@ -6,7 +6,7 @@ the currencies that were withdrawn (``ended_currencies.csv``).
 """
 
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pycountry
@@ -73,6 +73,16 @@ def area_of_name(name: str) -> Area | None:
         if country is not None:
             return area_of(country.alpha_2)
     return None
+
+
+# Bounded: what documents write is without end.
+@lru_cache(maxsize=1 << 10)
+def country_code(written: str) -> str | None:
+    """Return the alpha-2 code of a country by any of its codes or its exact name; else None."""
+    try:
+        return str(_COUNTRIES.lookup(written).alpha_2)
+    except LookupError:
+        return None
 
 
 @cache

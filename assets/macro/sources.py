@@ -2,11 +2,10 @@
 
 from functools import partial
 
-from assets.declared_files import variant_of
 from assets.fetching.fetchers import fetch_addresses
 from assets.macro import alfred, fetch, h10, published_tables, sdmx_csv, weo, worldbank
 from assets.macro.table_files import ENTRIES, TableEntry
-from assets.source import Descriptions, Parser, Source
+from assets.source import Descriptions, Parser, Source, declared_source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 _BIS_FILES = (
@@ -19,27 +18,13 @@ TABLE_PARSER_VERSION = 2
 
 def table_source(entry: TableEntry) -> Source:
     """Return the source of series in tables."""
-    return Source(
-        key=entry.key,
-        subject="macro",
-        title=entry.title,
-        license_class=entry.licence.license_class,
-        license_name=entry.licence.name,
-        parser=Parser(
-            TABLE_PARSER_VERSION,
-            partial(published_tables.parse, entry=entry),
-            variant=variant_of(entry),
-        ),
-        tables=(MACRO_SERIES,),
-        base_url=entry.base_url,
-        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
-        requests=entry.addresses,
-        license_url=entry.licence.stated_at,
-        evidence=entry.licence.evidence,
+    return declared_source(
+        entry,
+        "macro",
+        TABLE_PARSER_VERSION,
+        published_tables.parse,
+        (MACRO_SERIES,),
         new_within=entry.new_within,
-        # A workbook is a zip.
-        archives=frozenset({"zip"}),
-        other_hosts=entry.hosts,
     )
 
 

@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from assets.declared_files import (
-    Address,
     BaseUrl,
     Column,
     DeclarationError,
-    DeclaredLicence,
-    DeclaredSource,
+    DeclaredFiles,
     DeclaredTable,
     DeclaredText,
     RegularExpression,
@@ -101,7 +99,7 @@ class TableSeries(DeclaredTable):
         return folded_names(self.column or ())
 
 
-class TableEntry(DeclaredSource):
+class TableEntry(DeclaredFiles):
     """One source of a file.
 
     Its figures are those of a ``country``, of that of each series, or of the one that the column
@@ -111,22 +109,15 @@ class TableEntry(DeclaredSource):
 
     page = "docs/add-a-table.md"
 
-    title: DeclaredText
-    licence: DeclaredLicence
+    base_url: BaseUrl
     country: Country | None = None
     area: Column | None = None
-    base_url: BaseUrl
-    hosts: tuple[DeclaredText, ...] = ()
-    addresses: tuple[Address, ...] = ()
     new_within: int = 45
-    encoding: DeclaredText = "cp1252"
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     decimal: DecimalMark = "."
     other_names: Mapping[str, tuple[DeclaredText, ...]] = {}
     marks: Mapping[DeclaredText, DeclaredText] = {}
     period: PeriodColumns | None = None
     series: tuple[TableSeries, ...]
-    notes: str = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -50,13 +50,13 @@ class Parsed:
         rejected = RejectedRow(document.sha256, ref, reason, partial=partial)
         self.rejected.setdefault(table.name, []).append(rejected)
 
-    def rejecting(self, table: RecordTable, document: Document, location: str = "") -> "Rejecting":
+    def rejecting(self, table: RecordTable, document: Document, location: str = "") -> "_Rejecting":
         """Reject what cannot be read within a ``with``, for the reason that is raised there."""
-        return Rejecting(self, table, document, location)
+        return _Rejecting(self, table, document, location)
 
 
 @dataclass(frozen=True, slots=True)
-class Rejecting:
+class _Rejecting:
     """Turns ValueError and csv.Error, which say why a record cannot be read, into a rejection."""
 
     parsed: Parsed
@@ -78,18 +78,13 @@ def join_parts(parts: Iterable[Parsed]) -> Parsed:
     """Concatenate the parts of one document, in order."""
     parsed = Parsed()
     for part in parts:
-        extend_parsed(parsed, part)
+        for table, rows in part.rows.items():
+            parsed.rows.setdefault(table, []).extend(rows)
+        for table, typed in part.typed.items():
+            parsed.typed.setdefault(table, []).extend(typed)
+        for table, rejected in part.rejected.items():
+            parsed.rejected.setdefault(table, []).extend(rejected)
     return parsed
-
-
-def extend_parsed(parsed: Parsed, part: Parsed) -> None:
-    """Append the rows and rejections of a part."""
-    for table, rows in part.rows.items():
-        parsed.rows.setdefault(table, []).extend(rows)
-    for table, typed in part.typed.items():
-        parsed.typed.setdefault(table, []).extend(typed)
-    for table, rejected in part.rejected.items():
-        parsed.rejected.setdefault(table, []).extend(rejected)
 
 
 def to_table(table: RecordTable, parts: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:

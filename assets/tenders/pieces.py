@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, Any, Literal
 
 from assets.parsing.limits import count_unpacked
@@ -150,15 +150,8 @@ def cut(body: IO[bytes], *, size: int = SIZE, head: int = HEAD) -> Iterator[list
         yield piece
 
 
-def releases_in_part(part: Part) -> Iterator[LocatedRelease | Unreadable]:
-    """Yield every release of a part, located in the document."""
-    for item in _releases(part):
-        yield (
-            replace(item, location=located_in(part.within, item.location)) if part.within else item
-        )
-
-
 def _releases(part: Part) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a part, located in it."""
     if part.kind == "whole":
         yield from releases_in_json(part.content)
         return
@@ -209,13 +202,7 @@ def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> It
 
 
 def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
-    pack: list[Any] = []
-    for item in items:
-        pack.append(item)
-        if len(pack) == _PACKED:
-            yield _packed(pack)
-            pack = []
-    if pack:
+    while pack := list(islice(items, _PACKED)):
         yield _packed(pack)
 
 
@@ -243,7 +230,9 @@ def read_piece(document: Document, piece: list[Part], portal: Portal, key: bytes
     with gc_paused():
         reader = ReleaseReader(document, portal, key)
         for part in piece:
-            for item in releases_in_part(part):
+            for item in _releases(part):
+                if part.within:
+                    item = replace(item, location=located_in(part.within, item.location))
                 reader.read(item)
         return reader.parsed()
 

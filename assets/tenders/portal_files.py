@@ -179,26 +179,23 @@ def read_portals(file: Path) -> list[PortalEntry]:
 
 def portal_of(entry: PortalEntry) -> Portal:
     """Return what the parser needs to know of a portal."""
+    license_class: LicenseClass | None
+    match entry.licence.license_class:
+        case "per-package":
+            license_class = None
+        case "not-stated":
+            license_class = "restricted"
+        case open_class:
+            license_class = open_class
     return Portal(
         entry.key,
         entry.country,
         entry.title,
-        licence_class_of(entry),
+        license_class,
         release_url=entry.release_url,
         words=entry.words,
         **dict(entry.quirks),
     )
-
-
-def licence_class_of(entry: PortalEntry) -> LicenseClass | None:
-    """Return the licence class of a portal; None if each package states its own."""
-    match entry.licence.license_class:
-        case "per-package":
-            return None
-        case "not-stated":
-            return "restricted"
-        case open_class:
-            return open_class
 
 
 ENTRIES = tuple(read_portals(BUILT_IN))

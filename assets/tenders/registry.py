@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pycountry
-
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import response_json
+from assets.macro.iso_codes import country_code
 from assets.tenders.portal_files import license_of
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
@@ -50,12 +49,7 @@ class Publication:
     def country_code(self) -> str | None:
         """The ISO 3166 code of the country; None if its name is not recognised."""
         # Kosovo has no code of ISO 3166, and everybody uses this one.
-        if self.country.casefold() == "kosovo":
-            return "XK"
-        try:
-            return str(pycountry.countries.lookup(self.country).alpha_2)
-        except LookupError:
-            return None
+        return "XK" if self.country.casefold() == "kosovo" else country_code(self.country)
 
 
 def registry_url(settings: Settings) -> str:
