@@ -207,7 +207,7 @@ def answering(app: Any) -> Iterator[RunningServer]:
 
 
 @contextmanager
-def served_here(world: World, **options: tuple[str, ...]) -> Iterator[RunningServer]:
+def served_here(world: World, **options: Any) -> Iterator[RunningServer]:
     """Serve a world from a thread of this process: what the options of a server do."""
     bound, stop = bind("127.0.0.1", 0), threading.Event()
     served_exports = ServeOptions(exports=world.exports)
