@@ -4,10 +4,11 @@ A metric takes its inputs from one issuer. Issuers are therefore computed in bat
 are written to a file as they are made, so that memory does not grow with the record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -221,35 +222,24 @@ _VALUED = pa.schema(
 )
 
 
-class RowFile:
-    """A temporary Arrow file of rows of one schema, mapped into memory once it is written."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path, self._schema = path, schema
-        self._writer = pa.ipc.new_file(str(path), schema)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._writer.close()
+@contextmanager
+def _row_file(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """Open a temporary Arrow file; what it yields appends the columns of the schema to it."""
+    try:
+        with pa.ipc.new_file(str(path), schema) as writer:
+            yield lambda rows: writer.write_table(rows.select(schema.names).cast(schema))
+    except BaseException:
         # A half-written file is of no use.
-        if error is not None:
-            self._path.unlink()
+        path.unlink()
+        raise
 
-    def write(self, rows: pa.Table) -> None:
-        """Append rows; columns that are not in the schema are left out."""
-        self._writer.write_table(rows.select(self._schema.names).cast(self._schema))
 
-    def table(self) -> pa.Table:
-        """Return all rows, memory-mapped.
-
-        The file is unlinked here and its space freed when the table is.
-        """
-        with pa.memory_map(str(self._path)) as file:
-            rows = pa.ipc.open_file(file).read_all()
-        self._path.unlink()
-        return rows
+def _mapped(path: Path) -> pa.Table:
+    """Return the rows of a file, which is unlinked here; its space is freed when the table is."""
+    with pa.memory_map(str(path)) as file:
+        rows = pa.ipc.open_file(file).read_all()
+    path.unlink()
+    return rows
 
 
 def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.Table]:
@@ -259,17 +249,20 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
     each issuer with a figure published by then has exactly one row in one of them. A year that
     never was the latest one has a row with an empty interval.
     """
-    values = RowFile(snapshot.folder / "metrics.arrow", arrow_schema(Metric))
-    absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
-    with values, absences, snapshot.cursor() as sql:
+    values, absences = (snapshot.folder / f"{name}.arrow" for name in ("metrics", "metrics_absent"))
+    with (
+        _row_file(values, arrow_schema(Metric)) as add_values,
+        _row_file(absences, arrow_schema(MetricAbsent)) as add_absences,
+        snapshot.cursor() as sql,
+    ):
         # The first and last issuer of each batch; all have about as many facts.
         batches = _BATCHES.run(sql, "batches", batch_facts=batch_facts).fetchall()
         for first, last in batches:
             _choose_publications(sql, first, last)
             for rows in _metric_rows(sql):
-                values.write(rows)
-            absences.write(_ABSENCES.query(sql, "absences").to_arrow_table())
-    return {"metrics": values.table(), "metrics_absent": absences.table()}
+                add_values(rows)
+            add_absences(_ABSENCES.query(sql, "absences").to_arrow_table())
+    return {"metrics": _mapped(values), "metrics_absent": _mapped(absences)}
 
 
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:

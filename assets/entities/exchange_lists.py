@@ -267,7 +267,13 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     for listed in rows:
         for problem in listed.problems:
             parsed.reject(IDENTIFIERS, document, listed.location, problem, partial=True)
-    for doubt, count in _doubtful_markets(document, rows).items():
+    # The rows whose market was on no list, or had expired.
+    observed_on, doubts = document.observed_at.date(), Counter[str]()
+    markets = Counter((row.mic, row.day or observed_on) for row in rows if row.mic)
+    for (mic, day), count in markets.items():
+        if doubt := doubt_of(mic, day):
+            doubts[doubt] += count
+    for doubt, count in doubts.items():
         text = f"{doubt}: {count} row{'s' * (count != 1)} kept as stated"
         parsed.reject(IDENTIFIERS, document, "", text, partial=True)
     # A list of thousands of bonds and options is one line of the quarantine for each kind.
@@ -277,17 +283,6 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     if not rows and not parsed.rejected:
         parsed.reject(IDENTIFIERS, document, "", "holds no row")
     return parsed
-
-
-def _doubtful_markets(document: Document, rows: Iterable[_ListedRow]) -> Counter[str]:
-    """Count the rows whose market was on no list, or had expired."""
-    observed_on = document.observed_at.date()
-    markets = Counter((row.mic, row.day or observed_on) for row in rows if row.mic)
-    doubts: Counter[str] = Counter()
-    for (mic, day), count in markets.items():
-        if doubt := doubt_of(mic, day):
-            doubts[doubt] += count
-    return doubts
 
 
 def _issuers_of(rows: Iterable[_ListedRow]) -> list[_Issuer]:

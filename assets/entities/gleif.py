@@ -10,6 +10,7 @@ an organisation is withdrawn.
 import io
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import IO, Any, Literal, NamedTuple
 
@@ -107,15 +108,6 @@ def _text(value: Any, *path: str) -> str | None:
 
 def _upper(text: str | None) -> str | None:
     return text.upper() if text else None
-
-
-def _utc_time(text: str | None) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(text or "")
-        with_zone = time if time.tzinfo else time.replace(tzinfo=UTC)
-        return with_zone.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 _TYPES = {
@@ -229,7 +221,10 @@ def _refusal(lei: LeiRecord | None) -> str | None:
 
 def _shared(document: Document, location: str, lei: LeiRecord) -> dict[str, Any]:
     observed_on = document.observed_at.date()
-    updated = _utc_time(lei.texts["updated_at"])
+    updated: datetime | None = None
+    with suppress(ValueError, OverflowError):
+        stated = datetime.fromisoformat(lei.texts["updated_at"] or "")
+        updated = (stated if stated.tzinfo else stated.replace(tzinfo=UTC)).astimezone(UTC)
     return provenance(document, location, lei.method) | {
         "service_id": mint("lei", lei.lei),
         # Whatever the record says, it was public on the day it was read.

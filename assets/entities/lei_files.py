@@ -14,32 +14,13 @@ import ijson
 
 from assets.parsing.csv_lines import BoundedRecords, RecordTooLong, has_undecoded_bytes, read_lines
 from assets.parsing.unpacking import LocatedRecords, located_records
+from warehouse.shared.data_files import csv_rows
 
 # What is read of a record as one text: where the API and the golden copy have it.
-_MEMBERS = {
-    "legal_name": ("entity.legalName.name", "Entity.LegalName"),
-    "jurisdiction": ("entity.jurisdiction", "Entity.LegalJurisdiction"),
-    "country": ("entity.legalAddress.country", "Entity.LegalAddress.Country"),
-    "headquarters": ("entity.headquartersAddress.country", "Entity.HeadquartersAddress.Country"),
-    "legal_form": ("entity.legalForm.id", "Entity.LegalForm.EntityLegalFormCode"),
-    "category": ("entity.category", "Entity.EntityCategory"),
-    "status": ("entity.status", "Entity.EntityStatus"),
-    "successor": ("entity.successorEntity.lei", "Entity.SuccessorEntity.SuccessorLEI"),
-    "register": (
-        "entity.registeredAt.id",
-        "Entity.RegistrationAuthority.RegistrationAuthorityID",
-    ),
-    "register_number": (
-        "entity.registeredAs",
-        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID",
-    ),
-    "lei_status": ("registration.status", "Registration.RegistrationStatus"),
-    "updated_at": ("registration.lastUpdateDate", "Registration.LastUpdateDate"),
-    "opencorporates": ("ocid", "ocid"),
-}
-API_PATHS = {name: tuple(api.split(".")) for name, (api, _) in _MEMBERS.items()}
-CDF_PATHS = {name: tuple(cdf.split(".")) for name, (_, cdf) in _MEMBERS.items()}
-_CDF_NAMES = frozenset(cdf for _, cdf in _MEMBERS.values())
+_MEMBERS = csv_rows(__name__, "lei_members")
+API_PATHS = {row["name"]: tuple(row["api"].split(".")) for row in _MEMBERS}
+CDF_PATHS = {row["name"]: tuple(row["golden_copy"].split(".")) for row in _MEMBERS}
+_CDF_NAMES = frozenset(row["golden_copy"] for row in _MEMBERS)
 
 _BOM = b"\xef\xbb\xbf"
 # Bytes of a record: the longest of the golden copy are some kilobytes.
@@ -66,7 +47,12 @@ def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
 
 
 def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
-    location, prefix = _records_member(head)
+    # The JSON pointer and the ijson prefix of the records, from how the file begins.
+    location, prefix = "/data", "data" if _SINGLE_RECORD.search(head) else "data.item"
+    if head[:1] == b"[":
+        location, prefix = "", "item"
+    elif b'"records"' in head:
+        location, prefix = "/records", "records.item"
     count, bounded = 0, BoundedRecords(body.read, _LONGEST_RECORD)
     try:
         for record in ijson.items(bounded, prefix):
@@ -77,15 +63,6 @@ def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
         yield f"{location}/{count}", str(error)
     except (ijson.JSONError, ValueError, RecursionError) as error:
         yield f"{location}/{count}", f"not JSON from here on: {str(error).splitlines()[0]:.120}"
-
-
-def _records_member(head: bytes) -> tuple[str, str]:
-    """Return the JSON pointer and ijson prefix of the records, from how the file begins."""
-    if head[:1] == b"[":
-        return "", "item"
-    if b'"records"' in head:
-        return "/records", "records.item"
-    return "/data", "data" if _SINGLE_RECORD.search(head) else "data.item"
 
 
 _OTHER_NAME_COLUMN = re.compile(

@@ -111,8 +111,6 @@ def _characters(texts: pa.Array, length: int) -> tuple[Bytes, Flags]:
 # Each part is a commit to the record.
 ROWS_PER_PART = 100_000
 
-Lines = Iterator[tuple[str, list[str] | str]]
-
 
 class Mapping(NamedTuple):
     """A kind of file: the column beside ``lei``, what its values are, and how they are judged.
@@ -135,10 +133,6 @@ class _Block:
     leis: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        """Return whether it has any line."""
-        return bool(self.locations or self.problems)
 
 
 def parse(document: Document, body: bytes, *, mapping: Mapping) -> Parsed:
@@ -165,20 +159,8 @@ def _blocks(body: IO[bytes], mapping: Mapping) -> Iterator[tuple[str, _Block | s
     if not {"lei", mapping.column} <= set(names):
         yield "", f"no list with the columns lei, {mapping.column}"
         return
-    is_empty = True
-    for block in _filled(lines, names.index("lei"), names.index(mapping.column), len(names)):
-        # Of rows that are all blank nothing is read, and that must be said.
-        filled = chain(block.leis, block.values)
-        is_empty = is_empty and not block.problems and not any(map(str.strip, filled))
-        yield "", block
-    if is_empty:
-        yield "", "holds no row"
-
-
-def _filled(lines: Lines, lei: int, value: int, width: int) -> Iterator[_Block]:
-    """Yield blocks of rows; the last one also if the file is damaged behind it."""
-    damage: Exception | None = None
-    is_over = False
+    lei, value, width = names.index("lei"), names.index(mapping.column), len(names)
+    is_empty, is_over, damage = True, False, None
     while not is_over:
         block, is_over = _Block(), True
         try:
@@ -192,11 +174,17 @@ def _filled(lines: Lines, lei: int, value: int, width: int) -> Iterator[_Block]:
                     reason = cells if isinstance(cells, str) else "not as many values as columns"
                     block.problems.append((location, reason))
         except UNREADABLE as error:
+            # What was read before the damage counts.
             damage, is_over = error, True
-        if block:
-            yield block
+        if block.locations or block.problems:
+            # Of rows that are all blank nothing is read, and that must be said.
+            filled = chain(block.leis, block.values)
+            is_empty = is_empty and not block.problems and not any(map(str.strip, filled))
+            yield "", block
     if damage is not None:
         raise damage
+    if is_empty:
+        yield "", "holds no row"
 
 
 def _is_blank(cells: list[str] | str) -> bool:

@@ -42,6 +42,7 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.code_version import code_version
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
@@ -183,6 +184,11 @@ _LICENCE_PAGES: dict[ArtifactKind, str | None] = {
     "open-panel": "https://creativecommons.org/licenses/by/4.0/",
     "licensed": None,
 }
+# The terms of Croissant, some with the type of their values.
+_CONTEXT: dict[str, Any] = {
+    row["term"]: {"@id": row["id"], "@type": row["type"]} if row["type"] else row["id"]
+    for row in csv_rows(__name__, "croissant_terms")
+}
 Described = Sequence[tuple[ExportFile, Artifact]]
 
 
@@ -318,26 +324,3 @@ def _json_example(example: Any) -> Any:
     if isinstance(example, Decimal):
         return str(example)
     return example.isoformat() if isinstance(example, date) else example
-
-
-# The terms of Croissant that are called as in its vocabulary.
-_TERMS = (
-    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty"),
-    *("fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
-    *("path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
-    *("separator", "source", "subField", "transform"),
-)
-
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "sc": "https://schema.org/",
-    **{name: f"cr:{name}" for name in _TERMS},
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-}

@@ -320,7 +320,11 @@ class Client:
         for _ in range(REDIRECTS + 1):
             # Per host, as a redirect may lead to another one.
             self._rate_limiter.wait(request.url.host)
-            self._refuse_private(spec, str(request.url))
+            # An address in a private network only if whoever runs this chose its host.
+            asked = self._request_url(spec.url)
+            is_chosen = asked != spec.url or is_on_this_machine(asked)
+            if not is_chosen or urlsplit(str(request.url)).hostname != urlsplit(asked).hostname:
+                refuse_private(str(request.url))
             response = self._http.send(request, stream=True)
             if response.next_request is None:
                 return response
@@ -329,24 +333,14 @@ class Client:
             following = response.next_request
             hosts = (*self._hosts, *(() if self._mirror is None else (self._mirror.published,)))
             if following.url.scheme in ("http", "https"):
-                refuse_other_host(str(following.url), self._request_url(spec.url), hosts)
-            request = self._through_mirror(_redirected(request, following, spec))
+                refuse_other_host(str(following.url), asked, hosts)
+            request = _redirected(request, following, spec)
+            # What redirects to the publisher is sent to the mirror.
+            url = self._request_url(str(request.url))
+            if url != str(request.url):
+                headers = [each for each in request.headers.items() if each[0] != "host"]
+                request = self._http.build_request(request.method, url, headers=headers)
         raise AttemptFailed(f"it redirects more than {REDIRECTS} times", "check the address")
-
-    def _refuse_private(self, spec: _RequestSpec, url: str) -> None:
-        """Refuse an address in a private network, unless whoever runs this chose its host."""
-        asked = self._request_url(spec.url)
-        is_chosen = asked != spec.url or is_on_this_machine(asked)
-        if not is_chosen or urlsplit(url).hostname != urlsplit(asked).hostname:
-            refuse_private(url)
-
-    def _through_mirror(self, request: httpx2.Request) -> httpx2.Request:
-        """Send to the mirror what redirects to the publisher."""
-        url = self._request_url(str(request.url))
-        if url == str(request.url):
-            return request
-        headers = [(name, value) for name, value in request.headers.items() if name != "host"]
-        return self._http.build_request(request.method, url, headers=headers)
 
 
 def landed_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:

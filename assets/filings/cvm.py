@@ -214,7 +214,12 @@ def _lines(body: "io.BufferedReader[Any]") -> _LocatedLines:
         if not {*_COMPANY} <= {*header}:
             yield "", f"not a file of documents: no columns {', '.join(_COMPANY)}"
             return
-        read = _reader({*header})
+        # Of audit reports and the like only the company and the version are read.
+        read: Callable[[dict[str, str]], _Line | None] = _named_version
+        if {*_STATEMENT} <= {*header}:
+            read = _stated_account
+        elif {*_INDEX} <= {*header}:
+            read = _listed_document
         for number, line in enumerate(lines, 2):
             cells = decode_as_latin1(line).rstrip("\r\n").split(";")
             if cells == [""]:
@@ -231,14 +236,6 @@ def _lines(body: "io.BufferedReader[Any]") -> _LocatedLines:
                     yield f"line {number}", found
     except LineTooLong as error:
         yield "", f"not a file of documents: {error}"
-
-
-def _reader(columns: set[str]) -> Callable[[dict[str, str]], _Line | None]:
-    """Return what reads the lines of a file with these columns."""
-    if {*_STATEMENT} <= columns:
-        return _stated_account
-    # Of audit reports and the like only the company and the version are read.
-    return _listed_document if {*_INDEX} <= columns else _named_version
 
 
 def _named_version(cells: dict[str, str]) -> _Line:

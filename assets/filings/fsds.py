@@ -247,7 +247,10 @@ def _take(filing: _Filing, location: str, cells: _Cells) -> None:
     states_line = _states_line(element)
     if not of_whole or not cells["value"].strip() or element[0] == "dei":
         if states_line:
-            filing.left_out[_why_left_out(cells)] += 1
+            reason = _COVER if cells["value"].strip() else _NO_VALUE
+            if not of_whole:
+                reason = _COREGISTRANT if cells["coreg"] else _SEGMENT
+            filing.left_out[reason] += 1
     elif states_line or element in BY_ELEMENT or element in WITNESSES:
         filing.numbers.append(
             _Number(location, element, cells["ddate"], cells["qtrs"], cells["uom"], cells["value"])
@@ -257,14 +260,6 @@ def _take(filing: _Filing, location: str, cells: _Cells) -> None:
 def _states_line(element: Element) -> bool:
     # An element that is a part of a line gives no row, so nothing of it can be missing.
     return element in BY_ELEMENT and bool(BY_ELEMENT[element].places)
-
-
-def _why_left_out(cells: _Cells) -> str:
-    if cells["coreg"]:
-        return _COREGISTRANT
-    if cells.get("segments"):
-        return _SEGMENT
-    return _NO_VALUE if not cells["value"].strip() else _COVER
 
 
 def _located_cells(

@@ -21,23 +21,11 @@ from assets.entities.identifiers import mint
 from assets.filings.cross_checks import WITNESSES, Witness
 from assets.filings.figures import Reading, of_line, unit_of
 from assets.filings.issuers import service_id_of
-from assets.filings.line_items import (
-    BY_ELEMENT,
-    IFRS,
-    STANDARDS,
-    US_GAAP,
-    Element,
-    TaxonomyElement,
-)
+from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, Element, TaxonomyElement
 from assets.filings.periods import KnownPeriods
 from assets.filings.restatements import settled_figures
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import (
-    calendar_day,
-    json_object,
-    number_from_text,
-    printable_text,
-)
+from assets.parsing.strict import calendar_day, json_object, number_from_text, printable_text
 from warehouse.methodology.line_items import LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS

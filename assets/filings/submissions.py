@@ -8,7 +8,6 @@ the number of the filer in its address alone.
 import json
 import re
 from collections import Counter
-from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -97,6 +96,13 @@ def _add_filings(
 def _row(document: Document, cik: str, cells: dict[str, Any]) -> dict[str, Any]:
     accession = accession_number(cells["accessionNumber"])
     filed, accepted = calendar_day(cells["filingDate"]), cells.get("acceptanceDateTime") or None
+    available_at = filed
+    if accepted is not None:
+        match = _ACCEPTED.fullmatch(accepted) if isinstance(accepted, str) else None
+        if match is None:
+            raise ValueError(f"{accepted!r:.60} is not a time of acceptance")
+        # After hours the SEC dates a filing by the next day; paper it accepts later than its date.
+        available_at = max(filed, calendar_day(match[1]))
     return {
         "form": printable_text(cells["form"]),
         "period_end": calendar_day(cells["reportDate"]) if cells.get("reportDate") else None,
@@ -104,18 +110,10 @@ def _row(document: Document, cik: str, cells: dict[str, Any]) -> dict[str, Any]:
         "received_on": filed,
         "received_at": accepted,
         "link": _link(document, cik, accession),
-        # After hours the SEC dates a filing by the next day; paper it accepts later than its date.
-        "available_at": filed if accepted is None else max(filed, _accepted_on(accepted)),
+        "available_at": available_at,
         "available_at_evidence": PUBLISHED,
         "publication": accession,
     }
-
-
-def _accepted_on(moment: object) -> date:
-    match = _ACCEPTED.fullmatch(moment) if isinstance(moment, str) else None
-    if match is None:
-        raise ValueError(f"{moment!r:.60} is not a time of acceptance")
-    return calendar_day(match[1])
 
 
 def _link(document: Document, cik: str, accession: str) -> str | None:

@@ -275,10 +275,7 @@ def plain_number(text: str, namespace: str, local: str) -> str:
     return digits
 
 
-NAMESPACES = (
-    "http://www.xbrl.org/2013/inlineXBRL",
-    "http://www.xbrl.org/2008/inlineXBRL",
-)
+NAMESPACES = ("http://www.xbrl.org/2013/inlineXBRL", "http://www.xbrl.org/2008/inlineXBRL")
 _FACTS = ("nonFraction", "nonNumeric", "fraction", "tuple")
 _SCALE = re.compile("[+-]?[0-9]{1,2}")
 

@@ -6,7 +6,7 @@ Loading is not: it reads whatever is landed and unread, once for all tables of a
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import dagster as dg
+import pyarrow as pa
 from sqlmodel import SQLModel
 
 from assets.fetching.fetchers import Window
@@ -253,12 +254,9 @@ def landed_asset(
                 settings,
                 reporter(f"{source.key}: fetching"),
             )
+        folder = dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}")
         return dg.MaterializeResult(
-            metadata={
-                "documents": documents,
-                "documents_new": documents_new,
-                "landing": dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}"),
-            }
+            metadata={"documents": documents, "documents_new": documents_new, "landing": folder}
         )
 
     # Backfill policies are still marked as beta.
@@ -431,11 +429,9 @@ def _sample(record: Record, source: Source, table: RecordTable) -> str:
     columns = [*table.identity, *table.content, "available_at", "license_class", "source_ref"]
     selected = ", ".join(column for column in dict.fromkeys(columns) if column != "source")
     rows_of_source = f"{record.relation(table.name)} WHERE source = '{source.key}'"
-    result = record.query(
-        f"SELECT {selected} FROM {rows_of_source} "
-        f"AND load_seq = (SELECT max(load_seq) FROM {rows_of_source}) LIMIT {_ROWS}"
-    )
-    return _markdown(result.column_names, result.to_pylist())
+    newest = f"load_seq = (SELECT max(load_seq) FROM {rows_of_source})"
+    sample = f"SELECT {selected} FROM {rows_of_source} AND {newest} LIMIT {_ROWS}"
+    return _markdown(record.query(sample))
 
 
 def _reasons(record: Record, source: Source, table: RecordTable) -> str:
@@ -448,19 +444,18 @@ def _reasons(record: Record, source: Source, table: RecordTable) -> str:
         columns = ", ".join(map(sql_text, arrow_schema(table.row).names))
         column = "regexp_extract(reason, '^(?:row [0-9]+, )?([a-z0-9_]+): ', 1)"
         why = f"CASE WHEN {column} IN ({columns}) THEN {column} ELSE '{_UNREADABLE}' END"
-    result = record.query(
+    reasons = record.query(
         f"SELECT count(*) AS records, {why} AS why FROM {record.relation('quarantine')} "
         f"WHERE source = '{source.key}' AND table_name = '{table.name}' "
         f"GROUP BY ALL ORDER BY records DESC, why LIMIT {_ROWS}"
     )
-    return _markdown(result.column_names, result.to_pylist(), 200)
+    return _markdown(reasons, 200)
 
 
-def _markdown(
-    columns: Sequence[str], rows: Iterable[Mapping[str, object]], longest: int = _CELL
-) -> str:
-    lines = [[_cell(row[column], longest) for column in columns] for row in rows]
-    table = [list(columns), ["---"] * len(columns), *lines]
+def _markdown(rows: pa.Table, longest: int = _CELL) -> str:
+    columns = rows.column_names
+    lines = [[_cell(value, longest) for value in row.values()] for row in rows.to_pylist()]
+    table = [columns, ["---"] * len(columns), *lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in table)
 
 

@@ -4,7 +4,7 @@ import io
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -70,8 +70,16 @@ _Requests = dict[str, tuple[str, bytes]]
 
 def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]:
     """Yield the responses of a WARC, compressed or not, in their order."""
-    with _plain(body) as plain:
-        _refuse_truncated(plain)
+    body.seek(0)
+    is_packed = body.read(2) == b"\x1f\x8b"
+    body.seek(0)
+    # Without its compression first, so that a damaged or truncated one is noticed.
+    with gunzipped(body, _WHOLE) if is_packed else nullcontext(body) as plain:
+        size = plain.seek(0, io.SEEK_END)
+        plain.seek(max(0, size - 4))
+        # As every record ends.
+        if plain.read() != b"\r\n\r\n":
+            raise SankofaError("it is not a WARC, or ends in the middle of a record; get it again")
         requests = _requests(plain)
         revisits: dict[str, list[Any]] = {}
         for record in _records(plain):
@@ -91,27 +99,6 @@ def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]
                 url = (revisit.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")
                 shown = without_secrets(url)
                 on_problem(f"{shown}: it repeats a response that is not in this file")
-
-
-@contextmanager
-def _plain(body: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Open a WARC without its compression, so that a damaged or truncated one is noticed."""
-    body.seek(0)
-    compressed = body.read(2) == b"\x1f\x8b"
-    body.seek(0)
-    if not compressed:
-        yield body
-        return
-    with gunzipped(body, _WHOLE) as plain:
-        yield plain
-
-
-def _refuse_truncated(plain: IO[bytes]) -> None:
-    """Refuse a file that does not end as every record does, with two line breaks."""
-    size = plain.seek(0, io.SEEK_END)
-    plain.seek(max(0, size - 4))
-    if plain.read() != b"\r\n\r\n":
-        raise SankofaError("it is not a WARC, or ends in the middle of a record; get it again")
 
 
 def _records(plain: IO[bytes]) -> Iterator[Any]:
@@ -146,15 +133,13 @@ def _exchange(
     ids = [record.rec_headers.get_header(n) for n in ("WARC-Concurrent-To", "WARC-Record-ID")]
     request = next((requests[i] for i in ids if i in requests), ("GET", b""))
     stated = record.rec_headers.get_header("WARC-Date")
-    try:
-        status = 200 if http is None else int(http.get_statuscode())
-    except ValueError as error:
-        on_problem(f"{without_secrets(url)}: {error}")
-        return
+    problem = f"{stated!r:.60} is not a moment"
     try:
         moment = datetime.fromisoformat(stated or "")
+        problem = "it has no status"
+        status = 200 if http is None else int(http.get_statuscode())
     except ValueError:
-        on_problem(f"{without_secrets(url)}: {stated!r:.60} is not a moment")
+        on_problem(f"{without_secrets(url)}: {problem}")
         return
     # UTC unless it says otherwise.
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

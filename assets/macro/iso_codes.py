@@ -18,18 +18,7 @@ _COUNTRIES: Any = pycountry.countries
 _FORMER: Any = pycountry.historic_countries
 
 # Codes of the World Bank that are not or were not those of ISO, and two of Eurostat.
-_OTHER_CODES = {
-    "EL": "GR",
-    "UK": "GB",
-    "ADO": "AND",
-    "IMY": "IMN",
-    "KSV": "XKX",
-    "ROM": "ROU",
-    "TMP": "TLS",
-    "WBG": "PSE",
-    "ZAR": "COD",
-}
-
+_OTHER_CODES = {row["code"]: row["country"] for row in csv_rows(__name__, "country_codes")}
 _OTHER_NAMES = {row["name"]: row["country"] for row in csv_rows(__name__, "country_names")}
 
 # Kosovo has no ISO code; sources write these two, from the range left to users.

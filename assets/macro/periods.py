@@ -78,7 +78,13 @@ def period_of(text: str) -> tuple[Span, str]:
         month = (int(match[3]) - 1) * MONTHS[cadence] + 1
         return span_from(_first_day(match[1], month), cadence), cadence
     if match := _WEEK.fullmatch(text):
-        return _week(match[1], int(match[2])), "weekly"
+        year, week = match[1], int(match[2])
+        try:
+            # ISO weeks: week 1 can begin in December, and some years have a week 53.
+            monday = date.fromisocalendar(_first_day(year, 1).year, week, 1)
+        except ValueError:
+            raise ValueError(f"{year}, week {week}: not a period we can believe") from None
+        return (monday, monday + timedelta(days=6)), "weekly"
     if match := _DAY_OF_YEAR.fullmatch(text):
         day = _first_day(match[1], 1) + timedelta(days=int(match[2]) - 1)
         # D366 of a common year would silently be a day of the next.
@@ -111,15 +117,6 @@ def utc_time(text: str) -> datetime:
     if time.tzinfo is None or not FIRST_YEAR < time.year < LAST_YEAR:
         raise ValueError(f"{text!r:.60} is not a moment with an offset from UTC")
     return time.astimezone(UTC)
-
-
-def _week(year: str, week: int) -> Span:
-    try:
-        # ISO weeks: week 1 can begin in December, and some years have a week 53.
-        monday = date.fromisocalendar(_first_day(year, 1).year, week, 1)
-    except ValueError:
-        raise ValueError(f"{year}, week {week}: not a period we can believe") from None
-    return monday, monday + timedelta(days=6)
 
 
 def _first_day(year: str, month: int) -> date:

@@ -12,9 +12,8 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BytesIO, StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from assets.macro.iso_codes import Area, area_named, area_of, area_of_currency, require_currency
 from assets.macro.periods import Span, first_read, period_of, series_columns, utc_time
@@ -48,8 +47,7 @@ _Subject = tuple[Area | None, str, str, str | None, str | None]
 LocatedRow = tuple[str, dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class RateColumns:
+class RateColumns(NamedTuple):
     """The columns with the quoted and the base currency, and what a spot rate has in others."""
 
     quote: str
@@ -269,21 +267,17 @@ def _long(
         if series.keys() >= _PORTAL_COLUMNS:
             code = series["SERIES_CODE"]
         key = f"{_flow_of(document, series)}.{code}"
-        values = [
-            (column, value)
-            for column in periods
-            if (value := cells[column].strip()) not in _UNKNOWN
-        ]
-        early = sum(int(written[column][:4]) < FIRST_YEAR for column, _ in values)
+        start, early = [key, *(series[name] for name in names)], 0
+        for column in periods:
+            if (value := cells[column].strip()) in _UNKNOWN:
+                continue
+            if int(written[column][:4]) < FIRST_YEAR:
+                early += 1
+            else:
+                lines.append((rows.line_num, [*start, written[column], value]))
         if early:
             reason = f"{key}: {early} observations before {FIRST_YEAR} are not stored"
             parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason, partial=True)
-        start = [series[name] for name in names]
-        lines += (
-            (rows.line_num, [key, *start, written[column], value])
-            for column, value in values
-            if int(written[column][:4]) >= FIRST_YEAR
-        )
     return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], lines
 
 

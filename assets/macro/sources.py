@@ -8,10 +8,7 @@ from assets.macro.table_files import ENTRIES, TableEntry
 from assets.source import Descriptions, Parser, Source, declared_source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
-_BIS_FILES = (
-    "/static/bulk/WS_LONG_CPI_csv_col.zip",
-    "/static/bulk/WS_CREDIT_GAP_csv_col.zip",
-)
+_BIS_FILES = ("/static/bulk/WS_LONG_CPI_csv_col.zip", "/static/bulk/WS_CREDIT_GAP_csv_col.zip")
 # Raise it whenever the same document of any table gives other rows or rejections than before.
 TABLE_PARSER_VERSION = 2
 
@@ -125,10 +122,7 @@ SOURCES = (
             "/fred/series/observations?series_id={series}&realtime_start={day}&realtime_end={day}",
             "/fred/series/vintagedates?series_id={series}",
         ),
-        lookups=(
-            "/fred/series?series_id={series}",
-            "/fred/series/vintagedates?series_id={series}",
-        ),
+        lookups=("/fred/series?series_id={series}", "/fred/series/vintagedates?series_id={series}"),
         descriptions=Descriptions(fetch.series_of, fetch.described_headers),
         rates={"stlouisfed.org": 2.0},
         license_url="https://fred.stlouisfed.org/legal/",

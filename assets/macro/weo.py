@@ -170,7 +170,12 @@ def _line(location: str, cells: dict[str, str]) -> _Line:
     if area is None:
         raise ValueError(f"{cells['Country']!r:.60} is no country that we know")
     descriptor, units, scale = cells["Subject Descriptor"], cells["Units"], cells["Scale"]
-    code = cells.get("WEO Subject Code") or _subject_of(descriptor, units)
+    described_codes = (
+        code
+        for name, pattern, code in _SUBJECTS
+        if name.casefold() == descriptor.casefold() and re.fullmatch(pattern, units, re.IGNORECASE)
+    )
+    code = cells.get("WEO Subject Code") or next(described_codes, None)
     if not code or not _CODE.fullmatch(code):
         described = f"{descriptor}, {units}"
         raise ValueError(f"{described!r:.120} is no subject that we know, and the file has no code")
@@ -208,11 +213,3 @@ def _row(edition: _Edition, line: _Line, year: int, text: str, mark: DecimalMark
 
 def _is_absent(text: str) -> bool:
     return text.casefold() in _NO_VALUE
-
-
-def _subject_of(descriptor: str, units: str) -> str | None:
-    """Return the code of a subject; None for a pair that the database does not have."""
-    for name, pattern, code in _SUBJECTS:
-        if name.casefold() == descriptor.casefold() and re.fullmatch(pattern, units, re.IGNORECASE):
-            return code
-    return None

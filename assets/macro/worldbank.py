@@ -21,7 +21,7 @@ import re
 import tempfile
 import zipfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import date
 from decimal import Decimal
@@ -136,19 +136,6 @@ def _page(document: Document, body: bytes) -> Parsed:
                 columns = _page_row(json_object(row), updated)
                 parsed.add(MACRO_ANNUAL, [provenance(document, location, "api") | columns])
     return parsed
-
-
-def missing_pages(metas: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Return the numbers of the pages that were not fetched.
-
-    ``metas`` are the first elements of the fetched pages; page numbers may be text.
-    """
-    fetched: set[int] = set()
-    pages = 1
-    for meta in metas:
-        fetched.add(int(meta["page"]))
-        pages = max(pages, int(meta["pages"]))
-    return [page for page in range(1, pages + 1) if page not in fetched]
 
 
 def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:

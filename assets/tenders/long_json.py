@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import ijson
 import msgspec
@@ -58,17 +58,24 @@ def first_value_is_complete(start: bytes) -> bool:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Consecutive whole lines of a body; ``utf8`` if a line before them proved it to be UTF-8."""
+class Part:
+    """Some releases of a body, as bytes.
 
+    ``whole``: a body by itself. ``lines``: whole lines, of which ``first_line`` is the number of
+    the first; ``utf8`` if a line before them proved the body to be UTF-8. ``values``: pickled
+    values with their locations and licences. ``within`` is the member of a zip they are in.
+    """
+
+    kind: Literal["whole", "lines", "values"]
     content: bytes
-    first_line: int
-    utf8: bool
+    first_line: int = 1
+    utf8: bool = False
+    within: str | None = None
 
 
 def cut_lines(
     chunks: Iterable[bytes], size: int, longest: int = LONGEST
-) -> Iterator[Lines | JsonValue | Unreadable]:
+) -> Iterator[Part | JsonValue | Unreadable]:
     """Cut a body into parts of some ``size`` bytes, each before a line that could begin a value.
 
     Where there is none for too long, the rest is read here, value by value.
@@ -82,7 +89,7 @@ def cut_lines(
         except Exception:
             # The body is damaged from here on: its whole lines are kept.
             if at := rest.rfind(b"\n") + 1:
-                yield Lines(bytes(rest[:at]), first_line, utf8)
+                yield Part("lines", bytes(rest[:at]), first_line, utf8)
             raise
         if chunk is None:
             break
@@ -91,7 +98,7 @@ def cut_lines(
             content = bytes(rest[:at])
             del rest[:at]
             searched = 0
-            yield Lines(content, first_line, utf8)
+            yield Part("lines", content, first_line, utf8)
             first_line += content.count(b"\n")
             utf8 = utf8 or _proves_utf8(content)
         # Up to here nothing begins a value; the last byte may be the first of a mark.
@@ -100,7 +107,7 @@ def cut_lines(
             yield from values(chain([bytes(rest)], pending), longest, first_line, utf8)
             return
     if rest:
-        yield Lines(bytes(rest), first_line, utf8)
+        yield Part("lines", bytes(rest), first_line, utf8)
 
 
 def _boundary(lines: bytearray, size: int, searched: int) -> int:
