@@ -23,7 +23,7 @@ from assets.filings.issuers import MARKET_MEANINGS, MARKETS
 from assets.filings.line_items import BY_ELEMENT
 from assets.ingest.sources import SOURCES
 from assets.source import Source
-from pipelines.sources import declared, state_of
+from pipelines.sources import fetched_by, requests_of, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS, Floor
 from quality.report import MAX_ROWS
 from warehouse.contract.agent_discovery import NOT_HELD
@@ -148,10 +148,9 @@ def _elements(item: LineItem) -> str:
 
 
 def _requests(source: Source) -> tuple[str, ...]:
-    described = declared(source)
-    requests = "<br>".join(f"`{request}`" for request in described.requests)
+    requests = "<br>".join(f"`{request}`" for request in requests_of(source))
     at_most = "<br>".join(f"{rate:.2g} a second at {host}" for host, rate in source.rates.items())
-    return f"`{source.key}`", described.fetched_by, requests, at_most
+    return f"`{source.key}`", fetched_by(source), requests, at_most
 
 
 def _type(schema: Schema) -> str:

@@ -191,18 +191,12 @@ def show_usage(month: str | None, as_json: bool) -> None:
     rows_by_id = {row.key_id: row for row in _read(_store())}
     used = {key_id: usage.used(key_id, chosen_month) for key_id in rows_by_id}
     if as_json:
+        shown = {"prefix", "key_id", "tier", "label"}
         print_json(
             [
-                {
-                    "prefix": row.prefix,
-                    "key_id": row.key_id,
-                    "tier": row.tier,
-                    "label": row.label,
-                    "month": chosen_month,
-                    "charged": used[row.key_id],
-                    "allowed": allowed[row.tier],
-                }
-                for row in rows_by_id.values()
+                row.model_dump(include=shown)
+                | {"month": chosen_month, "charged": used[key_id], "allowed": allowed[row.tier]}
+                for key_id, row in rows_by_id.items()
             ]
         )
         return

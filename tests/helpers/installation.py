@@ -109,6 +109,20 @@ def sample_home(factory: pytest.TempPathFactory) -> Path:
     return made_once(factory, "published-sample", make)
 
 
+def with_dagster(factory: pytest.TempPathFactory, home: Path) -> None:
+    """Make a home in which Dagster ran before: its empty databases take longer than an ingest."""
+
+    def make(folder: Path) -> None:
+        # It is imported where it is used: it takes seconds.
+        from pipelines.jobs import open_runner
+
+        with open_runner(settings_of(folder)):
+            pass
+
+    made = settings_of(made_once(factory, "dagster", make)).dagster
+    shutil.copytree(made, settings_of(home).dagster)
+
+
 def loaded_record(factory: pytest.TempPathFactory) -> Record:
     """Return a fresh record of the sample world."""
     return Record(settings_of(copy_of(loaded_home(factory), "loaded", factory)).record)

@@ -30,6 +30,8 @@ from warehouse.serve.build import Mart
 from warehouse.shared.data_files import csv_rows
 
 Row = dict[str, Any]
+# The country of each market, by its MIC.
+_COUNTRIES = {row["mic"]: row["country"] for row in csv_rows("assets.entities.identifiers", "mics")}
 _FILERS = "more/sec/fsds/2021q1_sub.txt.parquet"
 
 
@@ -79,15 +81,9 @@ def _is_reached(mart: Mart, issuer: str, id_type: Any) -> bool:
     return bool(found) and all(ids == {issuer} for ids in found)
 
 
-# The country of each market, by its MIC, as the last list has it.
-MARKETS = {row["mic"]: row["country"] for row in csv_rows("assets.entities.identifiers", "mics")}
-
-
 def _has_home_listing(record: Row) -> bool:
     home = {record.get("country"), (record.get("jurisdiction") or "")[:2]}
-    return any(
-        MARKETS.get(listing["mic"].upper()) in home for listing in record.get("listings", ())
-    )
+    return any(_COUNTRIES.get(listing["mic"]) in home for listing in record.get("listings", ()))
 
 
 def join_filers(path: Path) -> None:

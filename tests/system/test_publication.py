@@ -7,10 +7,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.jobs import instance
 from pipelines.publication import CONFIRMED
+from pipelines.stages import NODES
 from quality.report import history
 from tests.helpers.exports import load, party_row, verify_export
 from tests.helpers.facts import fact
@@ -172,6 +175,32 @@ def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -
     assert status == 4
     assert re.search(r"records per fetch of listings fell from \d+ to 0", err)
     assert 'sankofa publish --confirm-loss "why"' in err
+
+
+def test_a_check_of_the_whole_blocks_what_makes_it_readable(story: Story) -> None:
+    with instance(settings_of(story.home)) as dagster_instance:
+        *_, blocked = dagster_instance.get_runs()
+        logs = dagster_instance.all_logs(blocked.run_id)
+    events = [entry.dagster_event for entry in logs if entry.dagster_event is not None]
+    made = {
+        event.asset_key.to_user_string()
+        for event in events
+        if event.is_step_materialization and event.asset_key
+    }
+    assert made == {"snapshot", *(node.name for node in NODES)}
+    started = {event.step_key for event in events if event.is_step_start}
+    assert "quality" in started and started.isdisjoint({"exports", "mart", "published_build"})
+    checks = [
+        event.asset_check_evaluation_data
+        for event in events
+        if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    failed = {
+        f"{check.asset_key.to_user_string()} {check.check_name}"
+        for check in checks
+        if not check.passed
+    }
+    assert len(checks) > len(NODES) and failed == {"quality left_out", "quality losses"}
 
 
 def test_what_was_refused_is_taken_up_by_the_next_publication(story: Story) -> None:

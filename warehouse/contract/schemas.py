@@ -1,9 +1,10 @@
 """JSON Schemas of response bodies, by the name that declarations use.
 
-``schemas.csv`` has the members that no table has as a column, and what each object is. A type there
-is a word of ``_TYPES``, ``Entity.jurisdiction`` (the member of another object, or the column of a
-table), ``Listing`` (an object of its own), ``[…]`` (a list), ``{…}`` (an object with
-any names) or ``#Fact`` (a reference); with ``?`` it may be null.
+``schemas.csv`` has the members that no table has as a column, and what each object is: of rows also
+the table of the mart, and the classes that have its columns. A type there is a word of ``_TYPES``,
+``Entity.jurisdiction`` (the member of another object, or the column of a table), ``Listing`` (an
+object of its own), ``[…]`` (a list), ``{…}`` (an object with any names), ``#Fact`` (a reference) or
+several with ``|``; with ``?`` it may be null.
 """
 
 from collections.abc import Collection, Mapping
@@ -15,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from sqlmodel import SQLModel
 
+from warehouse import tables
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
@@ -24,23 +26,6 @@ from warehouse.serve.exports import Artifact, Failed
 from warehouse.serve.search import Match
 from warehouse.serve.table_query import EmptyCode
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import (
-    Entity,
-    EntityIdentifier,
-    Filing,
-    FundamentalVintage,
-    MacroAnnual,
-    MacroSeries,
-    Metric,
-    PartyMatch,
-    QualityMetric,
-    SameAs,
-    SharedFact,
-    Sighting,
-    Signal,
-    TenderParty,
-    TenderReleaseVintage,
-)
 from warehouse.tables.column import columns_of, shown_columns
 
 Schema = dict[str, Any]
@@ -100,25 +85,8 @@ _TYPES: Mapping[str, Schema] = {
     "IdType": _words(ID_TYPES),
     "ProblemCode": _words(PROBLEMS),
 }
-# What the rows of a list are made from: a table of the mart, and the classes that have its columns.
-# The first of them describes a member that several have.
-_ROWS: Mapping[str, tuple[str, tuple[type[SQLModel], ...]]] = {
-    "Fact": ("fundamentals", (FundamentalVintage,)),
-    "Filing": ("filings", (Filing,)),
-    "Release": ("tender_releases", (TenderReleaseVintage,)),
-    "SharedFact": ("award_facts", (SharedFact, Sighting)),
-    "TenderParty": ("tender_parties", (TenderParty, PartyMatch)),
-    "SeriesObservation": ("macro_series", (MacroSeries,)),
-    "AnnualObservation": ("macro_annual", (MacroAnnual,)),
-    "Entity": ("entities", (Entity,)),
-    "Identifier": ("identifiers", (EntityIdentifier, SameAs)),
-    "Metric": ("metrics", (Metric,)),
-    "Observation": ("signals", (Signal,)),
-    "QualityRecord": ("quality", (QualityMetric,)),
-}
 # Rows with the members of others, and own ones.
 _EXTENDED = {"EntityMatch": "Entity", "RankedMetric": "Metric"}
-_COLUMNS = {model.__name__: model for model in (Entity, EntityIdentifier, SameAs)}
 _MEMBERS = {table.name: (*table.members, *table.inside) for table in MART_TABLES}
 
 _LINES: dict[str, dict[str, Mapping[str, str]]] = {}
@@ -167,14 +135,16 @@ def _stated_type(kind: str) -> Schema:
         return {"type": "array", "items": _stated_type(kind[1:-1])}
     if kind.startswith("{"):
         return {"type": "object", "additionalProperties": _stated_type(kind[1:-1])}
+    if "|" in kind:
+        return {"anyOf": [_stated_type(each) for each in kind.split("|")]}
     if kind.startswith("#"):
         return {"$ref": f"#/components/schemas/{kind[1:]}"}
     if kind in _TYPES:
         return dict(_TYPES[kind])
     owner, _, name = kind.partition(".")
-    if owner in _COLUMNS:
-        return _column(_COLUMNS[owner], name)
-    return _member(owner, name) if name else _object(_stated(kind))
+    if not name:
+        return _object(_stated(kind))
+    return _column(getattr(tables, owner), name) if hasattr(tables, owner) else _member(owner, name)
 
 
 def _member(schema: str, name: str) -> Schema:
@@ -186,7 +156,14 @@ def _member(schema: str, name: str) -> Schema:
 
 
 def _stated(schema: str) -> dict[str, Schema]:
-    return {name: _member(schema, name) for name in _LINES.get(schema, ()) if name}
+    """Return the members that ``schemas.csv`` has of an object; ``*`` are those of another."""
+    members: dict[str, Schema] = {}
+    for name, line in _LINES.get(schema, {}).items():
+        if name == "*":
+            members |= _stated(line["type"])
+        elif name:
+            members[name] = _member(schema, name)
+    return members
 
 
 def _object(
@@ -206,10 +183,11 @@ def _object(
 
 def _row(schema: str) -> Schema:
     """Describe rows: members of their own before those of the table, which are its columns."""
-    table, models = _ROWS[schema]
+    table, *models = _LINES[schema][""]["type"].split()
     columns = {
         member: (model, name)
-        for model in reversed(models)
+        # The first of the classes describes a member that several have.
+        for model in (getattr(tables, name) for name in reversed(models))
         for name, member in shown_columns(model, "api").items()
     }
     own = _stated(schema)
@@ -226,7 +204,7 @@ def _row(schema: str) -> Schema:
 
 def _row_schema(schema: str) -> Schema:
     """Describe the rows of a list."""
-    if schema in _ROWS:
+    if _LINES[schema][""]["type"]:
         return _row(schema)
     own = _stated(schema)
     if schema not in _EXTENDED:
@@ -251,42 +229,16 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
 MANIFEST_SCHEMAS: Mapping[str, Schema] = msgspec.json.schema_components(
     (Artifact, Failed), ref_template="#/components/schemas/{name}"
 )[1]
-# The rows of each body that is a list.
-_LISTS: Mapping[str, tuple[str, ...]] = {
-    "Fundamentals": ("Fact",),
-    "FundamentalsOfSeveral": ("Fact",),
-    "Filings": ("Filing",),
-    "Tenders": ("Release",),
-    "SharedFacts": ("SharedFact",),
-    "TenderParties": ("TenderParty",),
-    "Macro": ("SeriesObservation", "AnnualObservation"),
-    "Entities": ("Entity",),
-    "Search": ("SearchResult",),
-    "Screen": ("RankedMetric",),
-    "Metrics": ("Metric",),
-    "Observations": ("Observation",),
-    "Quality": ("QualityRecord",),
-    "Catalogue": ("CatalogueEntry",),
-    "Changes": ("Change",),
-    "Versions": ("Version",),
-}
-
-
-def _list(body: str) -> Schema:
-    """Describe a body with rows in an envelope, and the members that it alone has."""
-    rows = [_stated_type(f"#{row}") for row in _LISTS[body]]
-    items = rows[0] if len(rows) == 1 else {"anyOf": rows}
-    member = "observations" if body == "Observations" else "data"
-    listed = {"type": "array", "items": items}
-    return _object({member: listed, **_stated("Envelope"), **_stated(body)})
-
-
 BODY_SCHEMAS: Mapping[str, Schema] = {
     "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
-    **{name: _list(name) for name in _LISTS},
     **{
         name: _object(_stated(name), name)
-        for name in ("Health", "Status", "Crosswalk", "Lookup", "Usage", "Export")
+        for name in (
+            *("Health", "Status", "Fundamentals", "FundamentalsOfSeveral", "Filings", "Tenders"),
+            *("SharedFacts", "TenderParties", "Macro", "Entities", "Search", "Crosswalk", "Lookup"),
+            *("Screen", "Metrics", "Observations", "Quality", "Catalogue", "Changes", "Versions"),
+            *("Usage", "Export"),
+        )
     },
 }
 _PROBLEM_MEMBERS = _stated("ProblemMembers")
