@@ -20,8 +20,14 @@ State = Literal["working", "untried", "refused"]
 
 
 @dataclass(frozen=True)
-class Declared:
-    """The declaration of a source, for people to read."""
+class SourceStatus:
+    """A source as it is declared, and what an installation has of it.
+
+    ``asked_at`` is the mirror that is asked instead, if any.
+
+    ``last_success`` is when it was last fetched, ``newest_document`` when the newest one was read
+    at its publisher, be it from a recording. ``failing`` are documents on which its parser fails.
+    """
 
     source: str
     title: str
@@ -34,16 +40,6 @@ class Declared:
     fetched_by: str
     requests_per_second: dict[str, float]
     tables: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SourceStatus(Declared):
-    """A source in an installation; ``asked_at`` is the mirror that is asked instead, if any.
-
-    ``last_success`` is when it was last fetched, ``newest_document`` when the newest one was read
-    at its publisher, be it from a recording. ``failing`` are documents on which its parser fails.
-    """
-
     state: State
     asked_at: str | None
     last_success: datetime | None
@@ -51,24 +47,6 @@ class SourceStatus(Declared):
     newest_document: datetime | None
     rows: int
     failing: tuple[str, ...]
-
-
-def declared(source: Source) -> Declared:
-    """Describe a source by its declaration alone."""
-    base_url = source.base_url or ""
-    return Declared(
-        source.key,
-        source.title,
-        source.subject,
-        source.license_class,
-        source.license_name,
-        source.license_url,
-        source.base_url,
-        tuple(_absolute(base_url, request) for request in source.requests),
-        _fetched_by(source),
-        dict(source.rates),
-        tuple(table.name for table in source.tables),
-    )
 
 
 def state_of(source: Source, fetched: bool = False) -> State:
@@ -87,7 +65,17 @@ def source_statuses(settings: Settings, sources: Sequence[Source]) -> list[Sourc
         keys, last_fetched = landing.keys(source.key), landing.last_fetched(source.key)
         statuses.append(
             SourceStatus(
-                **vars(declared(source)),
+                source.key,
+                source.title,
+                source.subject,
+                source.license_class,
+                source.license_name,
+                source.license_url,
+                source.base_url,
+                requests_of(source),
+                fetched_by(source),
+                dict(source.rates),
+                tuple(table.name for table in source.tables),
                 state=state_of(source, fetched=last_fetched is not None),
                 asked_at=_mirror(source, settings),
                 last_success=last_fetched,
@@ -100,12 +88,18 @@ def source_statuses(settings: Settings, sources: Sequence[Source]) -> list[Sourc
     return statuses
 
 
-def _fetched_by(source: Source) -> str:
+def fetched_by(source: Source) -> str:
+    """Return in which parts a source is fetched."""
     if source.fetch is None:
         return "recordings only"
     return {None: "whole", "daily": "day", "monthly": "month", "by issuer": "issuer"}[
         source.cadence
     ]
+
+
+def requests_of(source: Source) -> tuple[str, ...]:
+    """Return the requests of a source with their whole addresses."""
+    return tuple(_absolute(source.base_url or "", request) for request in source.requests)
 
 
 def _absolute(base_url: str, request: str) -> str:

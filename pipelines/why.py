@@ -22,6 +22,7 @@ from pipelines.stages import checks
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
 from warehouse.contract.organisations import FREE_ID_TYPES
+from warehouse.methodology.metrics import ABSENT_REASONS
 from warehouse.publish.left_out import STORED_ROW, listed_rows
 from warehouse.publish.rebasing import is_rebasing
 from warehouse.publish.row_json import NEVER
@@ -66,15 +67,6 @@ _VALUES: Mapping[RecordTable, str] = {
 # Columns of a figure's identity that are not repeated in each line: what was asked for, what is
 # shown as the value, and the keys of parties, which can be names.
 _NOT_SHOWN = ("service_id", "series", "indicator", "ocid", "party_key", "id_value")
-_ABSENT = {
-    "completed_after_as_of": "a publication stated all inputs only after that day",
-    "revised_after_as_of": "a publication had stated all inputs, but one has been revised since",
-    "input_not_reported": "an input was never published, or has been withdrawn",
-    "inputs_not_comparable": "no publication states the values of today together",
-    "mixed_currency": "its inputs were published, but not all in one currency",
-    "short_period": "it needs a full year, and the published period has another length",
-    "denominator_not_positive": "its denominator is not above zero",
-}
 # What a name can find, and how much of it is named.
 _SEARCHED_KINDS, _MOST_FOUND = ("organisation", "series", "indicator"), 5
 _LINE_BREAKS = re.compile(r"\s+")
@@ -307,8 +299,7 @@ class _Inquiry:
         )
         for reason, begins, ends in absences:
             if begins <= day < ends or (self._as_of is None and ends == NEVER):
-                words = _ABSENT.get(reason, reason.replace("_", " "))
-                yield f"no value: {reason}, {words}"
+                yield f"no value: {reason}, {ABSENT_REASONS[reason]}"
         if not values and not absences:
             yield "no value: the issuer has no published figure that it is computed from"
 

@@ -5,7 +5,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -152,16 +151,16 @@ def audit(
         measured_before = history(snapshot.record)
         snapshot.add({"quality": pa.concat_tables([measured_before, as_table(measurements)])})
         catalogue.show_all()
-        validated = _validate(catalogue, plan, results)
+        checked, failures = _validate(catalogue, plan, results)
     snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
         data_version=snapshot.data_version,
         measurements=measurements,
-        failures=[*_missed_floors(measured), *validated.failures],
+        failures=[*_missed_floors(measured), *failures],
         losses=find_losses(snapshot, counts, previous),
         counts=counts,
         confirmed=confirmed,
-        results=validated.results,
+        results=checked,
         left_out=left_out,
         excess=find_excess(left_out, accepted or {}, stored_by_source(snapshot, left_out)),
         plan=plan,
@@ -180,33 +179,29 @@ def audit_tables(
     """
     plan = _plan(snapshot, suites, before)
     tables = {suite.table for suite in plan.to_run}
-    validated = _Validated()
+    checked, failures = dict[str, Any](), list[Failure]()
     if plan.to_run:
         with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
             catalogue.create_missing("countries", countries)
             _find_personal_data(
                 catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
             )
-            validated = _validate(catalogue, plan, results)
-    if not validated.failures:
+            checked, failures = _validate(catalogue, plan, results)
+    if not failures:
         snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
         data_version=snapshot.data_version,
         measurements=(),
-        failures=validated.failures,
+        failures=failures,
         losses=(),
         counts={},
-        results=validated.results,
+        results=checked,
         plan=plan,
     )
 
 
-@dataclass
-class _Validated:
-    """The results of Great Expectations by suite, and what is not met."""
-
-    results: dict[str, Any] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
+# The results of Great Expectations by suite, and what is not met.
+_Validated = tuple[dict[str, Any], list[Failure]]
 
 
 def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFile]) -> AuditPlan:
@@ -215,9 +210,9 @@ def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFil
 
 def _validate(catalogue: Catalogue, plan: AuditPlan, results: Path | None) -> _Validated:
     """Run the suites whose results do not still hold."""
-    validated = _Validated()
+    checked, failures = dict[str, Any](), list[Failure]()
     if not plan.to_run:
-        return validated
+        return checked, failures
     # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
     # about its own imports.
     with warnings.catch_warnings(), _without_plots():
@@ -225,10 +220,10 @@ def _validate(catalogue: Catalogue, plan: AuditPlan, results: Path | None) -> _V
         from quality.expectations import open_context, validate
     if results is not None:
         forget_results(results, plan.to_run)
-    for suite, result, failures in validate(open_context(results), catalogue, plan.to_run):
-        validated.results[suite.name] = result
-        validated.failures += failures
-    return validated
+    for suite, result, failed in validate(open_context(results), catalogue, plan.to_run):
+        checked[suite.name] = result
+        failures += failed
+    return checked, failures
 
 
 def _add_missing(snapshot: Snapshot) -> None:
