@@ -65,15 +65,17 @@ def serving(home: Path, key: str) -> Iterator[Service]:
         yield Service(home, key, mart)
 
 
-def an_issuer(home: Path) -> str:
-    with closing(Mart(home / "marts")) as mart:
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An issuer with figures, in every copy of the home."""
+    with closing(Mart(small_home(tmp_path_factory) / "marts")) as mart:
         ((service_id,),) = query(mart.build(), "SELECT service_id FROM fundamentals LIMIT 1")
     return str(service_id)
 
 
-def paths(home: Path) -> dict[str, str]:
-    """Return what each kind of file is needed for."""
-    issuer = an_issuer(home)
+@pytest.fixture(scope="module")
+def paths(issuer: str) -> dict[str, str]:
+    """What each kind of file is needed for."""
     return {
         "mart": f"/v1/crosswalk/{issuer}",
         "pack": f"/v1/fundamentals/{issuer}",
@@ -85,6 +87,15 @@ def paths(home: Path) -> dict[str, str]:
         "export description": "/exports/latest/datapackage.json",
         "page": "/",
     }
+
+
+@pytest.fixture(scope="module")
+def intact(paths: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """How each of them is answered by a home without damage."""
+    home = copy_home(small_home(tmp_path_factory), tmp_path_factory.mktemp("intact") / "home")
+    key = create_key(KeyStore(settings_of(home).control), "professional")
+    with serving(home, key) as service:
+        return {kind: service.get(path).status_code for kind, path in paths.items()}
 
 
 SERVED = (
@@ -124,13 +135,16 @@ def flipped_at(place: float) -> Callable[[Path], None]:
     ],
 )
 def test_a_damaged_file_is_503_from_the_start_and_charged_to_nobody(
-    home: Path, key: str, kind: str, damage: Callable[[Path], None]
+    home: Path,
+    key: str,
+    kind: str,
+    damage: Callable[[Path], None],
+    paths: dict[str, str],
+    intact: dict[str, int],
 ) -> None:
-    path = paths(home)[kind]
-    file = bucket_file(home, kind, path.rpartition("/")[2])
-    with serving(home, key) as before:
-        assert before.get(path).status_code == 200
-    damage(file)
+    path = paths[kind]
+    assert intact[kind] == 200
+    damage(bucket_file(home, kind, path.rpartition("/")[2]))
     with serving(home, key) as service:
         used = service.used()
         answer = service.get(path)
@@ -144,9 +158,9 @@ def test_a_damaged_file_is_503_from_the_start_and_charged_to_nobody(
 
 @pytest.mark.parametrize("kind", ["manifest", "pointer", "mart"])
 def test_what_is_deleted_while_it_is_served_is_noticed_and_comes_back(
-    home: Path, key: str, kind: str
+    home: Path, key: str, kind: str, paths: dict[str, str]
 ) -> None:
-    path = paths(home)["mart"]
+    path = paths["mart"]
     file = bucket_file(home, kind, path.rpartition("/")[2])
     with serving(home, key) as service:
         expected = service.get(path).content
@@ -162,8 +176,10 @@ def test_what_is_deleted_while_it_is_served_is_noticed_and_comes_back(
         assert service.get("/v1/status").status_code == 200
 
 
-def test_a_file_that_changes_while_it_is_open_is_noticed(home: Path, key: str) -> None:
-    path = paths(home)["mart"]
+def test_a_file_that_changes_while_it_is_open_is_noticed(
+    home: Path, key: str, paths: dict[str, str]
+) -> None:
+    path = paths["mart"]
     file = bucket_file(home, "mart", path.rpartition("/")[2])
     with serving(home, key) as service:
         assert service.get(path).status_code == 200
@@ -199,8 +215,10 @@ def test_a_search_in_files_that_are_overwritten_while_they_are_open_is_503(
 SEARCHES = [f"/v1/search?query={words}" for words in ("fictional", "bank", "XJSE:UBF0", "brewry")]
 
 
-def test_only_a_client_that_pins_a_version_is_told_that_it_is_unknown(home: Path, key: str) -> None:
-    path = paths(home)["mart"]
+def test_only_a_client_that_pins_a_version_is_told_that_it_is_unknown(
+    home: Path, key: str, paths: dict[str, str]
+) -> None:
+    path = paths["mart"]
     version = current(home)
     KINDS["manifest"](home).unlink()
     with serving(home, key) as service:
@@ -210,8 +228,9 @@ def test_only_a_client_that_pins_a_version_is_told_that_it_is_unknown(home: Path
         assert service.get(path, X_Data_Version="20010101.1").status_code == 400
 
 
-def test_mcp_says_that_data_is_unavailable_and_charges_nobody(home: Path, key: str) -> None:
-    issuer = an_issuer(home)
+def test_mcp_says_that_data_is_unavailable_and_charges_nobody(
+    home: Path, key: str, issuer: str
+) -> None:
     flip(bucket_file(home, "pack", issuer))
     world = World(home, key, key)
     with mcp_served(world, "--usage", settings_of(home).usage) as server:
@@ -222,10 +241,10 @@ def test_mcp_says_that_data_is_unavailable_and_charges_nobody(home: Path, key: s
 
 
 def test_a_large_export_is_checked_aside_and_sent_once_it_was(
-    home: Path, key: str, monkeypatch: pytest.MonkeyPatch
+    home: Path, key: str, paths: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("warehouse.serve.exports._AT_ONCE", 1000)
-    path = paths(home)["export"]
+    path = paths["export"]
     with serving(home, key) as service:
         expected = KINDS["export"](home).read_bytes()
         wait_until(lambda: service.get(path).status_code == 200, timeout=30)
@@ -235,9 +254,9 @@ def test_a_large_export_is_checked_aside_and_sent_once_it_was(
         assert service.is_unavailable(path)
 
 
-def test_an_export_that_lost_bytes_is_not_sent(home: Path, key: str) -> None:
+def test_an_export_that_lost_bytes_is_not_sent(home: Path, key: str, paths: dict[str, str]) -> None:
     file = KINDS["export"](home)
     file.write_bytes(file.read_bytes()[:500])
     with serving(home, key) as service:
-        assert service.is_unavailable(paths(home)["export"])
+        assert service.is_unavailable(paths["export"])
         assert json.loads(service.get("/exports/latest/manifest.json").content)["artifacts"]

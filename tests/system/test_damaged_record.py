@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.damage import flip
+from tests.helpers.damage import copy_home, flip
 from tests.helpers.facts import fact
 from tests.helpers.installation import run_command, settings_of, write_sample
 from tests.helpers.publishing import publish
@@ -51,13 +51,21 @@ def flip_log(root: Path) -> None:
 DAMAGE = [truncate_log, delete_data, delete_log, delete_commit, flip_data, flip_log]
 
 
-@pytest.fixture
-def noted(record: Record) -> Record:
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A record of several loads, whose files are noted."""
+    folder = tmp_path_factory.mktemp("loaded") / "record"
+    record = Record(str(folder))
     for number in range(3):
         load(record, FUNDAMENTALS, fact(str(number)))
     note_files(record)
-    return Record(record.root)
+    return folder
+
+
+@pytest.fixture
+def noted(loaded: Path, tmp_path: Path) -> Record:
+    """A copy of that record, to damage."""
+    return Record(str(copy_home(loaded, tmp_path / "record")))
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__.replace("_", " "))
@@ -100,9 +108,16 @@ def test_a_query_of_a_missing_file_says_that_the_record_is_damaged(noted: Record
 
 
 @pytest.fixture(scope="module")
-def damaged_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("damaged-record")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the documents of the sample world, of which nothing is loaded."""
+    home = tmp_path_factory.mktemp("sample") / "home"
     write_sample(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def damaged_home(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = copy_home(sample, tmp_path_factory.mktemp("damaged-record") / "home")
     settings = settings_of(home)
     record = Record(settings.record)
     load(record, FUNDAMENTALS, fact("1"))
@@ -128,9 +143,8 @@ def test_every_command_names_the_table_and_says_what_to_restore(
     assert "Traceback" not in said
 
 
-def test_a_full_disk_is_told_in_our_words(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    write_sample(home)
+def test_a_full_disk_is_told_in_our_words(sample: Path, tmp_path: Path) -> None:
+    home = copy_home(sample, tmp_path / "home")
     command = Path(sys.executable).with_name("sankofa")
     # No file may become larger than 8 kB, which no user needs to be root for.
     limited = f"ulimit -f 8; exec {command} ingest sec-companyfacts"
@@ -150,9 +164,8 @@ def test_a_full_disk_is_told_in_our_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="left out: root may write to a read-only folder")
-def test_a_folder_that_cannot_be_written_is_told_in_our_words(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    write_sample(home)
+def test_a_folder_that_cannot_be_written_is_told_in_our_words(sample: Path, tmp_path: Path) -> None:
+    home = copy_home(sample, tmp_path / "home")
     home.chmod(0o500)
     try:
         status, out, err = run_command(home, "ingest", "sec-companyfacts")
