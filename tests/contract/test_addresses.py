@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.mcp_service import call, mcp_served, post, request
-from tests.helpers.rest_service import Served, World, make_world, served
+from tests.helpers.rest_service import Served, World, make_world, served, served_here
 from warehouse.shared.urls import as_reached
 
 EXPORTS_URL = "http://localhost:8321/exports"
@@ -63,14 +63,14 @@ def test_links_have_the_host_that_was_asked_unless_one_is_configured(
     for host, base in (("data.example:99", "http://data.example:99"), ("a b", ""), ("<b>", "")):
         first = urls_in(json.loads(server.get("/v1/export", world.paid, Host=host)[2]))[0]
         assert first.startswith(f"{base}/exports/")
-    with served(world, "--workers", "1", "--base-url", "https://api.example") as configured:
+    with served_here(world, base_urls=("https://api.example",)) as configured:
         answer = json.loads(configured.get("/v1/export", world.paid, Host="data.example")[2])
     assert {url.partition("/exports/")[0] for url in urls_in(answer)} == {"https://api.example"}
 
 
 def test_a_trusted_proxy_says_how_it_was_reached(world: World) -> None:
     forwarded = {"X_Forwarded_Host": "api.example", "X_Forwarded_Proto": "https"}
-    with served(world, "--workers", "1", "--trusted-proxy", "127.0.0.1") as behind:
+    with served_here(world, proxies=("127.0.0.1",)) as behind:
         answer = json.loads(behind.get("/v1/export", world.paid, **forwarded)[2])
     assert answer["signature_url"].startswith("https://api.example/exports/")
 

@@ -46,7 +46,7 @@ class WholePublication(Publication):
     def run(self) -> str:
         """Publish what is loaded and return the data_version."""
         if self.begin() is None:
-            return str(builds_at(self.marts).current())
+            return str(builds_at(self.settings.marts).current())
         for node in NODES:
             self.make(node)
         refuse_failed(self.audit())
@@ -67,17 +67,7 @@ def publication(
     settings: Settings, kind: type[WholePublication] = WholePublication, **others: str
 ) -> WholePublication:
     """Return a publication of a home; ``others`` replaces some of its URLs."""
-    urls = {"marts": settings.marts, "exports": settings.exports, **others}
-    return kind(
-        open_record(settings),
-        urls["marts"],
-        settings.work,
-        urls["exports"],
-        settings.signing_key,
-        SAMPLE_NOTICE,
-        withheld_key=settings.withheld_key,
-        shared_marts=urls.get("shared_marts", ""),
-    )
+    return kind(open_record(settings), settings.model_copy(update=others), SAMPLE_NOTICE)
 
 
 def write_sample(home: Path, world: SampleWorld = SMALL_WORLD) -> None:
@@ -117,6 +107,20 @@ def sample_home(factory: pytest.TempPathFactory) -> Path:
         publication(settings_of(home)).run()
 
     return made_once(factory, "published-sample", make)
+
+
+def with_dagster(factory: pytest.TempPathFactory, home: Path) -> None:
+    """Make a home in which Dagster ran before: its empty databases take longer than an ingest."""
+
+    def make(folder: Path) -> None:
+        # It is imported where it is used: it takes seconds.
+        from pipelines.jobs import open_runner
+
+        with open_runner(settings_of(folder)):
+            pass
+
+    made = settings_of(made_once(factory, "dagster", make)).dagster
+    shutil.copytree(made, settings_of(home).dagster)
 
 
 def loaded_record(factory: pytest.TempPathFactory) -> Record:

@@ -1,11 +1,11 @@
 """A world with what trips agents up: exact digits, many rows, large rows, non-ASCII text."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -16,9 +16,8 @@ from api.app import create_app
 from tests.helpers.facts import fact
 from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.mcp_service import mcp_served
-from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
-from tests.helpers.rest_service import Served, World, world_of
+from tests.helpers.rest_service import Served, World, publish_invented, world_of
 from warehouse.control.keys import KeyStore
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.record.store import Record
@@ -62,24 +61,25 @@ class Agents:
 
 
 def _publish(root: Path) -> None:
-    """Load the rows and publish them, in a first build without the large releases."""
+    """Publish more than the invented world, in a second build of it."""
     record = Record(str(root / "record"))
-    for table, rows in everything(Random(1)).items():
-        load(record, table, *rows)
     many = [
         fact("1", item=LINE_ITEMS[n % 40].name, issuer="DCMANY", year=2000 + n // 40)
         for n in range(200)
     ]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
-    world = World(root, "", "")
-    world.publish()
-    world.publish(*_large_releases())
+    World(root, "", "").publish(*_large_releases())
 
 
 @contextmanager
 def served_agents(factory: pytest.TempPathFactory) -> Iterator[Agents]:
     """Serve the world, which a run publishes once."""
-    world = world_of(copy_of(made_once(factory, "agents", _publish), "agents", factory))
+
+    def make(root: Path) -> None:
+        shutil.copytree(made_once(factory, "invented", publish_invented), root)
+        _publish(root)
+
+    world = world_of(copy_of(made_once(factory, "agents", make), "agents", factory))
     store = KeyStore(world.keys)
     rest = testing.TestClient(create_app(Mart(world.marts), store, exports_url=EXPORTS_URL))
     with mcp_served(world) as server:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 from waitress.server import create_server
 
+from api.serve import ServeOptions, bind, listen_on
+from api.server.waitress_loop import run
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, page_data
@@ -202,6 +204,22 @@ def answering(app: Any) -> Iterator[RunningServer]:
         thread.join(30)
         server.task_dispatcher.shutdown()
         server.asyncore.close_all(server._map, ignore_all=True)
+
+
+@contextmanager
+def served_here(world: World, **options: Any) -> Iterator[RunningServer]:
+    """Serve a world from a thread of this process: what the options of a server do."""
+    bound, stop = bind("127.0.0.1", 0), threading.Event()
+    served_exports = ServeOptions(exports=world.exports)
+    server = listen_on(bound, world.marts, world.keys, replace(served_exports, **options))
+    thread = threading.Thread(target=run, args=(server, stop))
+    thread.start()
+    try:
+        yield RunningServer(int(server.effective_port))
+    finally:
+        stop.set()
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 @contextmanager

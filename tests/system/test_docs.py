@@ -73,6 +73,13 @@ def free_ports(number: int) -> list[int]:
         return [socket.getsockname()[1] for socket in sockets]
 
 
+def on_one_core() -> None:
+    """Let servers start one process each, and not one for every core."""
+    # Linux only; macOS has no CPU affinity.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     home = copy_of(sample_home(tmp_path_factory), "documented", tmp_path_factory)
@@ -87,6 +94,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             env={**os.environ, "SANKOFA_HOME": str(home), "SANKOFA_TIERS": str(tiers)},
             stdout=file,
             stderr=file,
+            preexec_fn=on_one_core,
         )
     try:
 
@@ -107,7 +115,7 @@ def test_every_command_of_a_page_does_what_it_shows(
     name: str, running: Running, tmp_path: Path
 ) -> None:
     to_run = [block for block in blocks(ROOT / name) if block.is_run]
-    changed = any(block.file is not None or block.language == "diff" for block in to_run)
+    changed = any("/" in (block.file or "") or block.language == "diff" for block in to_run)
     checkout = Checkout(tmp_path, running.home, running.addresses, changed=changed)
     for block in to_run:
         printed = running.as_written(checkout.run(block))

@@ -13,11 +13,12 @@ import pytest
 from assets.ingest.assets import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines import publication
-from pipelines.definitions import Publishing, published_assets
+from pipelines.definitions import published_assets, publishing_resource
 from pipelines.stages import NODES, STAGES, WHOLE_SUITES, derivations, suites_of
 from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
 from tests.helpers.facts import fact
+from tests.helpers.installation import settings_of
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import builds_at
 from warehouse.publish.snapshot import DerivedTables, Snapshot
@@ -39,19 +40,13 @@ class Home:
         self.storage = IngestResource(
             documents="", landing_url=str(folder / "landing"), record_url=self.record.root
         )
-        self.publishing = Publishing(
-            marts=str(folder / "marts"),
-            work=str(folder / "work"),
-            exports=str(folder / "exports"),
-            exports_url="http://127.0.0.1:8321/exports",
-            signing_key=str(folder / "key"),
-            keep=3,
-            withheld_key=WITHHELD_KEY,
-        )
+        changed = {"withheld_key": WITHHELD_KEY, "keep_builds": 3, "processes": 1}
+        self.settings = settings_of(folder).model_copy(update=changed)
+        self.publishing = publishing_resource(self.settings)
 
     @property
     def current(self) -> str | None:
-        return builds_at(self.publishing.marts).current()
+        return builds_at(self.settings.marts).current()
 
     def run(self, *names: str) -> dg.ExecuteInProcessResult:
         """Materialise some assets, or all of them."""

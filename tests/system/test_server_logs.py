@@ -27,9 +27,10 @@ from tests.helpers.waiting import wait_until
 pytestmark = pytest.mark.flaky(reruns=1)
 
 FACTS = "/v1/fundamentals/DCA1"
-SURFACES = {"api": "rest", "mcp_server": "mcp"}
+FULL = Path("/dev/full")
 # Both write their lines with the same code: whether they are read is tried with one by day.
-READ_LOGS = ("api", pytest.param("mcp_server", marks=pytest.mark.nightly))
+BY_NIGHT = pytest.mark.nightly
+READ_LOGS = ("api", pytest.param("mcp_server", marks=BY_NIGHT))
 # Lines of 1,000 requests are more than a pipe and a short burst would hide.
 REQUESTS = 1_000
 
@@ -39,15 +40,20 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return make_world(tmp_path_factory, "logs")
 
 
+def start(world: World, module: str, stderr: int, *options: str) -> "subprocess.Popen[bytes]":
+    """Start a server of two processes whose log goes to a file descriptor."""
+    stores = ["--marts", str(world.marts), "--control", str(world.keys)]
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *stores, "--workers", "2", *options], stderr=stderr, cwd=ROOT
+    )
+
+
 @contextmanager
 def logging_to(
     world: World, module: str, stderr: int, *options: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a server whose log goes to a file descriptor."""
-    stores = ["--marts", str(world.marts), "--control", str(world.keys)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *stores, "--workers", "2", *options], stderr=stderr, cwd=ROOT
-    )
+    process = start(world, module, stderr, *options)
     try:
         yield process
     finally:
@@ -68,27 +74,59 @@ def answers(server: RunningServer, process: "subprocess.Popen[bytes]") -> bool:
         return False
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="left out: needs Linux's /dev/full")
-@pytest.mark.parametrize(("module", "surface"), SURFACES.items())
+@pytest.mark.skipif(not FULL.exists(), reason="left out: needs Linux's /dev/full")
+@pytest.mark.parametrize(
+    ("module", "surface"), [("api", "rest"), pytest.param("mcp_server", "mcp", marks=BY_NIGHT)]
+)
 def test_a_full_disk_under_the_log_stops_nothing_and_lost_lines_are_counted(
     world: World, tmp_path: Path, module: str, surface: str
 ) -> None:
+    with FULL.open("wb") as full:
+        server, options = on_full_disk(tmp_path)
+        with logging_to(world, module, full.fileno(), *options) as process:
+            assert_goes_on_and_counts_lost_lines(server, process, tmp_path, surface)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="left out: needs Linux's /dev/full")
+def test_workers_of_mcp_end_when_the_parent_is_killed_and_a_full_disk_stops_nothing_before(
+    world: World, tmp_path: Path
+) -> None:
+    server, options = on_full_disk(tmp_path)
+    with FULL.open("wb") as full:
+        process = start(world, "mcp_server", full.fileno(), *options)
+    assert_goes_on_and_counts_lost_lines(server, process, tmp_path, "mcp")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(30)
+
+    def refused() -> bool:
+        try:
+            server.get("/health")
+        except OSError:
+            return True
+        return False
+
+    wait_until(refused, 30)
+
+
+def on_full_disk(metrics: Path) -> tuple[RunningServer, list[str]]:
+    """Return where a server will answer, and its options."""
     server = RunningServer(free_port())
-    full = os.open("/dev/full", os.O_WRONLY)
-    options = ["--port", str(server.port), "--metrics", str(tmp_path)]
+    return server, ["--port", str(server.port), "--metrics", str(metrics)]
 
+
+def assert_goes_on_and_counts_lost_lines(
+    server: RunningServer, process: "subprocess.Popen[bytes]", metrics: Path, surface: str
+) -> None:
     def lost() -> bool:
-        return value(exposed(tmp_path), "sankofa_log_lines_dropped_total", surface=surface) >= 100
+        return value(exposed(metrics), "sankofa_log_lines_dropped_total", surface=surface) >= 100
 
-    with logging_to(world, module, full, *options) as process:
-        os.close(full)
-        wait_until(lambda: answers(server, process), 60)
-        for _ in range(100):
-            assert server.get("/health")[0] == 200
-        kill_a_worker(process)
-        for _ in range(100):
-            assert server.get("/health")[0] == 200
-        wait_until(lost)
+    wait_until(lambda: answers(server, process), 60)
+    for _ in range(100):
+        assert server.get("/health")[0] == 200
+    kill_a_worker(process)
+    for _ in range(100):
+        assert server.get("/health")[0] == 200
+    wait_until(lost)
 
 
 @pytest.mark.parametrize("module", READ_LOGS)
@@ -207,27 +245,3 @@ def test_every_line_of_mcp_is_json_and_names_the_tool(world: World) -> None:
     assert (lines["mine-3"]["tool"], lines["mine-3"]["status"]) == ("get_fundamentals", 400)
     assert lines["mine-4"]["tool"] is None
     assert "DCA1" not in server.log.read_text() and world.paid not in server.log.read_text()
-
-
-def test_workers_of_mcp_end_when_the_parent_is_killed(world: World) -> None:
-    server = RunningServer(free_port())
-    with Path(os.devnull).open("wb") as nowhere:
-        stores = ["--marts", str(world.marts), "--control", str(world.keys)]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "mcp_server", *stores, "--workers", "2", "--port",
-             str(server.port)],
-            stderr=nowhere,
-            cwd=ROOT,
-        )  # fmt: skip
-        wait_until(lambda: answers(server, process), 60)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(30)
-
-    def refused() -> bool:
-        try:
-            server.get("/health")
-        except OSError:
-            return True
-        return False
-
-    wait_until(refused, 30)

@@ -13,9 +13,9 @@ from markupsafe import escape
 
 from api.site.cards import CARDS
 from api.site.datasets import short_count
-from tests.helpers.installation import BriefPublication, publication, sample_home, settings_of
+from tests.helpers.installation import sample_home
 from tests.helpers.made_once import copy_of
-from tests.helpers.rest_service import Served, World, world_of
+from tests.helpers.rest_service import Served, World, make_world, served_here, world_of
 from tests.helpers.site import (
     MCP,
     SERVICE_PAGES,
@@ -156,7 +156,7 @@ def test_a_visitor_looks_at_sixty_pages_without_a_key_and_meets_no_error(
     addresses_seen += [f"tenders?country={code}&as_of=2025-06-30" for code in ("ZA", "KE", "CO")]
     addresses_seen += ["", "quality/", "signals/", "datasets/"] * 3
     assert len(addresses_seen) >= 60
-    with served_site(world, "--pages-per-minute", str(PAGES_PER_MINUTE)) as limited:
+    with served_here(world, pages_per_minute=PAGES_PER_MINUTE) as limited:
         for address in addresses_seen:
             assert limited.get(f"/{address}")[0] == 200, address
 
@@ -404,21 +404,17 @@ def test_code_on_a_page_has_the_sandbox_key_and_the_address_of_the_mcp_server(
     assert not re.search(r"\{(API|MCP|KEY|OWN_KEY)\}", page)
 
 
-def test_the_pages_follow_the_current_build(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    home = copy_of(sample_home(tmp_path_factory), "followed", tmp_path_factory)
-    settings, world = settings_of(home), world_of(home)
-    first = str(builds_at(settings.marts).current())
-    next_publication = publication(settings, BriefPublication)
-    next_publication.notice = "Another notice."
-    second = next_publication.run()
-
-    assert first != second
-    with served_site(world) as server:
-        assert b"Another notice." in server.get("/")[2]
-        builds_at(settings.marts).switch(first)
-        assert b"Another notice." not in server.get("/")[2]
+def test_the_pages_follow_the_current_build(tmp_path_factory: pytest.TempPathFactory) -> None:
+    world = make_world(tmp_path_factory, "followed", twice=True)
+    first, second = world.builds.names()
+    first_shown, second_shown = (f"data_version <code>{name}</code>" for name in (first, second))
+    with served_here(world, pages_per_minute=0) as server:
+        page = server.get("/")[2].decode()
+        assert second_shown in page and first_shown not in page
+        assert world.builds.metadata(second)["notice"] in html.unescape(page)
+        world.builds.switch(first)
+        page = server.get("/")[2].decode()
+        assert first_shown in page and second_shown not in page
 
 
 @pytest.mark.parametrize(

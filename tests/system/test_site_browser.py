@@ -33,6 +33,7 @@ pytestmark = [
 ]
 
 AXE = VENDOR / "axe-core-4.14.0.min.js.gz"
+DATA_DOCS = "quality/data-docs/"
 # One page per template of a build, and one of Great Expectations.
 KINDS = (
     "",
@@ -42,7 +43,7 @@ KINDS = (
     "signals/procurement-demand/",
     "revisions/",
     "quality/",
-    "quality/data-docs/",
+    DATA_DOCS,
 )
 ERROR_PAGE = "nosuch"
 # Counts what can be used, and from then on notes what got the focus and whether that showed.
@@ -91,11 +92,13 @@ def assert_quiet(page: Page, server: Served, address: str) -> None:
     assert hosts == {f"127.0.0.1:{server.port}"}, address
 
 
-def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
+def test_every_page_is_quiet_draws_its_plots_and_shows_every_control_that_tab_reaches(
     page: Page, server: Served, world: World
 ) -> None:
+    """Pages of all datasets and panels at night; by day one of each kind."""
     page.look(1280, "light")
-    for address in (*addresses(), *rendered_pages(server, world).values(), *SERVICE_PAGES):
+    of_builds = sorted({*addresses(), *KINDS}) if is_nightly() else KINDS
+    for address in (*of_builds, *rendered_pages(server, world).values(), *SERVICE_PAGES):
         go(page, f"{server.address}/{address}")
         assert_quiet(page, server, address)
         drawn = page.evaluate(DRAWN)
@@ -103,6 +106,20 @@ def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
         assert all(marks > 8 for marks in drawn), address
         error = page.evaluate("document.querySelector('.status.wrong')?.textContent")
         assert error is None, (address, error)
+        if address != DATA_DOCS:
+            assert_reached_by_tab(page, address)
+
+
+def assert_reached_by_tab(page: Page, address: str) -> None:
+    """Check that Tab reaches every control, and that it is seen which one."""
+    controls = set(range(min(page.evaluate(COUNT_CONTROLS), MOST_TABS)))
+    # Twice as often: Chromium also stops at parts that scroll.
+    for _ in range(2 * len(controls)):
+        page.press(*TAB)
+        if max(controls) in page.evaluate("window.reached.slice(-1)"):
+            break
+    assert controls <= set(page.evaluate("window.reached")), address
+    assert page.evaluate("window.unseen") == [], address
 
 
 def test_axe_finds_no_serious_fault_and_nothing_is_wider_than_the_screen(
@@ -334,19 +351,3 @@ def test_the_pages_work_with_the_keyboard_alone(page: Page, server: Served, worl
     page.wait_for("location.pathname.includes('/lines/')")
     page.wait_for(SETTLED)
     tab_to("document.activeElement.matches('.plot')")
-
-
-def test_every_control_of_every_kind_of_page_is_reached_by_tab_and_seen_when_it_is(
-    page: Page, server: Served, world: World
-) -> None:
-    page.look(1280, "light")
-    for address in (*KINDS[:-1], *rendered_pages(server, world).values(), *SERVICE_PAGES):
-        go(page, f"{server.address}/{address}")
-        controls = set(range(min(page.evaluate(COUNT_CONTROLS), MOST_TABS)))
-        # Twice as often: Chromium also stops at parts that scroll.
-        for _ in range(2 * len(controls)):
-            page.press(*TAB)
-            if max(controls) in page.evaluate("window.reached.slice(-1)"):
-                break
-        assert controls <= set(page.evaluate("window.reached")), address
-        assert page.evaluate("window.unseen") == [], address
