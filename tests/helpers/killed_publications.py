@@ -10,19 +10,20 @@ and prints what it left after each kill and after the first publication that fin
 the kills happen before the export begins, the others after that. These moments are counted in
 changes to files, not in seconds: they are the same on every machine.
 
-``… few HOME`` does some of both in one home: the command is terminated while it waits, killed as it
-begins and while it cleans up; a publication is killed before and in its export; the command then
-finishes.
+``… few HOME OPTION…`` does some of both in a home that has something to publish: the command, with
+these options, is terminated while it waits, and killed as it begins and while it cleans up; a
+publication is then killed before and in its export.
 """
 
 import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -30,16 +31,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-# Imported here once: each child would otherwise spend seconds on it.
 import dagster as dg
-import great_expectations.render.renderer.site_builder  # noqa: F401
 import pytest
 
-import quality.expectations  # noqa: F401
 from pipelines import definitions, jobs
 from pipelines.alerts import send_alert
 from pipelines.commands.main import sankofa
 from pipelines.dagster_home import PUBLISH, killed_runs
+from quality.report import history
+from tests.helpers.exports import verify_export
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.reads import facts_known, issuers, metrics, panel, series_known
@@ -50,6 +50,7 @@ from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.serve.build import Mart
+from warehouse.serve.exports import PublishedExports
 
 _LATER = date(2021, 6, 30)
 # Changes to files as Python's audit hooks name them, besides opening one for writing.
@@ -183,6 +184,49 @@ def state_after_kill(home: Path, expected: list[str]) -> dict[str, object]:
     }
 
 
+def lines_of(*words: str) -> list[dict[str, Any]]:
+    """Return what this module prints when it is run."""
+    command = [sys.executable, "-m", "tests.helpers.killed_publications", *words]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return [json.loads(line) for line in completed.stdout.splitlines()]
+
+
+def require_whole(home: Path, states: Sequence[dict[str, Any]], least: int) -> None:
+    """Require that the old build answered after every kill, and that the last one is whole."""
+    before, *kills, after = states
+    (first,) = before["builds"]
+
+    assert len(kills) >= least
+    for kill in kills:
+        old = kill["current"] == first
+        assert old == kill["same"]
+        assert kill["current"] in kill["builds"] and kill["current"] in kill["exported"]
+        assert kill["latest"] in kill["exported"]
+    assert {_reached(kill, first) for kill in kills} >= {"deriving", "exporting"}
+
+    assert not after["same"]
+    assert after["current"] == after["latest"] == after["builds"][-1] != first
+    assert after["exported"] == after["begun"] == sorted(after["builds"])
+    staged = [after["current"], "builds", "searched.msgpack", "steps"]
+    # There is a folder for what is refused once something was.
+    assert ([name for name in after["staged"] if name != "failed"], after["partial"]) == (
+        staged,
+        [],
+    )
+    exports = settings_of(home).exports
+    for version in PublishedExports(exports).versions():
+        assert not verify_export(exports, version)
+    measured = set(history(Record(settings_of(home).record))["data_version"].to_pylist())
+    assert {first, after["current"]} <= measured <= set(after["builds"])
+
+
+def _reached(state: Mapping[str, Any], first: str) -> str:
+    if state["current"] != first:
+        return "switched"
+    return "exporting" if len(state["begun"]) > 1 else "deriving"
+
+
 @dataclass(frozen=True)
 class Attempt:
     """A publication: at which moment it was to be killed, and what became of it.
@@ -204,8 +248,9 @@ class Attempt:
 class Attempts:
     """``sankofa publish`` in one home, one after the other, each killed at some moment."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, options: Sequence[str] = ()) -> None:
         self.home, self.output = home, home.with_name(f"{home.name}.output")
+        self._options = options
         self._loads = 0
 
     def load(self) -> None:
@@ -249,12 +294,12 @@ class Attempts:
             os.kill(child, signal.SIGTERM)
             status = self._end(child, None)
         with jobs.instance(settings) as dagster_instance:
-            runs = [run.status.value for run in dagster_instance.get_runs()]
+            run = dagster_instance.get_runs(limit=1)[0].status.value
         return {
             "output": self.output.read_text(),
             "status": os.waitstatus_to_exitcode(status),
             "lock": os.getpid(),
-            "runs": runs,
+            "run": run,
             "killed_runs": len(killed_runs(settings)),
         }
 
@@ -274,7 +319,7 @@ class Attempts:
                 os.killpg(0, signal.SIGKILL)
 
         _watch(reach)
-        sankofa(["publish"])
+        sankofa(["publish", *self._options])
 
     def _end(self, child: int, after: float | None) -> int:
         """Return the status of a child, which is killed after some seconds if it goes on."""
@@ -412,10 +457,9 @@ def states(home: Path, moments: int) -> None:
     print_state()
 
 
-def few(home: Path) -> None:
-    """Print what the terminated command said, the state before, after each kill and at the end."""
-    add_fact(home)
-    attempts, expected = Attempts(home), answers(home)
+def few(home: Path, options: Sequence[str]) -> None:
+    """Print how the terminated command ended, then the state before and after each kill."""
+    attempts, expected = Attempts(home, options), answers(home)
     # Read here once, and not by each child.
     steps()
     with jobs.instance(settings_of(home)):
@@ -432,14 +476,18 @@ def few(home: Path) -> None:
     for in_export in (False, True):
         if killed(home, 25, in_export=in_export):
             print_state()
-    print_state(attempts.publish(None))
 
 
 if __name__ == "__main__":
+    # Imported here once: each child would otherwise spend seconds on it.
+    import great_expectations.render.renderer.site_builder  # noqa: F401
+
+    import quality.expectations  # noqa: F401
+
     match sys.argv[1:]:
         case ["states", home, moments]:
             states(Path(home), int(moments))
-        case ["few", home]:
-            few(Path(home))
+        case ["few", home, *options]:
+            few(Path(home), options)
         case _:
             trial()

@@ -22,6 +22,7 @@ from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
 from pipelines.jobs import instance, run_job
 from pipelines.stages import STAGES
+from tests.helpers.installation import with_dagster
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.waiting import wait_until
@@ -45,7 +46,13 @@ compute_logs:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    server: Replay,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Settings:
+    with_dagster(tmp_path_factory, tmp_path)
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     monkeypatch.setenv("DAGSTER_HOME", "")
     for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS", "GLEIF_API"):

@@ -28,6 +28,7 @@ from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
 from pipelines.dagster_home import INGEST, alive_folder, killed_runs
 from pipelines.jobs import instance, open_runner
+from tests.helpers.installation import with_dagster
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.waiting import wait_until
 from tests.helpers.withheld_key import WITHHELD_KEY
@@ -70,6 +71,12 @@ def configured(home: Path, server: Replay, patch: pytest.MonkeyPatch) -> Setting
 @pytest.fixture
 def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return configured(tmp_path, server, monkeypatch)
+
+
+@pytest.fixture
+def used(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let Dagster have run in the home before."""
+    with_dagster(tmp_path_factory, settings.home)
 
 
 def run(*words: str) -> Result:
@@ -213,6 +220,7 @@ def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(
     assert unknown.exit_code == Exit.FAILED and "unknown source: nonsense" in unknown.stderr
 
 
+@pytest.mark.usefixtures("used")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -229,6 +237,7 @@ def test_an_impossible_window_is_refused_before_any_request(
     assert not server.requests and not stored_runs(settings)
 
 
+@pytest.mark.usefixtures("used")
 def test_a_source_that_fails_is_a_failed_run_with_its_message_and_the_others_go_on(
     settings: Settings, server: Replay
 ) -> None:
@@ -256,6 +265,7 @@ def test_a_source_that_fails_is_a_failed_run_with_its_message_and_the_others_go_
     assert len(server.requests) == 2
 
 
+@pytest.mark.usefixtures("used")
 def test_a_parser_that_raises_is_a_failed_step_and_once_fixed_the_next_ingest_reads_on(
     settings: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +300,7 @@ def test_a_source_of_which_nothing_is_landed_needs_no_run(settings: Settings) ->
     assert not settings.dagster.exists()
 
 
+@pytest.mark.usefixtures("used")
 def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
     settings: Settings, server: Replay, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -331,6 +342,7 @@ def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
     assert first.status == FAILURE and all(other.is_success for other in others)
 
 
+@pytest.mark.usefixtures("used")
 def test_what_a_killed_command_left_is_ended_by_the_next(
     settings: Settings, server: Replay
 ) -> None:
@@ -384,6 +396,7 @@ def test_the_partitions_of_every_time_window_begin_on_the_same_day(settings: Set
             assert partitions.start.date() == date(2015, 1, 1)
 
 
+@pytest.mark.usefixtures("used")
 def test_a_run_that_cannot_begin_is_reported_for_each_of_its_sources(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,13 +13,17 @@ from click.testing import CliRunner
 from assets.ingest.sources import SOURCES
 from pipelines.commands.main import sankofa
 from pipelines.definitions import definitions
+from tests.helpers.installation import with_dagster
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.landing import Landing
 from warehouse.shared.settings import read_settings
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    with_dagster(tmp_path_factory, tmp_path)
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     monkeypatch.delenv("SANKOFA_CONTACT", raising=False)
     return tmp_path

@@ -1,9 +1,11 @@
-"""Publishing by the command: a failure or a loss leaves the current build as it was."""
+"""Publishing by the command: a failure, a kill or a loss leaves the current build as it was."""
 
 import json
+import logging
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.dagster_home import killed_runs
 from pipelines.jobs import instance
 from pipelines.publication import CONFIRMED
 from pipelines.stages import NODES
 from quality.report import history
+from tests.helpers import killed_publications
 from tests.helpers.exports import load, party_row, verify_export
 from tests.helpers.facts import fact
 from tests.helpers.installation import load_sample, run_command, sample_home, settings_of
+from tests.helpers.killed_publications import lines_of, require_whole, state_after_kill
 from tests.helpers.made_once import copy_of
 from tests.helpers.reads import facts_known, issuers, panel, screen, series_known
 from warehouse.publish.builds import builds_at
@@ -106,6 +111,11 @@ class Story:
     first: str
     answers: list[bytes]
     refused: Refused | None = None
+    terminated: dict[str, Any] = field(default_factory=dict)
+    # The state before the first kill, after each, and after the publication that was whole.
+    killed: list[dict[str, Any]] = field(default_factory=list)
+    # What that one said that it waits for.
+    waits: list[str] = field(default_factory=list)
     steps: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     states: dict[str, ReaderView] = field(default_factory=dict)
     answers_after: dict[str, list[bytes]] = field(default_factory=dict)
@@ -135,7 +145,15 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     load(record, TENDER_PARTIES, *(party_row(PERSON, ocid=f"ocds-{n}") for n in range(25)))
     story.run("blocked", "publish")
     story.refused = refused(home)
-    story.run("confirmed", "publish", "--confirm-loss", WHY)
+    confirm = ("--confirm-loss", WHY)
+    expected = killed_publications.answers(home)
+    story.terminated, *story.killed = lines_of("few", str(home), *confirm)
+    said = BufferingHandler(1000)
+    logging.getLogger("warehouse.shared.locks").addHandler(said)
+    story.run("confirmed", "publish", *confirm)
+    logging.getLogger("warehouse.shared.locks").removeHandler(said)
+    story.waits = [entry.getMessage() for entry in said.buffer]
+    story.killed.append(state_after_kill(home, expected))
     story.run("back", "rollback")
     story.run("forward", "rollback", _published(story.steps["confirmed"][1]))
     story.answers_after["pinned"] = answers(home, first)
@@ -209,6 +227,39 @@ def test_what_was_refused_is_taken_up_by_the_next_publication(story: Story) -> N
     version = _published(story.steps["confirmed"][1])
     assert work == {"failed", "steps", "builds", "searched.msgpack", version}
     assert not any((settings_of(story.home).work / "failed").iterdir())
+
+
+def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(story: Story) -> None:
+    # Twice as a command, then before its export and in it.
+    require_whole(story.home, story.killed, 4)
+
+
+def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_waits_for_nobody(
+    story: Story,
+) -> None:
+    """``python -m tests.helpers.killed_publications`` does so 60 times, at every step."""
+    kills = [state["attempt"] for state in story.killed[:-1] if state["attempt"]]
+    moments = ["start of snapshot", "after marking"]
+    assert [kill["moment"] for kill in kills if kill["killed"]] == moments
+    settings = settings_of(story.home)
+    assert killed_runs(settings) == []
+    with instance(settings) as dagster_instance:
+        _, confirmed, *failed = dagster_instance.get_runs()
+    assert confirmed.is_success and story.waits == []
+    # The one that was killed as it began, the one that was terminated and the one that was
+    # refused: the one that was killed while it cleaned up had no run of its own yet.
+    assert [run.status for run in failed] == [dg.DagsterRunStatus.FAILURE] * 3
+
+
+def test_a_publication_says_what_it_waits_for_and_ends_at_once_when_it_is_terminated(
+    story: Story,
+) -> None:
+    terminated = story.terminated
+    words = f"waiting for the builds, in use by process {terminated['lock']} on "
+    assert terminated["output"].startswith(words)
+    assert terminated["status"] == 1 and "Aborted!" in terminated["output"]
+    # Its run had ended by itself: otherwise the next command would have been the one to mark it.
+    assert terminated["run"] == "FAILURE" and terminated["killed_runs"] == 0
 
 
 def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
