@@ -11,7 +11,6 @@ from api.endpoints.declarations import ENDPOINTS
 from api.errors import add_error_handlers
 from api.middleware import (
     BaseUrlMiddleware,
-    CorsMiddleware,
     KeyMiddleware,
     RateLimitMiddleware,
     RepresentationMiddleware,
@@ -19,7 +18,6 @@ from api.middleware import (
     TierCapMiddleware,
     VersionHeadersMiddleware,
 )
-from api.resources.agents import agent_routes
 from api.resources.declared import (
     EntityResource,
     HealthResource,
@@ -55,7 +53,6 @@ def create_app(
     app = falcon.App()
     # Requests pass the middleware in this order, responses in reverse. The classes say where they
     # must stand.
-    app.add_middleware(CorsMiddleware())
     app.add_middleware(RequestMiddleware())
     app.add_middleware(BaseUrlMiddleware(base_urls, exports_url))
     app.add_middleware(VersionHeadersMiddleware(mart))
@@ -87,7 +84,6 @@ def create_app(
     )
     routes: dict[str, object] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
-        **agent_routes(mcp_url),
         **({} if exports is None else file_routes(exports)),
     }
     site = Site(

@@ -13,7 +13,7 @@ import falcon
 import xxhash
 import zstandard
 
-from api.endpoints.endpoint import etag_matches
+from api.endpoints.endpoint import RESPONSE_HEADERS, etag_matches
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
@@ -44,31 +44,14 @@ _REQUEST_HEADERS = (
 # Response headers that scripts of other origins may read.
 _EXPOSED_HEADERS = ", ".join(
     (
-        "X-Service-API-Version",
-        "X-Request-Id",
-        "X-Data-Version",
-        "X-Service-Tier",
-        "X-Upgrade-URL",
-        "X-Next-Cursor",
-        "X-Empty-Reason",
-        "Retry-After",
-        "RateLimit",
-        "RateLimit-Policy",
-        "ETag",
-        "Accept-Ranges",
-        "Allow",
-        "Content-Encoding",
-        "Content-Length",
-        "Content-Location",
+        *(row["name"] for row in RESPONSE_HEADERS),
+        *("Accept-Ranges", "Content-Encoding", "Content-Length", "Content-Location"),
         "Content-Range",
-        "Deprecation",
-        "Sunset",
-        "Link",
-        "WWW-Authenticate",
     )
 )
 _ONE_DAY = "86400"
 _OF_EVERY_RESPONSE = (
+    ("X-Service-API-Version", API_VERSION),
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", _EXPOSED_HEADERS),
 )
@@ -78,22 +61,6 @@ _OF_OPTIONS = (
     ("Access-Control-Allow-Headers", _REQUEST_HEADERS),
     ("Access-Control-Max-Age", _ONE_DAY),
 )
-
-
-class CorsMiddleware:
-    """Lets scripts of any origin read every response, errors included.
-
-    The headers do not depend on the request: a response that a cache stored for a client without
-    an origin is right for a browser too. Add it first, so that no response goes without them.
-    """
-
-    def process_response(
-        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
-    ) -> None:
-        """Set the headers; answer OPTIONS, whether or not a browser asks before a request."""
-        resp.set_headers(_OF_EVERY_RESPONSE)
-        if req.method == "OPTIONS" and succeeded:
-            resp.set_headers(_OF_OPTIONS)
 
 
 # The base URL of links in responses: one that was configured, else the one that was asked.
@@ -135,14 +102,18 @@ def _host(base_url: str) -> str:
     return parts.netloc.lower()
 
 
-_API_VERSION = ("X-Service-API-Version", API_VERSION)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 # 206 is charged like 200: otherwise a licensed file would be free in parts.
 _CHARGED_STATUSES = (200, 206, 400, 402, 404)
 
 
 class RequestMiddleware:
-    """Assigns the request id, sets the headers of every response, writes the access log."""
+    """Assigns the request id, sets the headers of every response, writes the access log.
+
+    Scripts of any origin may read every response. The headers do not depend on the request: a
+    response that a cache stored for a client without an origin is right for a browser too. Add it
+    first, so that no response goes without them.
+    """
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Accept the client's request id if it is valid and contains no key."""
@@ -156,9 +127,14 @@ class RequestMiddleware:
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
-        """Set the headers of every response, errors included, and log one line."""
+        """Set the headers of every response, errors included, and log one line.
+
+        OPTIONS is answered whether or not a browser asks before a request.
+        """
         key = req.context.key
-        headers = [_API_VERSION, ("X-Request-Id", req.context.request_id)]
+        headers = [*_OF_EVERY_RESPONSE, ("X-Request-Id", req.context.request_id)]
+        if req.method == "OPTIONS" and succeeded:
+            headers += _OF_OPTIONS
         if key is not None:
             headers.append(("X-Service-Tier", key.tier.name))
             # The tier decides how much is in the body: a cache must not hand it to another key.

@@ -140,7 +140,7 @@ _LOG = logging.getLogger("sankofa.serve")
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Options of a server; see ``python -m api --help``."""
+    """Options of a server; see ``sankofa serve --help``."""
 
     # The object store from which builds are pulled; empty if they are made here.
     shared_marts: str = ""

@@ -105,6 +105,19 @@ class DeclaredLicence(DeclaredTable):
     evidence: LicenseEvidence | None = None
 
 
+class DeclaredFiles(DeclaredSource):
+    """The table of a source of tables, which are fetched from ``addresses`` if there are any."""
+
+    title: DeclaredText
+    licence: DeclaredLicence
+    base_url: BaseUrl | None = None
+    hosts: tuple[DeclaredText, ...] = ()
+    addresses: tuple[Address, ...] = ()
+    encoding: DeclaredText = "cp1252"
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    notes: str = ""
+
+
 Entry = TypeVar("Entry", bound=DeclaredSource)
 
 

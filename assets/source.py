@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from typing import IO, Literal
 from urllib.parse import urlsplit
 
-from assets.declared_files import LicenseEvidence
+from assets.declared_files import DeclaredFiles, LicenseEvidence, variant_of
 from assets.fetching.client import Client, FetchError, Mirror
-from assets.fetching.fetchers import Fetch, FetchTask, Window
+from assets.fetching.fetchers import Fetch, FetchTask, Window, fetch_addresses
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document, Landing, World
 from warehouse.record.tables import RecordTable
@@ -189,6 +190,38 @@ def _pattern(base_url: str, request: str) -> tuple[str, re.Pattern[str]]:
     address = _without_scheme(address.partition("?")[0])
     fixed = "[^/]+".join(map(re.escape, re.split(r"\{[^}]*\}", address)))
     return address.partition("/")[0], re.compile(f"{method or 'GET'} {fixed}")
+
+
+def declared_source(
+    entry: DeclaredFiles,
+    subject: str,
+    version: int,
+    parse: Callable[..., Parsed],
+    tables: tuple[RecordTable, ...],
+    *,
+    complete: bool = False,
+    new_within: int = 7,
+) -> Source:
+    """Return the source of tables that a file declares; ``parse`` is given its entry."""
+    return Source(
+        entry.key,
+        subject,
+        entry.title,
+        entry.licence.license_class,
+        entry.licence.name,
+        Parser(version, partial(parse, entry=entry), variant=variant_of(entry)),
+        tables,
+        complete=complete,
+        base_url=entry.base_url,
+        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
+        requests=entry.addresses,
+        license_url=entry.licence.stated_at,
+        evidence=entry.licence.evidence,
+        new_within=new_within,
+        # The reader opens what is itself a zip: a workbook is one.
+        archives=frozenset({"zip"}),
+        other_hosts=entry.hosts,
+    )
 
 
 def fictional(source: Source) -> Source:

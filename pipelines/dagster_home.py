@@ -14,24 +14,7 @@ from warehouse.shared.settings import Settings, read_settings
 
 # The jobs; `ingest_definitions.fetch_job` names those that fetch one source each.
 INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
-_RUNS = """\
-concurrency:
-  runs:
-    max_concurrent_runs: 4
-run_monitoring:
-  enabled: true
-  max_runtime_seconds: 86400
-"""
-# A run that waits for another process says so among its events, on Dagster's page.
-_LOGS = """\
-python_logs:
-  managed_python_loggers:
-    - warehouse.shared.locks
-"""
-_QUIET = "telemetry:\n  enabled: false\n"
-# No prompt for an e-mail address before the asset graph is shown.
-_NO_PROMPT = "nux:\n  enabled: false\n"
-_CONFIGURATION = _QUIET + _NO_PROMPT + _RUNS + _LOGS
+_CONFIGURATION = (Path(__file__).parent / "templates" / "dagster.yaml").read_text("utf-8")
 # By name: the address can hold a password, which belongs into no file.
 _POSTGRES = """\
 storage:

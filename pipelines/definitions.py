@@ -9,18 +9,14 @@ materialised by itself. Only the last one, ``published_build``, changes what rea
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Self
 
 import dagster as dg
-from pydantic import Field, PrivateAttr
 
 from assets.declared_files import own_entries
 from assets.ingest.assets import FRESHNESS_POLICY, IngestResource, column_metadata, table_key
 from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source
-from assets.tenders.portal_files import PortalEntry, portals_of
+from assets.tenders.portal_files import PortalEntry
 from assets.tenders.sources import portal_source
 from pipelines.alerts import (
     ALERTS,
@@ -53,38 +49,15 @@ from quality.rules import Suite
 from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.publish.steps import ProcessPool
 from warehouse.record.versions import require_withheld_key, world_of
-from warehouse.shared.settings import (
-    DEVELOPMENT_WITHHELD_KEY,
-    SETTINGS,
-    Settings,
-    read_settings,
-)
+from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables import DERIVED
 
 
-class Publishing(dg.ConfigurableResource[Any]):
-    """Where builds and exports go, and where they are computed."""
+class Publishing:
+    """The publications of an installation, computed by processes that are started once a run."""
 
-    marts: str
-    shared_marts: str = ""
-    work: str
-    exports: str
-    exports_url: str
-    signing_key: str
-    keep: int
-    portal_files: list[str] = Field(default_factory=list)
-    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    processes: int = 1
-    memory_mb: int = 1024
-    metrics: str | None = None
-    service_url: str = ""
-    _compute: ProcessPool = PrivateAttr()
-
-    @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
-        """Start processes once for all steps of a run: it takes seconds."""
-        with ProcessPool(self.processes, self.memory_mb) as self._compute:
-            yield self
+    def __init__(self, settings: Settings, compute: ProcessPool) -> None:
+        self.settings, self._compute = settings, compute
 
     def publication(
         self, storage: IngestResource, confirm_loss: str = "", notice: str = ""
@@ -92,27 +65,39 @@ class Publishing(dg.ConfigurableResource[Any]):
         """Return the publication that was begun last, or one to begin, which has a notice."""
         record = storage.record()
         refuse_empty(record)
-        files = [Path(file) for file in self.portal_files]
-        own = own_entries(files, PortalEntry, (source.key for source in SOURCES))
+        own = own_entries(
+            self.settings.portal_files, PortalEntry, (source.key for source in SOURCES)
+        )
+        sources = (*SOURCES, *map(portal_source, own))
         return Publication(
             record,
-            self.marts,
-            Path(self.work),
-            self.exports,
-            Path(self.signing_key),
+            self.settings,
             notice,
             confirm_loss or None,
-            portals_of(files),
-            self.withheld_key,
-            {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
+            {source.key: source.new_within for source in sources},
             self._compute,
-            self.metrics,
-            self.shared_marts,
         )
 
     def delete_old_versions(self) -> list[str]:
         """Delete all builds but those that are kept; return which."""
-        return delete_old_versions(self.marts, self.exports, self.keep, self.shared_marts)
+        settings = self.settings
+        return delete_old_versions(
+            settings.marts, settings.exports, settings.keep_builds, settings.shared_marts
+        )
+
+
+PublishingParam = dg.ResourceParam[Publishing]
+
+
+def publishing_resource(settings: Settings) -> dg.ResourceDefinition:
+    """Return the resource: Dagster's page shows none of its settings, which can be secret."""
+
+    @dg.resource(description="Where builds and exports go, and what computes them.")
+    def publishing(context: dg.InitResourceContext) -> Iterator[Publishing]:
+        with ProcessPool(settings.processes, settings.memory_mb) as compute:
+            yield Publishing(settings, compute)
+
+    return publishing
 
 
 # The audit as blocking checks of assets: suites of tables, floors and losses.
@@ -249,10 +234,10 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         automation_condition=WHEN_INPUTS_CHANGE,
     )
     def snapshot(
-        storage: IngestResource, publishing: Publishing
+        storage: IngestResource, publishing: PublishingParam
     ) -> Iterator[dg.MaterializeResult[None]]:
         world = world_of(storage.record(), storage.landing())
-        require_withheld_key(publishing.withheld_key, world)
+        require_withheld_key(publishing.settings.withheld_key, world)
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
         plan = publishing.publication(storage, notice=notice).begin()
         if plan is None:
@@ -277,7 +262,7 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
         metadata=column_metadata(DERIVED[node.name]) if derived else None,
         automation_condition=WHEN_INPUTS_CHANGE,
     )
-    def make(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    def make(storage: IngestResource, publishing: PublishingParam) -> dg.MaterializeResult[None]:
         return dg.MaterializeResult(metadata=publishing.publication(storage).make(node))
 
     return make
@@ -288,7 +273,9 @@ def node_checks(node: Node) -> dg.AssetChecksDefinition:
     key, suites = dg.AssetKey(node.name), suites_of(node)
 
     @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites))
-    def check(storage: IngestResource, publishing: Publishing) -> Iterator[dg.AssetCheckResult]:
+    def check(
+        storage: IngestResource, publishing: PublishingParam
+    ) -> Iterator[dg.AssetCheckResult]:
         report = publishing.publication(storage).check(node)
         yield from suite_results(report, key, suites)
         refuse_failed(report)
@@ -311,7 +298,7 @@ def quality(
     context: dg.AssetExecutionContext,
     config: AuditConfig,
     storage: IngestResource,
-    publishing: Publishing,
+    publishing: PublishingParam,
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Measurements against the floors of each dataset, with their history."""
     report = publishing.publication(storage, config.confirm_loss).audit()
@@ -327,7 +314,7 @@ def quality(
     kinds={"parquet"},
     automation_condition=WHEN_INPUTS_CHANGE,
 )
-def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+def exports(storage: IngestResource, publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """Parquet files with every vintage, deltas, and the signed manifest."""
     manifest = publishing.publication(storage).export()
     return dg.MaterializeResult(
@@ -345,7 +332,7 @@ def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeRe
     kinds={"sqlite"},
     automation_condition=WHEN_INPUTS_CHANGE,
 )
-def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+def mart(storage: IngestResource, publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """Rows as they are served, encoded once: SQLite files that no server reads yet."""
     files = publishing.publication(storage).write_mart()
     return dg.MaterializeResult(
@@ -364,17 +351,19 @@ def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResul
     freshness_policy=FRESHNESS_POLICY,
     automation_condition=WHEN_INPUTS_CHANGE,
 )
-def published_build(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+def published_build(
+    storage: IngestResource, publishing: PublishingParam
+) -> dg.MaterializeResult[None]:
     """The build that readers see: the switch to what was made, at once."""
     data_version = publishing.publication(storage).switch()
     deleted = publishing.delete_old_versions()
-    manifest = f"{publishing.exports_url}/{data_version}/manifest.json"
+    manifest = f"{publishing.settings.exports_url}/{data_version}/manifest.json"
     return dg.MaterializeResult(
         metadata={
             "data_version": data_version,
             "builds deleted": len(deleted),
             "manifest": dg.MetadataValue.url(manifest),
-            "service": dg.MetadataValue.url(publishing.service_url),
+            "service": dg.MetadataValue.url(publishing.settings.base_url),
         }
     )
 
@@ -396,26 +385,7 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
         assets=published_assets(sources_of(settings)),
         jobs=[publish],
         sensors=[failed_runs(settings)] if alerts_are_set(settings) else [],
-        resources={
-            "publishing": Publishing(
-                marts=settings.marts,
-                shared_marts=settings.shared_marts,
-                work=str(settings.work),
-                exports=settings.exports,
-                exports_url=settings.exports_url,
-                signing_key=str(settings.signing_key),
-                keep=settings.keep_builds,
-                processes=settings.processes,
-                memory_mb=settings.memory_mb,
-                metrics=settings.metrics,
-                service_url=settings.base_url,
-                portal_files=list(map(str, settings.portal_files)),
-                # By name: Dagster's page shows the values of resources, but not of variables.
-                withheld_key=dg.EnvVar(SETTINGS["withheld_key"].name)
-                if settings.explicit("withheld_key")
-                else settings.withheld_key,
-            ),
-        },
+        resources={"publishing": publishing_resource(settings)},
     )
 
 

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, data_docs, page_data
-from assets.tenders.portal_files import PORTALS, Portal
+from assets.tenders.portal_files import portals_of
 from pipelines.builds import (
     ACCEPTED,
     COUNTS,
@@ -72,7 +72,7 @@ from warehouse.shared.metrics import (
     STAGE_SECONDS,
     counting,
 )
-from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.shared.settings import Settings
 from warehouse.tables import DERIVED, LeftOut, QualityMetric
 
 # The process that counts publications.
@@ -101,34 +101,25 @@ class Publication:
     """Where a build comes from and where it goes."""
 
     record: Record
-    marts: str
-    work: Path
-    exports: str
-    signing_key: Path
+    settings: Settings
     notice: str
     confirm_loss: str | None = None
-    portals: tuple[Portal, ...] = tuple(PORTALS.values())
-    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
     new_within: Mapping[str, int] = field(default_factory=dict)
     compute: ProcessPool = field(default_factory=lambda: ProcessPool(1))
-    # Folder of the metrics; None counts nothing.
-    metrics: str | None = None
-    # The object store from which other machines pull builds, if there is one.
-    shared_marts: str = ""
 
     @cached_property
     def candidate(self) -> Candidate:
         """The build that is made."""
-        joins, *derived = derivations(self.portals)
+        joins, *derived = derivations(portals_of(self.settings.portal_files))
         return Candidate(
             self.record,
-            self.work,
+            self.settings.work,
             checks(),
             joins,
             derived,
-            self.withheld_key,
+            self.settings.withheld_key,
             self.compute,
-            marts=self.marts,
+            marts=self.settings.marts,
             notice=self.notice,
         )
 
@@ -141,18 +132,20 @@ class Publication:
 
     def begin(self) -> Plan | None:
         """Fix which loads belong to the publication; None if nothing changed since the last."""
-        with counted_stage(self.metrics, SNAPSHOT):
+        with counted_stage(self.settings.metrics, SNAPSHOT):
             builds = self.candidate.builds
-            if self.shared_marts and not builds.names():
+            if self.settings.shared_marts and not builds.names():
                 # Another machine published before this one.
-                pull_builds(self.shared_marts, builds)
+                pull_builds(self.settings.shared_marts, builds)
             if builds.current() is not None:
                 # For a publisher that was killed right after its switch.
                 self._settle()
             # What is missing of the current build is made again, as a new one.
-            plan = self.candidate.begin(again=is_incomplete(self.marts, self.exports))
+            plan = self.candidate.begin(
+                again=is_incomplete(self.settings.marts, self.settings.exports)
+            )
         if plan is None:
-            count_publication(self.metrics, "unchanged")
+            count_publication(self.settings.metrics, "unchanged")
         return plan
 
     def make(self, node: Node) -> Mapping[str, Any]:
@@ -172,7 +165,7 @@ class Publication:
     def check(self, node: Node) -> Report:
         """Audit what a node made; the audit of the whole takes over what passed."""
         name = _checked(node.name)
-        with counted_stage(self.metrics, name), self.candidate.working():
+        with counted_stage(self.settings.metrics, name), self.candidate.working():
             self.candidate.require([node.name])
             self.candidate.forget([name])
             with self.candidate.open(self.candidate.folder) as snapshot:
@@ -221,13 +214,15 @@ class Publication:
         with self._stage(EXPORTS), self.candidate.snapshot() as snapshot:
             self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
             self.candidate.take_back()
-            clear_unpublished(self.marts, self.exports)
+            clear_unpublished(self.settings.marts, self.settings.exports)
             before = self.candidate.plan.before
             manifest = export(
                 snapshot,
-                self.exports,
-                signing_key=SigningKey.at(self.signing_key),
-                previous=before if before in PublishedExports(self.exports).versions() else None,
+                self.settings.exports,
+                signing_key=SigningKey.at(self.settings.signing_key),
+                previous=before
+                if before in PublishedExports(self.settings.exports).versions()
+                else None,
                 notice=self.candidate.plan.notice,
                 made_before=msgspec.json.decode(self._metadata_before().get(EXPORT_KEYS, "{}")),
             )
@@ -242,11 +237,11 @@ class Publication:
 
     def write_mart(self) -> Sequence[BuildFile]:
         """Write the files of the mart that no build has yet; return all of them."""
-        published = PublishedExports(self.exports)
+        published = PublishedExports(self.settings.exports)
         with self._stage(MART), self.candidate.snapshot() as snapshot:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
             shown |= {**data_docs(self._docs), "guides": generated_guides()}
-            files = write_mart_files(snapshot, self.marts, self.compute, shown)
+            files = write_mart_files(snapshot, self.settings.marts, self.compute, shown)
             self.candidate.hand_over(MART, files)
         return files
 
@@ -267,10 +262,10 @@ class Publication:
             else:
                 self._keep_named(described(findings))
         if findings:
-            count_publication(self.metrics, "refused")
+            count_publication(self.settings.metrics, "refused")
             raise AuditFailed(_NAMED.format(described(findings)))
         self._settle()
-        count_publication(self.metrics, "published", begun_at)
+        count_publication(self.settings.metrics, "published", begun_at)
         return self.data_version
 
     # --------------------------------------------------------------------------------------------
@@ -278,7 +273,7 @@ class Publication:
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
         """Work on a stage whose inputs are there; raise if a published build would change."""
-        with counted_stage(self.metrics, name), self.candidate.working():
+        with counted_stage(self.settings.metrics, name), self.candidate.working():
             self.candidate.require(files_of(DEPS[name]))
             if name not in NODE_NAMES and self.candidate.is_published:
                 raise AlreadyPublished(
@@ -298,23 +293,25 @@ class Publication:
 
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
-        count_publication(self.metrics, "refused")
-        write_docs(report, self._results, self.work / FAILED / self.data_version / _DOCS)
+        count_publication(self.settings.metrics, "refused")
+        write_docs(report, self._results, self.settings.work / FAILED / self.data_version / _DOCS)
 
     def _withheld_names(
         self, files: Sequence[BuildFile], metadata: Mapping[str, str]
     ) -> list[Finding]:
         """Return every place of the finished build that has a name that was withheld."""
-        folder = mart_folder(self.marts)
-        finished = finished_files(folder, files, self.exports, self.data_version, metadata)
+        folder = mart_folder(self.settings.marts)
+        finished = finished_files(folder, files, self.settings.exports, self.data_version, metadata)
         with self.candidate.snapshot() as snapshot:
-            return audit_finished(snapshot, finished, self.withheld_key.encode(), self.work)
+            return audit_finished(
+                snapshot, finished, self.settings.withheld_key.encode(), self.settings.work
+            )
 
     def _keep_named(self, places: str) -> None:
         """Keep the tables for inspection, and delete the files: exports can be read by name."""
         self.candidate.keep_failed(_NAMED.format(places))
         self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
-        clear_unpublished(self.marts, self.exports)
+        clear_unpublished(self.settings.marts, self.settings.exports)
 
     def _settle(self) -> None:
         """Finish after the switch; every run also does this for a publisher that was killed."""
@@ -324,14 +321,14 @@ class Publication:
             metadata = builds.metadata(current)
             if MEASURED in metadata:
                 append_history(self.record, _MEASUREMENTS.validate_json(metadata[MEASURED]))
-            if current in PublishedExports(self.exports).versions():
-                switch_latest(self.exports, current)
-            push_builds(builds, self.shared_marts)
+            if current in PublishedExports(self.settings.exports).versions():
+                switch_latest(self.settings.exports, current)
+            push_builds(builds, self.settings.shared_marts)
 
     def _audited_before(self) -> list[BuildFile]:
         """Return files with results that may still hold: of the build before, of this one."""
         before = self.candidate.plan.before
-        manifest = None if before is None else read_manifest(self.work, before)
+        manifest = None if before is None else read_manifest(self.settings.work, before)
         files = [] if manifest is None else list(manifest.files)
         for path in sorted(self.candidate.folder.glob(_checked("*") + ".json")):
             files += self.candidate.handed_over(path.stem, list[BuildFile])

@@ -22,11 +22,11 @@ from quality.suites import SUITES
 from warehouse.methodology.metrics import METRIC_SET
 from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
-from warehouse.publish.nodes import TENDER_FACTS
 from warehouse.publish.partitions import ISSUERS, REGISTERS, TENDERS
 from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.shared.code_version import code_version
+from warehouse.shared.data_files import csv_rows
 
 SNAPSHOT, QUALITY, EXPORTS, MART = "snapshot", "quality", "exports", "mart"
 BUILD = "published_build"
@@ -48,84 +48,15 @@ class Node:
     also: tuple[str, ...] = ()
 
 
-NODES = (
+# Registers are audited with ``same_as``, as they are served: under the ids that are pointed to.
+NODES = tuple(
     Node(
-        "registers",
-        "snapshot",
-        "Organisations and their identifiers as registers state them.",
-        (SNAPSHOT,),
-    ),
-    Node(
-        "same_as",
-        "snapshot",
-        "Ids found to be one organisation, and which of them is pointed to.",
-        ("registers",),
-        # Registers are audited as they are served: under the ids that are pointed to.
-        ("record.entities", "record.identifiers", "served.identifiers", "served.same_as"),
-    ),
-    Node(
-        "figures",
-        "snapshot",
-        "Every vintage of every reported figure and of the list of filings, under canonical ids.",
-        ("same_as",),
-        (
-            *("record.fundamentals", "served.fundamentals"),
-            *("record.filings", "served.filings"),
-        ),
-    ),
-    Node(
-        "tenders",
-        "snapshot",
-        "Every vintage of every tender release and of its parties.",
-        ("same_as",),
-        ("record.tender_releases", "record.tender_parties"),
-        also=(STATED_AWARDS,),
-    ),
-    Node(
-        "macro",
-        "snapshot",
-        "Every vintage of the macroeconomic series.",
-        ("same_as",),
-        (
-            "record.macro_annual",
-            "record.macro_series",
-            "served.macro_annual",
-            "served.macro_series",
-        ),
-    ),
-    Node(
-        "party_matches",
-        "parties",
-        "Which organisation each party of tenders is, or why that is not known.",
-        ("same_as", "tenders"),
-        (
-            *("served.party_matches", "served.tender_releases", "served.tender_parties"),
-            *("served.award_facts", "served.tender_facts"),
-        ),
-        also=(TENDER_FACTS,),
-    ),
-    Node(
-        "metrics",
-        "metrics",
-        "metrics-v1 of every full year of every issuer, each with its inputs and the days for "
-        "which it is the answer; and for every absent value the reason.",
-        ("figures",),
-        ("served.metrics", "served.metrics_absent"),
-    ),
-    Node(
-        "signals",
-        "signals",
-        "The thirteen procurement panels, by month, with coverage and vintages.",
-        ("tenders", "party_matches", "figures"),
-        ("served.signals",),
-    ),
-    Node(
-        "silent_revisions",
-        "revisions",
-        "What publishers changed without saying so: before, after, and when each was seen.",
-        ("figures", "tenders", "macro"),
-        ("served.silent_revisions",),
-    ),
+        row["name"],
+        row["group"],
+        row["description"],
+        *(tuple(row[name].split()) for name in ("deps", "checks", "also")),
+    )
+    for row in csv_rows(__name__, "nodes")
 )
 # What each stage is made from.
 DEPS: dict[str, tuple[str, ...]] = {

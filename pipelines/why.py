@@ -22,6 +22,7 @@ from pipelines.stages import checks
 from warehouse.contract import lists
 from warehouse.contract.listing import Listing
 from warehouse.contract.organisations import FREE_ID_TYPES
+from warehouse.methodology.metrics import ABSENT_REASONS
 from warehouse.publish.left_out import STORED_ROW, listed_rows
 from warehouse.publish.rebasing import is_rebasing
 from warehouse.publish.row_json import NEVER
@@ -66,15 +67,6 @@ _VALUES: Mapping[RecordTable, str] = {
 # Columns of a figure's identity that are not repeated in each line: what was asked for, what is
 # shown as the value, and the keys of parties, which can be names.
 _NOT_SHOWN = ("service_id", "series", "indicator", "ocid", "party_key", "id_value")
-_ABSENT = {
-    "completed_after_as_of": "a publication stated all inputs only after that day",
-    "revised_after_as_of": "a publication had stated all inputs, but one has been revised since",
-    "input_not_reported": "an input was never published, or has been withdrawn",
-    "inputs_not_comparable": "no publication states the values of today together",
-    "mixed_currency": "its inputs were published, but not all in one currency",
-    "short_period": "it needs a full year, and the published period has another length",
-    "denominator_not_positive": "its denominator is not above zero",
-}
 # What a name can find, and how much of it is named.
 _SEARCHED_KINDS, _MOST_FOUND = ("organisation", "series", "indicator"), 5
 _LINE_BREAKS = re.compile(r"\s+")
@@ -192,9 +184,12 @@ class _Inquiry:
                 condition = self._subject.scopes.get(table, condition)
                 snapshot.replace_rows(table, f"(SELECT * FROM {{stored}} WHERE {condition})")
             withhold_rows(snapshot, self._settings.withheld_key.encode())
-            snapshot.apply_rules()
-            snapshot.copy_record()
-            for check in checks():
+            tables = tuple(self._subject.conditions)
+            snapshot.apply_rules(tables)
+            # A check of other tables has no row to leave out; one of these may read all tables.
+            applied = [check for check in checks() if not set(check.tables).isdisjoint(tables)]
+            snapshot.copy_record(RECORD_TABLES if applied else tables)
+            for check in applied:
                 check.leave_out(snapshot)
             rules = {
                 (row["table_name"], *_stored_row(row)): str(row["rule"])
@@ -304,8 +299,7 @@ class _Inquiry:
         )
         for reason, begins, ends in absences:
             if begins <= day < ends or (self._as_of is None and ends == NEVER):
-                words = _ABSENT.get(reason, reason.replace("_", " "))
-                yield f"no value: {reason}, {words}"
+                yield f"no value: {reason}, {ABSENT_REASONS[reason]}"
         if not values and not absences:
             yield "no value: the issuer has no published figure that it is computed from"
 

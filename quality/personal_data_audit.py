@@ -15,7 +15,6 @@ tables of failing rows again, which are then empty.
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -152,7 +151,7 @@ def _namesakes(snapshot: Snapshot, names: WithheldNames, doubtful: set[Words]) -
 
 
 def _rows(snapshot: Snapshot, statement: str, **parameters: object) -> Iterator[tuple[Any, ...]]:
-    with closing(snapshot.sql.cursor()) as cursor:
+    with snapshot.cursor() as cursor:
         cursor.execute(statement, parameters or None)
         while rows := cursor.fetchmany(10_000):
             yield from rows

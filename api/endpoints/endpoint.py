@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import falcon
@@ -20,9 +20,13 @@ from warehouse.contract.problems import (
     unknown_parameter,
 )
 from warehouse.serve.build import Mart
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.tiers import Tier
+from warehouse.shared.urls import as_reached
 
 DEPRECATION_NOTICE = timedelta(days=180)
+# The headers of responses that are ours, with their meaning.
+RESPONSE_HEADERS = csv_rows(__name__, "headers")
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,17 @@ def tier_of(req: falcon.Request) -> Tier:
 def pinned_mart(req: falcon.Request, mart: Mart) -> Mart:
     """Return the mart at the data_version that the request pins, or the current one."""
     return mart_at_version(mart, req.env.get("HTTP_X_DATA_VERSION"))
+
+
+def mcp_url_for(req: falcon.Request, mcp_url: str) -> str:
+    """Return the URL of the MCP server for the client of a request; empty if there is none."""
+    return _reached(mcp_url, req.env.get("HTTP_HOST"))
+
+
+@lru_cache(256)
+def _reached(mcp_url: str, host: str | None) -> str:
+    # Asked for with every page.
+    return as_reached(mcp_url, host).rstrip("/")
 
 
 def etag_matches(if_none_match: str | None, etag: str) -> bool:

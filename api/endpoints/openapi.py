@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from api.endpoints.endpoint import Endpoint
+from api.endpoints.endpoint import RESPONSE_HEADERS, Endpoint
 from api.endpoints.response import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
@@ -12,11 +12,9 @@ from warehouse.contract.problems import PROBLEMS
 from warehouse.contract.schemas import (
     BODY_SCHEMAS,
     MANIFEST_SCHEMAS,
+    PROBLEM_SCHEMA,
     ROW_SCHEMAS,
     body_example,
-    member_schema,
-    object_schema,
-    type_schema,
 )
 from warehouse.serve.examples import Example
 
@@ -35,28 +33,7 @@ _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
 _VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]{1,9}$"}
 
-_HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "X-Service-API-Version": ("Version of this description.", _TEXT, True),
-    "X-Request-Id": ("Id of the request: the one you sent, if it is valid.", _TEXT, True),
-    "X-Data-Version": ("The data_version of the response.", _VERSION, False),
-    "X-Service-Tier": ("Tier of the key.", _TEXT, False),
-    "RateLimit-Policy": ("The limits per minute and per month.", _TEXT, False),
-    "RateLimit": ("The remaining quota of each limit.", _TEXT, False),
-    "ETag": ("Changes with the response; send it back in If-None-Match.", _TEXT, False),
-    "Deprecation": ("Since when the endpoint is deprecated (RFC 9745).", _TEXT, False),
-    "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
-    "Link": ("Successor of a deprecated endpoint; next page of CSV and JSON Lines.", _TEXT, False),
-    "X-Next-Cursor": ("CSV and JSON Lines: cursor of the next page.", _TEXT, False),
-    "X-Empty-Reason": ("CSV and JSON Lines: code of why there are no rows.", _TEXT, False),
-    "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
-    "X-Upgrade-URL": (
-        "Where to get a higher tier; with 402, and with 429 if the month is used up.",
-        _TEXT,
-        False,
-    ),
-    "WWW-Authenticate": ("How to authenticate.", _TEXT, True),
-    "Allow": ("Allowed methods.", _TEXT, True),
-}
+_HEADER_TYPES = {"text": _TEXT, "version": _VERSION, "seconds": {"type": "integer", "minimum": 0}}
 _ALWAYS_HEADERS = ("X-Service-API-Version", "X-Request-Id")
 _KEYED_HEADERS = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
 _DEPRECATION_HEADERS = ("Deprecation", "Sunset", "Link")
@@ -118,8 +95,13 @@ def openapi_document(
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": {endpoint.path: {"get": _operation(endpoint, examples)} for endpoint in endpoints},
         "components": {
-            "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
-            "headers": {name: _header(*header) for name, header in _HEADERS.items()},
+            "schemas": {
+                **ROW_SCHEMAS,
+                **MANIFEST_SCHEMAS,
+                **BODY_SCHEMAS,
+                "Problem": PROBLEM_SCHEMA,
+            },
+            "headers": {row["name"]: _header(row) for row in RESPONSE_HEADERS},
             "parameters": _request_headers(),
             "securitySchemes": {
                 "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -238,8 +220,9 @@ def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _header(meaning: str, schema: dict[str, Any], required: bool) -> dict[str, Any]:
-    return {"description": meaning, "schema": schema, "required": required}
+def _header(row: Mapping[str, str]) -> dict[str, Any]:
+    schema, required = _HEADER_TYPES[row["type"]], row["required"] == "yes"
+    return {"description": row["meaning"], "schema": schema, "required": required}
 
 
 def _request_headers() -> dict[str, Any]:
@@ -262,39 +245,6 @@ def _request_headers() -> dict[str, Any]:
         }
         for name, (header, meaning, schema) in headers.items()
     }
-
-
-def _problem() -> dict[str, Any]:
-    schema = object_schema(
-        {
-            "type": member_schema(str, "Page that explains the code.", "/problems/key_missing"),
-            "title": member_schema(str, "The code in words.", "No API key was sent"),
-            "status": member_schema(int, "HTTP status.", 401),
-            "code": {"type": "string", "enum": list(PROBLEMS)},
-            "detail": member_schema(str, "What was wrong with this request.", "Send your API key."),
-            "instance": member_schema(str, "Id of the request.", "mine-1"),
-        },
-        "What went wrong, in words and as a code (RFC 9457).",
-    )
-    schema["properties"] |= {
-        "parameter": type_schema(str),
-        "received": type_schema(str),
-        "expected": type_schema(str),
-        "allowed": {"type": "array", "items": _TEXT},
-        "nearest": {"type": "array", "items": _TEXT},
-        "held": {"type": "array", "items": _TEXT},
-        "maximum": type_schema(int),
-        "upgrade_url": type_schema(str),
-        "tier": type_schema(str),
-        "required_tier": type_schema(str),
-        "retry_after": type_schema(int),
-        "retryable": type_schema(bool),
-        "violated_policies": {"type": "array", "items": _TEXT},
-        "answerable": {"type": "boolean"},
-        "as_of": {"type": "string", "format": "date"},
-        "series_with_as_of": {"type": "array", "items": _TEXT},
-    }
-    return schema
 
 
 def _problem_example(code: str) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from importlib.metadata import version
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import Endpoint, pinned_mart, read_parameters, tier_of
+from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_mart, read_parameters, tier_of
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import requested_format, send_list, send_row, send_without_rows
-from api.resources.agents import mcp_url_for
 from warehouse.contract import API_VERSION
 from warehouse.contract.listing import answer
 from warehouse.contract.problems import RETRY_AFTER_SECONDS, unknown_id

@@ -52,14 +52,9 @@ def log_refusal(address: str, status: int, size: int, request_id: str) -> None:
         time=datetime.now(UTC),
         surface="rest",
         client=network_of(address),
-        method="",
-        path="",
         parameters=[],
         status=status,
-        milliseconds=0.0,
         bytes=size,
-        key=None,
-        data_version=None,
         request_id=request_id,
     )
     log_access(line)
@@ -68,12 +63,6 @@ def log_refusal(address: str, status: int, size: int, request_id: str) -> None:
 
 Network = IPv4Network | IPv6Network
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-_FORWARDED_HEADERS = (
-    "HTTP_X_FORWARDED_FOR",
-    "HTTP_X_FORWARDED_HOST",
-    "HTTP_X_FORWARDED_PROTO",
-    "HTTP_FORWARDED",
-)
 
 
 def parse_networks(texts: Sequence[str]) -> list[Network]:
@@ -87,13 +76,6 @@ def parse_networks(texts: Sequence[str]) -> list[Network]:
 def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
     """Return the app with client address, host and scheme as a trusted proxy forwarded them."""
 
-    def strip_headers(
-        environ: dict[str, Any], start_response: Callable[..., Any]
-    ) -> Iterable[bytes]:
-        for name in _FORWARDED_HEADERS:
-            environ.pop(name, None)
-        return app(environ, start_response)
-
     def apply_headers(
         environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
@@ -101,7 +83,7 @@ def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
         host = environ.pop("HTTP_X_FORWARDED_HOST", "")
         scheme = environ.pop("HTTP_X_FORWARDED_PROTO", "").rpartition(",")[2].strip().lower()
         environ.pop("HTTP_FORWARDED", None)
-        if _is_trusted(environ.get("REMOTE_ADDR", ""), trusted):
+        if trusted and _is_trusted(environ.get("REMOTE_ADDR", ""), trusted):
             environ["REMOTE_ADDR"] = client_address(environ["REMOTE_ADDR"], chain, trusted)
             if host:
                 # The last entry is that of the proxy next to us; the others may be invented.
@@ -110,7 +92,7 @@ def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
                 environ["wsgi.url_scheme"] = scheme
         return app(environ, start_response)
 
-    return apply_headers if trusted else strip_headers
+    return apply_headers
 
 
 def client_address(peer: str, chain: str, trusted: Sequence[Network]) -> str:

@@ -25,7 +25,6 @@ from api.site.render import (
 )
 from api.site.sample import SampleAnswer
 from api.site.tenders import coverage_entries
-from warehouse.contract.parameters import CURSOR
 from warehouse.contract.problems import Problem
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
 from warehouse.methodology.signals import PANELS
@@ -141,7 +140,7 @@ def search_page(site: Site, req: falcon.Request) -> Reply:
         answer=answer,
         refused=refused,
         kind=parameters.get("kind"),
-        cursor=parameters.get(CURSOR.name),
+        cursor=parameters.get("cursor"),
         query=query_without(req, "cursor", "format"),
         of_kind=query_without(req, "cursor", "format", "kind"),
     )

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from warehouse.methodology import signals
 from warehouse.methodology.signals import SIGNAL_SET, Panel
 from warehouse.serve.exports import Artifact, Manifest, file_name
+from warehouse.shared.data_files import csv_rows
 
 
 @dataclass(frozen=True)
@@ -32,81 +34,18 @@ class Card:
     panel: Panel | None = None
 
 
-DATASETS = (
+DATASETS = tuple(
     Card(
-        "datasets/af-fund",
-        "AF-FUND: company fundamentals",
-        "Figures as companies reported them in XBRL filings, with every restatement as a separate "
-        "vintage: choose any day and get what was public by then. Beside them the list of filings.",
-        ("af-fund-facts", "af-fund-filings"),
-        "number of figures, by the year in which their period ends",
-        "/v1/fundamentals/{issuer}?as_of={as_of}",
-        "get_fundamentals",
-        (
-            "A figure is identified by issuer, line item, unit, basis and period. A later filing "
-            "with a different value adds a vintage; one that repeats the value does not.",
-            "A filing is a version of a document. The day on which its publisher received it need "
-            "not be the day from which it could be read.",
-        ),
-    ),
-    Card(
-        "datasets/af-tender",
-        "AF-TENDER: public procurement",
-        "Releases of procurement portals in the Open Contracting Data Standard, with their awards, "
-        "and their buyers and suppliers resolved to organisations.",
-        ("af-tender-releases", "af-tender-facts", "af-tender-awards", "af-tender-parties"),
-        "number of releases, by year of release",
-        "/v1/tenders?country={country}&limit=5",
-        "search_tenders",
-        (
-            "No personal data is published: a party that is not established to be an organisation "
-            "is withheld and only counted.",
-        ),
-    ),
-    Card(
-        "datasets/af-macro",
-        "AF-MACRO: macroeconomic series",
-        "Exchange rates, consumer prices and annual indicators. Series have dated vintages, so a "
-        "model sees only what was published by its day, and no later revision.",
-        ("af-macro-series", "af-macro-annual"),
-        "number of observations, by the year in which their period ends",
-        "/v1/macro?series={series}&as_of={as_of}",
-        "get_macro",
-        ("Annual indicators have no documented release date, so as_of does not return them.",),
-    ),
-    Card(
-        "datasets/macro-series",
-        "Macro series, latest values",
-        "The open part of AF-MACRO: the latest vintage of every series, no key needed.",
-        ("macro-series",),
-        "number of observations, by the year in which their period ends",
-        "/v1/macro?series={series}",
-        "get_macro",
-    ),
-    Card(
-        "datasets/silent-revisions",
-        "Silent revisions",
-        "What publishers changed without saying so: the value or member before and after, since "
-        "when the old one was known, when it was last seen, and when the new one was first seen.",
-        ("silent-revisions",),
-        "",
-        "/v1/changes?since={as_of}",
-        None,
-        (
-            "Only changes between two of our readings can be seen, and only where the figure that "
-            "counts became another one. Members of tender releases are compared one by one.",
-        ),
-    ),
-    Card(
-        "datasets/quality-history",
-        "Quality history",
-        "Measurements of each dataset at each publication, compared with their floors. What could "
-        "not be measured is UNMEASURED and never counts as a pass.",
-        ("quality-history",),
-        "",
-        "/v1/quality-metrics/AF-FUND",
-        "get_quality_metrics",
-    ),
+        row["path"],
+        row["title"],
+        row["about"],
+        tuple(row["files"].split()),
+        row["cell_meaning"],
+        row["api_path"],
+        row["tool"] or None,
+        tuple(filter(None, row["notes"].split(" | "))),
+    )
+    for row in csv_rows(__name__, "datasets")
 )
 
 
@@ -177,165 +116,51 @@ def files_of(
             )
 
 
-# Code to copy: each snippet works as it is, with the sandbox key where one is needed.
-
-API, MCP, KEY, OWN_KEY = "{API}", "{MCP}", "{KEY}", "{OWN_KEY}"
-_HEADER = "X-API-Key"
-
-
-@dataclass(frozen=True)
-class CodeSnippet:
-    """Code to copy: for which tool, in which language, and what it shows."""
-
-    tool: str
-    language: str
-    shows: str
-    code: str
-
-
-def write_snippets(
+def snippet_values(
     card: Card,
     files: tuple[PageFile, ...],
     examples: Mapping[str, str],
     api: str,
     mcp: str,
     sandbox_key: str,
-) -> list[CodeSnippet]:
-    """Return the snippets of a page, with the addresses of REST and MCP and the sandbox key."""
+) -> dict[str, Any]:
+    """Return what ``snippets.html`` writes code with: addresses, the key, columns, calls of MCP."""
+    path, key = card.api_path.format(**examples), sandbox_key or "SANDBOX_KEY"
+    file = files[0].artifact if files else None
+    file_url = f"{api}/{files[0].latest}" if files else ""
+    statement = None if file is None else file.sql_as_of
+    if statement is not None:
+        day = date.fromisoformat(examples["as_of"])
+        statement = f"{statement.format(url=file_url, as_of=day)};"
     # Without an MCP server of its own, the address is that of the service.
-    values = {API: api, MCP: mcp or api, KEY: sandbox_key or "SANDBOX_KEY", OWN_KEY: "YOUR_KEY"}
-
-    def filled(code: str) -> str:
-        for placeholder, value in values.items():
-            code = code.replace(placeholder, value)
-        return code
-
-    return [replace(each, code=filled(each.code)) for each in _snippets(card, files, examples)]
-
-
-def _snippets(
-    card: Card, files: tuple[PageFile, ...], examples: Mapping[str, str]
-) -> list[CodeSnippet]:
-    url = f"{API}{card.api_path.format(**examples)}"
-    main = files[0] if files else None
-    is_open = main is not None and not main.artifact.requires_key
-    snippets: list[CodeSnippet] = []
-    if main is not None and is_open:
-        snippets += _open_file(f"{API}/{main.latest}", main, examples["as_of"])
-    snippets += _response(url, "observations" if card.panel else "data", only_curl=is_open)
-    if main is not None and not is_open:
-        snippets += _licensed_file(f"{API}/{main.latest}", main, examples["as_of"])
-    return [*snippets, *_mcp(card, url)]
+    server = {"url": f"{mcp or api}/mcp", "headers": {"X-API-Key": key}}
+    resource = card.panel and {"uri": f"sankofa://methodology/{SIGNAL_SET}/{card.panel.key}"}
+    call = card.tool and {"name": card.tool, "arguments": _tool_arguments(path)}
+    return {
+        "key": key,
+        "url": f"{api}{path}",
+        "rows": "observations" if card.panel else "data",
+        "as_of": examples["as_of"],
+        "file": file,
+        "file_url": file_url,
+        "statement": statement,
+        "decimals": _columns(file, "decimal"),
+        "dates": _columns(file, "date"),
+        "mcp_settings": json.dumps({"mcpServers": {"sankofa": server}}, indent=2),
+        "mcp_resource": resource and json.dumps(resource, indent=2),
+        "mcp_call": call and json.dumps(call, indent=2),
+    }
 
 
-def _open_file(url: str, file: PageFile, as_of: str) -> Iterator[CodeSnippet]:
-    yield CodeSnippet("DuckDB", "sql", "the file", f"SELECT * FROM '{url}' LIMIT 10;")
-    if (statement := _as_of_statement(file, url, as_of)) is not None:
-        yield CodeSnippet("DuckDB, as of a day", "sql", f"what was known on {as_of}", statement)
-    decimals = [column.name for column in file.artifact.columns if "decimal" in column.type]
-    dates = [column.name for column in file.artifact.columns if "date" in column.type]
-    for tool, code in (
-        ("pandas", _pandas_file(url, decimals, dates)),
-        ("polars", _polars_file(url, decimals)),
-    ):
-        yield CodeSnippet(tool, "python", "the file", code)
-    yield CodeSnippet("curl, the file", "sh", "the file", f"curl -fsSO '{url}'")
+def _columns(file: Artifact | None, kind: str) -> str:
+    """Return the columns of a kind, as a list of Python; nothing if there are none."""
+    names = [column.name for column in (file.columns if file else ()) if kind in column.type]
+    return json.dumps(names) if names else ""
 
 
-def _pandas_file(url: str, decimals: list[str], dates: list[str]) -> str:
-    """Return a program that reads a file, with a line for floats and one for dates."""
-    lines = ["import pandas as pd", "", f'rows = pd.read_parquet("{url}")']
-    if decimals:
-        lines += [
-            "# decimals are exact; floats are faster",
-            f"rows = rows.astype(dict.fromkeys({json.dumps(decimals)}, float))",
-        ]
-    if dates:
-        lines += [
-            "# as datetimes, days compare with strings",
-            f"days = {json.dumps(dates)}",
-            "rows[days] = rows[days].apply(pd.to_datetime)",
-        ]
-    return "\n".join((*lines, "print(rows)"))
-
-
-def _polars_file(url: str, decimals: list[str]) -> str:
-    lines = ["import polars as pl", "", f'rows = pl.read_parquet("{url}")']
-    if decimals:
-        lines += [
-            "# decimals are exact; floats are faster",
-            f"rows = rows.with_columns(pl.col({json.dumps(decimals)}).cast(pl.Float64))",
-        ]
-    return "\n".join((*lines, "print(rows)"))
-
-
-def _as_of_statement(file: PageFile, url: str, as_of: str) -> str | None:
-    statement = file.artifact.sql_as_of
-    if statement is None:
-        return None
-    return f"{statement.format(url=url, as_of=date.fromisoformat(as_of))};"
-
-
-def _response(url: str, rows: str, *, only_curl: bool) -> Iterator[CodeSnippet]:
-    if not only_curl:
-        query = f"SELECT row.* FROM (SELECT unnest({rows}) AS row FROM read_json('{url}'));"
-        yield CodeSnippet("DuckDB", "sql", "an API response", f"{_secret(KEY)}\n{query}")
-        for tool, program in (
-            ("pandas", "import pandas as pd\n\n{}\nprint(pd.DataFrame(rows))"),
-            # strict=False: the type of a column may differ between its first and its later rows.
-            ("polars", "import polars as pl\n\n{}\nprint(pl.json_normalize(rows, strict=False))"),
-        ):
-            yield CodeSnippet(tool, "python", "an API response", _python(url, rows, program))
-    curl = f"curl -fsS -H '{_HEADER}: {KEY}' '{url}'"
-    yield CodeSnippet("curl", "sh", "an API response", curl)
-
-
-def _secret(key: str) -> str:
-    header = f"{{'{_HEADER}': '{key}'}}"
-    return f"CREATE OR REPLACE SECRET (TYPE http, EXTRA_HTTP_HEADERS MAP {header});"
-
-
-def _python(url: str, rows: str, program: str) -> str:
-    """Return a program that reads a response; decimals stay exact, as Decimal."""
-    body = (
-        "# numbers are exact decimals; for floats leave out parse_float\n"
-        f'request = Request("{url}", headers={{"{_HEADER}": "{KEY}"}})\n'
-        "with urlopen(request) as response:\n"
-        f'    rows = json.load(response, parse_float=Decimal)["{rows}"]'
-    )
-    imports = (
-        "import json\nfrom decimal import Decimal\nfrom urllib.request import Request, urlopen\n\n"
-    )
-    return imports + program.format(body)
-
-
-def _licensed_file(url: str, file: PageFile, as_of: str) -> Iterator[CodeSnippet]:
-    query = _as_of_statement(file, url, as_of) or f"SELECT * FROM '{url}' LIMIT 10;"
-    shows = f"the whole file; needs a {file.artifact.required_tier} key"
-    yield CodeSnippet("DuckDB, the whole file", "sql", shows, f"{_secret(OWN_KEY)}\n{query}")
-    yield CodeSnippet(
-        "curl, the whole file",
-        "sh",
-        shows,
-        f"curl -fsSO -H '{_HEADER}: {OWN_KEY}' '{url}'",
-    )
-
-
-def _mcp(card: Card, url: str) -> Iterator[CodeSnippet]:
-    server = {"url": f"{MCP}/mcp", "headers": {_HEADER: KEY}}
-    settings = json.dumps({"mcpServers": {"sankofa": server}}, indent=2)
-    yield CodeSnippet("MCP, client settings", "json", "connects an agent", settings)
-    if card.panel is not None:
-        uri = json.dumps({"uri": f"sankofa://methodology/{SIGNAL_SET}/{card.panel.key}"}, indent=2)
-        yield CodeSnippet("MCP, resource", "json", "how the panel is calculated", uri)
-    if card.tool is not None:
-        call = json.dumps({"name": card.tool, "arguments": _tool_arguments(url)}, indent=2)
-        yield CodeSnippet("MCP, tool call", "json", "what an agent then calls", call)
-
-
-def _tool_arguments(url: str) -> dict[str, str | int]:
-    """Return the parameters of an API URL as arguments of the tool, which has the same names."""
-    parts = urlsplit(url.removeprefix(API))
+def _tool_arguments(path: str) -> dict[str, str | int]:
+    """Return the parameters of an API path as arguments of the tool, which has the same names."""
+    parts = urlsplit(path)
     arguments: dict[str, str | int] = {
         name: int(value) if name == "limit" else value for name, value in parse_qsl(parts.query)
     }

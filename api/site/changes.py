@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from xml.sax.saxutils import escape, quoteattr
 
 import falcon
 import msgspec
@@ -95,27 +94,15 @@ def versions_page(site: Site, req: falcon.Request) -> Reply:
 
 def atom_feed(site: Site, req: falcon.Request) -> Body:
     """Return the publications as Atom (RFC 4287)."""
-    base = req.context.base_url
-    entries = publications_of(site.sample)
-    updated = next((each.published_at for each in entries if each.published_at), None)
-    lines = [
-        '<?xml version="1.0" encoding="utf-8"?>',
-        '<feed xmlns="http://www.w3.org/2005/Atom">',
-        f"<title>{_TITLE}</title><id>{escape(f'{base}/changes')}</id>",
-        f"<updated>{updated or '1970-01-01T00:00:00Z'}</updated>",
-        "<author><name>Sankofa</name></author>",
-        f'<link rel="self" href={quoteattr(f"{base}/changes.atom")}/>',
-        f'<link rel="alternate" type="text/html" href={quoteattr(f"{base}/changes")}/>',
-    ]
-    for each in entries:
-        url = f"{base}/changes#v{each.data_version}"
-        lines.append(
-            f"<entry><title>data_version {each.data_version}</title>"
-            f"<id>{escape(url)}</id><link href={quoteattr(url)}/>"
-            f"<updated>{each.published_at or '1970-01-01T00:00:00Z'}</updated>"
-            f"<summary>{escape(each.summary)}</summary></entry>"
-        )
-    return Body("\n".join((*lines, "</feed>\n")), "application/atom+xml; charset=utf-8")
+    page = Page(
+        "changes.xml",
+        title=_TITLE,
+        base=req.context.base_url,
+        publications=publications_of(site.sample),
+        undated="1970-01-01T00:00:00Z",
+    )
+    # A template has no line break at its end.
+    return Body(f"{site.render(req, page)}\n", "application/atom+xml; charset=utf-8")
 
 
 def json_feed(site: Site, req: falcon.Request) -> Body:

@@ -23,7 +23,7 @@ from api.site.render import (
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from warehouse.contract import lists
 from warehouse.contract.problems import Problem, unknown_id
-from warehouse.contract.schemas import ENTITY
+from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.methodology.line_items import LINE_ITEMS, STATEMENTS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.serve.entities import entity, organisation_id
@@ -174,7 +174,7 @@ def _record(sample: Sample, service_id: str) -> Row:
     owner = organisation_id(sample.mart.build(), service_id)
     # Raises if no organisation has the id.
     sample.ask(declarations.FUNDAMENTALS, service_id=service_id)
-    members = ENTITY["properties"].items()
+    members = ROW_SCHEMAS["Entity"]["properties"].items()
     unknown: Row = {name: [] if schema.get("type") == "array" else None for name, schema in members}
     return {**unknown, "service_id": owner}
 

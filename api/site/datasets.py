@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import falcon
 import msgspec
 
-from api.resources.agents import mcp_url_for
+from api.endpoints.endpoint import mcp_url_for
 from api.site.cards import (
     CARDS,
     DATASETS,
@@ -15,7 +15,7 @@ from api.site.cards import (
     FileContent,
     PageFile,
     files_of,
-    write_snippets,
+    snippet_values,
 )
 from api.site.formats import country_name
 from api.site.render import Page, Reply, Site, check_names
@@ -205,7 +205,7 @@ def card_page(site: Site, req: falcon.Request, name: str, folder: str) -> Reply:
         raise Problem("not_found", f"There is no page {folder}/{name[:64]}.")
     body = page_data(build, "examples")
     examples = _NO_EXAMPLES if body is None else _EXAMPLES.decode(body)
-    snippets = write_snippets(
+    code = snippet_values(
         entry.card,
         entry.files,
         examples,
@@ -216,6 +216,6 @@ def card_page(site: Site, req: falcon.Request, name: str, folder: str) -> Reply:
     return Page(
         "dataset.html" if entry.card.panel is None else "panel.html",
         entry=entry,
-        snippets=snippets,
+        code=code,
         sample=site.sample.tier,
     )

@@ -9,43 +9,24 @@ from urllib.parse import urlsplit
 
 import pycountry
 
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.json_encoding import encode_decimal
 
 Number = Decimal | int | float
 _NONE = "–"
 _MILLIONS_FROM = 10**8
-# Parts of keys that are no words.
-_KNOWN_PARTS = {"hhi": "HHI", "yoy": "year on year", "3m": "of 3 months"}
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
-# Keys whose words alone do not say what they are.
-_KNOWN_WORDS = {
-    "capex": "Capital expenditure",
-    "cfo": "Cash flow from operations",
-    "eps_basic": "Earnings per share, basic",
-    "eps_diluted": "Earnings per share, diluted",
-}
 
-# Titles of macro series and indicators, whose sources are asked for figures only.
-SERIES_TYPES = {
-    "fx": "Exchange rate",
-    "cpi": "Consumer prices",
-    "gdp": "Gross domestic product",
-}
-# As the World Bank has them, without the unit.
-_INDICATORS = {
-    "BN.CAB.XOKA.CD": "Current account balance",
-    "DT.DOD.DECT.CD": "External debt stocks, total",
-    "FI.RES.TOTL.CD": "Total reserves, including gold",
-    "FP.CPI.TOTL": "Consumer price index",
-    "FP.CPI.TOTL.ZG": "Inflation, consumer prices",
-    "NE.EXP.GNFS.CD": "Exports of goods and services",
-    "NE.IMP.GNFS.CD": "Imports of goods and services",
-    "NY.GDP.MKTP.CD": "GDP",
-    "NY.GDP.MKTP.KD.ZG": "GDP growth",
-    "NY.GDP.PCAP.CD": "GDP per capita",
-    "PA.NUS.FCRF": "Official exchange rate",
-    "SP.POP.TOTL": "Population, total",
-}
+
+def _titles(kind: str) -> dict[str, str]:
+    return {row["key"]: row["title"] for row in csv_rows(__name__, "titles") if row["kind"] == kind}
+
+
+# Keys whose words alone do not say what they are, and parts of keys that are no words.
+_KNOWN_WORDS, _KNOWN_PARTS = _titles("word"), _titles("part")
+# Of macro series and indicators, whose sources are asked for figures only; of indicators as the
+# World Bank has them, without the unit.
+SERIES_TYPES, _INDICATORS = _titles("series"), _titles("indicator")
 
 
 def digits(value: Number | None) -> str:

@@ -28,7 +28,7 @@ from api.site.render import (
     wants_csv,
 )
 from api.site.sample import Row, Sample, SampleAnswer
-from warehouse.contract import parameters as p
+from warehouse.contract.parameters import PARAMETERS
 from warehouse.contract.problems import Problem
 
 # Sample answers that the chart of a series is put together from.
@@ -196,7 +196,7 @@ def _compared_day(req: falcon.Request) -> Any:
     if not text:
         return None
     try:
-        return p.AS_OF.kind.read(str(text))
+        return PARAMETERS["AS_OF"].kind.read(str(text))
     except ValueError:
         raise Problem(
             "parameter_invalid", "compare must be a day, YYYY-MM-DD.", parameter="compare"

@@ -7,7 +7,7 @@ from typing import Any
 import falcon
 import msgspec
 
-from api.resources.agents import mcp_url_for
+from api.endpoints.endpoint import mcp_url_for
 from api.site.cards import TITLES
 from api.site.formats import country_name
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import falcon
 
-from api.resources.agents import mcp_url_for
+from api.endpoints.endpoint import mcp_url_for
 from api.site.render import Reply, Site
 from warehouse.contract.problems import Problem
 from warehouse.serve.usage import network_of

@@ -16,9 +16,9 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint, read_values
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import row_body
-from api.resources.agents import MCP_PAGE
 from api.site.render import Page, Reply, Site, check_names
 from api.site.sample import Sample
+from api.site.texts import MCP_PAGE
 from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import body_example
 from warehouse.serve.build import Build

@@ -8,7 +8,6 @@ from xml.sax.saxutils import escape
 
 import falcon
 
-from api.resources.agents import MCP_PAGE
 from api.site.browse import (
     countries_page,
     country_page,
@@ -27,14 +26,25 @@ from api.site.reference import reference_page
 from api.site.render import STATIC, Body, Reply, Site, linked_pages
 from api.site.tenders import parties_page, tender_page, tenders_page
 from api.site.texts import (
+    MCP_PAGE,
+    discovery,
     formula_page,
     guide_page,
     guides,
+    llms_text,
     mcp_page,
     methodology_page_list,
     pricing_page,
     problem_page,
     usage_page,
+)
+from warehouse.contract.agent_discovery import (
+    CARD_TYPE,
+    CATALOG_TYPE,
+    WELL_KNOWN_CARD,
+    WELL_KNOWN_CATALOG,
+    ai_catalog,
+    server_card,
 )
 from warehouse.contract.problems import PRICING, Problem
 from warehouse.methodology.pages import REFS
@@ -175,6 +185,9 @@ _PAGES: dict[str, Callable[..., Reply]] = {
     "/sitemap.xml": sitemap,
 }
 _SMALL: dict[str, Callable[..., Reply]] = {
+    "/llms.txt": llms_text,
+    WELL_KNOWN_CARD: partial(discovery, make=server_card, media_type=CARD_TYPE),
+    WELL_KNOWN_CATALOG: partial(discovery, make=ai_catalog, media_type=CATALOG_TYPE),
     "/site/{name}": static_file,
     "/robots.txt": robots_txt,
     "/favicon.ico": static_file,
@@ -194,10 +207,10 @@ def site_routes(site: Site, per_minute: int) -> dict[str, object]:
     What is only read or leads elsewhere is not kept.
     """
     cache, limit = PageCache(), RenderLimit(per_minute)
-    absent = {*(() if site.has_files else (_FILES_PAGE,)), *(() if site.mcp_url else (MCP_PAGE,))}
-    kept = {
-        path: CachedPage(page, site, cache, limit)
-        for path, page in _PAGES.items()
-        if path not in absent
+    absent = set[str]() if site.has_files else {_FILES_PAGE}
+    absent |= set[str]() if site.mcp_url else {MCP_PAGE, WELL_KNOWN_CARD, WELL_KNOWN_CATALOG}
+    routes: dict[str, object] = {
+        **{path: CachedPage(page, site, cache, limit) for path, page in _PAGES.items()},
+        **{path: SmallPage(page, site) for path, page in _SMALL.items()},
     }
-    return kept | {path: SmallPage(page, site) for path, page in _SMALL.items()}
+    return {path: resource for path, resource in routes.items() if path not in absent}

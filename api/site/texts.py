@@ -1,14 +1,15 @@
 """Texts about the data and the service: guides, methodology, problems, tiers, how to connect."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 import falcon
 import msgspec
 
-from api.resources.agents import mcp_url_for
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint, mcp_url_for
 from api.site.render import (
     BY_ACCEPT,
     TEMPLATES,
@@ -21,13 +22,16 @@ from api.site.render import (
     root_of,
 )
 from api.site.sample import Sample
+from warehouse.contract.agent_discovery import WELL_KNOWN_CARD
 from warehouse.contract.problems import PROBLEMS, Problem
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, METRIC_SET
-from warehouse.methodology.pages import methodology_page
+from warehouse.methodology.pages import REFS, methodology_page
 from warehouse.methodology.signals import PANEL_BY_KEY, SIGNAL_SET
 from warehouse.serve.catalogue import page_data
 from warehouse.shared.errors import SankofaError
+from warehouse.shared.json_encoding import encode
 
+MCP_PAGE = "/docs/mcp"
 # Next to the other packages, in a checkout as in a wheel.
 _DOCS = Path(__file__).parents[2] / "docs"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -132,6 +136,45 @@ def mcp_page(site: Site, req: falcon.Request) -> Reply:
     for placeholder, value in filled.items():
         text = text.replace(placeholder, value)
     return markdown_page(req, text, "Connect an agent over MCP")
+
+
+def llms_text(site: Site, req: falcon.Request) -> Body:
+    """Return a summary of the API for language models (llmstxt.org), with absolute URLs."""
+    base_url, mcp_url = req.context.base_url, mcp_url_for(req, site.mcp_url)
+    mcp = (
+        "## MCP\n",
+        f"- [How to connect]({base_url}{MCP_PAGE}): the same data as tools, at {mcp_url}/mcp "
+        "(streamable HTTP, header `X-API-Key`, no OAuth)",
+        f"- [Server card]({base_url}{WELL_KNOWN_CARD})\n",
+    )
+    parts = (
+        (TEMPLATES / "llms.md").read_text("utf-8"),
+        *(mcp if mcp_url else ()),
+        "## Endpoints\n",
+        *(_endpoint_line(base_url, endpoint) for endpoint in ENDPOINTS),
+        "\n## Reference\n",
+        f"- [OpenAPI 3.1]({base_url}/openapi.json): every parameter, status and schema",
+        f"- [Interactive reference]({base_url}/docs)",
+        f"- [Export manifest]({base_url}/exports/latest/manifest.json): Parquet files, signed",
+        f"- [Signing key]({base_url}/exports/signing-key.pem)",
+        "\n## Optional\n",
+        *(f"- [{ref}]({base_url}/methodology/{ref})" for ref in REFS),
+    )
+    return Body("\n".join(parts) + "\n", "text/plain; charset=utf-8")
+
+
+def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
+    names = ", ".join(parameter.name for parameter in endpoint.parameters)
+    parameters = f" Parameters: {names}." if names else ""
+    return f"- [GET {endpoint.path}]({base_url}{endpoint.path}): {endpoint.summary}.{parameters}"
+
+
+def discovery(
+    site: Site, req: falcon.Request, make: Callable[[str], object], media_type: str
+) -> Body:
+    """Return a document that a client reads before it connects to the MCP server."""
+    body = encode(make(mcp_url_for(req, site.mcp_url)))
+    return Body(body, media_type, {"Cache-Control": "public, max-age=3600"})
 
 
 def pricing_page(site: Site, req: falcon.Request) -> Reply:

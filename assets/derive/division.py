@@ -52,7 +52,10 @@ def quotients(dividends: Integers, divisors: Integers) -> pa.Array:
     if not len(dividends):
         return pa.array([], DECIMAL)
     sizes, is_negative = np.abs(dividends), dividends < 0
-    decimals = _decimals_of(sizes, divisors)
+    # How many decimals give ten digits: an estimate that may be off by one.
+    ratio = sizes.astype(np.float64) / divisors.astype(np.float64)
+    magnitude = np.floor(np.log10(np.where(ratio > 0, ratio, 1.0))).astype(np.int64)
+    decimals = np.minimum(SIGNAL_DIGITS - 1 - magnitude, _DECIMALS)
     rounded = _rounded(sizes, divisors, decimals)
     # The estimate of the size, or rounding up to the next power of ten, gave a digit too many.
     longer = rounded >= 10**SIGNAL_DIGITS
@@ -66,13 +69,6 @@ def quotients(dividends: Integers, divisors: Integers) -> pa.Array:
     whole = rounded * _POWERS[_DECIMALS - decimals]
     fits = whole < 10**_DIGITS_OF_DECIMAL
     return _decimals(np.where(is_negative, -whole, whole), fits.astype(bool))
-
-
-def _decimals_of(dividends: Integers, divisors: Integers) -> npt.NDArray[np.int64]:
-    """Return how many decimals give ten digits; an estimate that may be off by one."""
-    ratio = dividends.astype(np.float64) / divisors.astype(np.float64)
-    magnitude = np.floor(np.log10(np.where(ratio > 0, ratio, 1.0))).astype(np.int64)
-    return np.minimum(SIGNAL_DIGITS - 1 - magnitude, _DECIMALS)
 
 
 def _rounded(dividends: Integers, divisors: Integers, decimals: npt.NDArray[np.int64]) -> Integers:

@@ -127,15 +127,13 @@ class _Ids:
                 self._keys[number.service_id].append(key)
         # Groups of ids with one LEI; the declared duplicates of an LEI count as the same.
         self.same_lei = DisjointSets([])
-        self.leis = {service_id: self._own_leis(service_id) for service_id in self._keys}
-
-    def _own_leis(self, service_id: str) -> frozenset[str]:
-        """Return the LEI of an id; of several, only the one the id was minted from."""
-        leis = {key.number for key in self._keys[service_id] if key.id_type == "lei"}
-        # An id with two LEIs would join two organisations: only its own may join.
-        if len(leis) > 1:
-            leis = {lei for lei in leis if mint("lei", lei) == service_id}
-        return frozenset(leis)
+        self.leis: dict[str, set[str]] = {}
+        for service_id, keys in self._keys.items():
+            leis = {key.number for key in keys if key.id_type == "lei"}
+            # An id with two LEIs would join two organisations: only its own may join.
+            if len(leis) > 1:
+                leis = {lei for lei in leis if mint("lei", lei) == service_id}
+            self.leis[service_id] = leis
 
     def of(self, service_id: str) -> list[_Key]:
         """Return the identifiers of an id that say something about it."""
@@ -144,13 +142,6 @@ class _Ids:
     def is_security(self, service_id: str) -> bool:
         """Return whether an id was minted from the identifier of a security."""
         return any(key.is_origin and key.id_type in _SECURITIES for key in self.of(service_id))
-
-    def is_minted_from(self, service_id: str, claimed: str) -> bool:
-        """Return whether an id was minted from the identifier with the key of a claim."""
-        return any(
-            key.is_origin and "/".join(filter(None, key[:3])) == claimed
-            for key in self.of(service_id)
-        )
 
     def organisations_with_lei(self, ids: Iterable[str]) -> set[str]:
         """Return one id for each organisation among the ids that has an LEI."""
@@ -183,7 +174,11 @@ def _claims_by_key(claims: Iterable[Claim], method: str, ids: _Ids) -> list[list
 def _was_moved(claim: Claim, claims: Iterable[Claim], ids: _Ids) -> bool:
     """Return whether the source of a withdrawn claim now gives the key to another id."""
     # An id that was minted from the key is the key's for ever.
-    return not ids.is_minted_from(claim.service_id, claim.key) and any(
+    is_origin = any(
+        key.is_origin and "/".join(filter(None, key[:3])) == claim.key
+        for key in ids.of(claim.service_id)
+    )
+    return not is_origin and any(
         other.is_current and other.side == claim.side and other.service_id != claim.service_id
         for other in claims
     )
@@ -197,20 +192,18 @@ def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids:
         return False
     if method not in _NEEDS_ONE_ON_EACH_SIDE:
         return True
-    bearers: dict[str, set[str]] = {}
+    bearers: dict[str, set[str]] = defaultdict(set)
     for claim in claims:
         # Several securities with one name in one list are of one issuer.
         if method == "listing" or not ids.is_security(claim.service_id):
-            bearers.setdefault(claim.side, set()).add(before.root(claim.service_id))
+            bearers[claim.side].add(before.root(claim.service_id))
     if any(len(organisations) > 1 for organisations in bearers.values()):
         return False
-    return method != "listing" or all(_overlap(*pair) for pair in combinations(claims, 2))
-
-
-def _overlap(first: Claim, second: Claim) -> bool:
-    """Return whether two listings were current at the same time."""
-    begin = max(first.begins or date.min, second.begins or date.min)
-    return begin <= min(first.ends or date.max, second.ends or date.max)
+    # Listings count if all were current at the same time.
+    return method != "listing" or all(
+        max(each.begins or date.min for each in pair) <= min(each.ends or date.max for each in pair)
+        for pair in combinations(claims, 2)
+    )
 
 
 def _without_contradictions(
@@ -231,20 +224,15 @@ def _without_contradictions(
         if len(ids.organisations_with_lei(group)) > 1:
             continue
         if method in _NEEDS_ONE_ON_EACH_SIDE:
-            organisations = _organisations(group, before)
-            if _numbers_differ(organisations, ids):
+            # The ids of a group by what stronger evidence joins.
+            organisations: dict[str, set[str]] = defaultdict(set)
+            for service_id in group:
+                organisations[before.root(service_id)].add(service_id)
+            if _numbers_differ(organisations.values(), ids):
                 continue
-            if method == "exact_name" and _subdivisions_differ(organisations, ids):
+            if method == "exact_name" and _subdivisions_differ(organisations.values(), ids):
                 continue
         yield link
-
-
-def _organisations(group: Iterable[str], before: "DisjointSets") -> list[set[str]]:
-    """Return the ids of a group by what stronger evidence joins."""
-    organisations: dict[str, set[str]] = {}
-    for service_id in group:
-        organisations.setdefault(before.root(service_id), set()).add(service_id)
-    return list(organisations.values())
 
 
 def _numbers_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:
@@ -274,7 +262,9 @@ class DisjointSets:
         for link in links:
             names = list(link)
             for name in names:
-                self._join(names[0], name)
+                low, high = sorted((self.root(names[0]), self.root(name)))
+                self._parent.setdefault(low, low)
+                self._parent[high] = low
 
     def root(self, name: str) -> str:
         """Return the name that represents the group of a name: the smallest in it."""
@@ -288,15 +278,10 @@ class DisjointSets:
 
     def groups(self) -> list[set[str]]:
         """Return the groups of two or more, sorted by their smallest name."""
-        members: dict[str, set[str]] = {}
+        members: dict[str, set[str]] = defaultdict(set)
         for name in self._parent:
-            members.setdefault(self.root(name), set()).add(name)
+            members[self.root(name)].add(name)
         return [members[root] for root in sorted(members) if len(members[root]) > 1]
-
-    def _join(self, first: str, second: str) -> None:
-        low, high = sorted((self.root(first), self.root(second)))
-        self._parent.setdefault(low, low)
-        self._parent[high] = low
 
 
 def _canonical(group: set[str], declared: dict[str, str], ids: _Ids) -> str:

@@ -4,11 +4,11 @@ A metric takes its inputs from one issuer. Issuers are therefore computed in bat
 are written to a file as they are made, so that memory does not grow with the record.
 """
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -73,11 +73,7 @@ INPUT_COLUMNS = ", ".join(
 
 RowNumbers = npt.NDArray[np.int64]
 
-_SQL = sql_file(
-    __name__,
-    "values",
-    parameters={"licences": list(LICENSE_CLASSES)},
-)
+_SQL = sql_file(__name__, "values", parameters={"licences": list(LICENSE_CLASSES)})
 # Columns of a metric that its outcome has, and those that are taken from its newest input.
 _OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
 _NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_confidence")
@@ -171,6 +167,8 @@ def metric_rows(
     license_rank = np.max([inputs.license_ranks[rows] for rows in input_rows], axis=0)
     input_json = [inputs.columns["json"].take(pa.array(rows)) for rows in input_rows]
     observed_at = np.max([inputs.observed_at[rows] for rows in input_rows], axis=0)
+    listed = pc.binary_join_element_wise(*input_json, ",")
+    begins, until = outcomes["current_at"], outcomes["next_at"]
     columns: dict[str, Any] = {
         **{name: outcomes[name] for name in _OUTCOME_COLUMNS},
         **{name: inputs.columns[name].take(pa.array(newest)) for name in _NEWEST_INPUT_COLUMNS},
@@ -178,13 +176,13 @@ def metric_rows(
         "value": values,
         "unit": _repeat(formula.unit, outcomes),
         "period_type": _repeat("FY", outcomes),
-        "available_at": outcomes["current_at"],
-        "answers_from": outcomes["current_at"],
+        "available_at": begins,
+        "answers_from": begins,
         # A year that was never the latest gets an empty interval instead of one that ends before it
         # starts.
-        "answers_until": _not_before(outcomes["current_at"], outcomes["next_at"]),
+        "answers_until": pc.if_else(pc.is_null(until), until, pc.max_element_wise(begins, until)),
         "methodology_ref": _repeat(formula.methodology_ref, outcomes),
-        "inputs": _json_list(input_json),
+        "inputs": pc.binary_join_element_wise("[", listed, "]", ""),
         "license_class": pa.array(LICENSE_CLASSES).take(pa.array(license_rank)),
         "observed_at": pa.array(observed_at).cast(pa.timestamp("us", "UTC")),
     }
@@ -193,16 +191,6 @@ def metric_rows(
 
 def _repeat(text: str, outcomes: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(text), len(outcomes))
-
-
-def _json_list(members: list[pa.Array]) -> pa.Array:
-    inner = pc.binary_join_element_wise(*members, ",")
-    return pc.binary_join_element_wise("[", inner, "]", "")
-
-
-def _not_before(first: pa.ChunkedArray, until: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the end of an interval, or its start if the end is earlier; null stays null."""
-    return pc.if_else(pc.is_null(until), until, pc.max_element_wise(first, until))
 
 
 # Facts per batch of issuers.
@@ -234,35 +222,24 @@ _VALUED = pa.schema(
 )
 
 
-class RowFile:
-    """A temporary Arrow file of rows of one schema, mapped into memory once it is written."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path, self._schema = path, schema
-        self._writer = pa.ipc.new_file(str(path), schema)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._writer.close()
+@contextmanager
+def _row_file(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """Open a temporary Arrow file; what it yields appends the columns of the schema to it."""
+    try:
+        with pa.ipc.new_file(str(path), schema) as writer:
+            yield lambda rows: writer.write_table(rows.select(schema.names).cast(schema))
+    except BaseException:
         # A half-written file is of no use.
-        if error is not None:
-            self._path.unlink()
+        path.unlink()
+        raise
 
-    def write(self, rows: pa.Table) -> None:
-        """Append rows; columns that are not in the schema are left out."""
-        self._writer.write_table(rows.select(self._schema.names).cast(self._schema))
 
-    def table(self) -> pa.Table:
-        """Return all rows, memory-mapped.
-
-        The file is unlinked here and its space freed when the table is.
-        """
-        with pa.memory_map(str(self._path)) as file:
-            rows = pa.ipc.open_file(file).read_all()
-        self._path.unlink()
-        return rows
+def _mapped(path: Path) -> pa.Table:
+    """Return the rows of a file, which is unlinked here; its space is freed when the table is."""
+    with pa.memory_map(str(path)) as file:
+        rows = pa.ipc.open_file(file).read_all()
+    path.unlink()
+    return rows
 
 
 def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.Table]:
@@ -272,17 +249,20 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
     each issuer with a figure published by then has exactly one row in one of them. A year that
     never was the latest one has a row with an empty interval.
     """
-    values = RowFile(snapshot.folder / "metrics.arrow", arrow_schema(Metric))
-    absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
-    with values, absences, closing(snapshot.sql.cursor()) as sql:
+    values, absences = (snapshot.folder / f"{name}.arrow" for name in ("metrics", "metrics_absent"))
+    with (
+        _row_file(values, arrow_schema(Metric)) as add_values,
+        _row_file(absences, arrow_schema(MetricAbsent)) as add_absences,
+        snapshot.cursor() as sql,
+    ):
         # The first and last issuer of each batch; all have about as many facts.
         batches = _BATCHES.run(sql, "batches", batch_facts=batch_facts).fetchall()
         for first, last in batches:
             _choose_publications(sql, first, last)
             for rows in _metric_rows(sql):
-                values.write(rows)
-            absences.write(_ABSENCES.query(sql, "absences").to_arrow_table())
-    return {"metrics": values.table(), "metrics_absent": absences.table()}
+                add_values(rows)
+            add_absences(_ABSENCES.query(sql, "absences").to_arrow_table())
+    return {"metrics": _mapped(values), "metrics_absent": _mapped(absences)}
 
 
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:

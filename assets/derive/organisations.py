@@ -6,8 +6,8 @@ build, which only the publisher knows, and a build that fails leaves nothing beh
 SQL finds the few ids that share something; ``joined_ids`` decides about those.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import duckdb
 import pyarrow as pa
@@ -180,7 +180,7 @@ _IS_ORGANISATION = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 def same_as(snapshot: Snapshot) -> DerivedTables:
     """Derive ``same_as`` from the registers of a snapshot: which ids are one organisation."""
-    with closing(_registers(snapshot, _LATEST, _WITHDRAWN)) as sql:
+    with _registers(snapshot, _LATEST, _WITHDRAWN) as sql:
         return {"same_as": same_as_table(sql)}
 
 
@@ -190,22 +190,23 @@ def party_matches(snapshot: Snapshot) -> DerivedTables:
     Every vintage of a party is resolved against the organisations as they are known now: which
     organisation a party is does not depend on ``as_of``.
     """
-    with closing(_registers(snapshot, _LATEST)) as sql:
+    with _registers(snapshot, _LATEST) as sql:
         # Each spelling of a party once, not once for each release.
         parties = f"SELECT DISTINCT {', '.join(PARTY_COLUMNS)} FROM tender_parties"
         sql.execute(f"CREATE TEMP TABLE parties AS {parties} WHERE {_IS_ORGANISATION}")
         return {"party_matches": resolve_parties(sql)}
 
 
-def _registers(snapshot: Snapshot, *rows: str) -> duckdb.DuckDBPyConnection:
-    """Return a cursor whose tables of registers have the given rows only."""
-    sql = snapshot.sql.cursor()
-    # Temporary tables shadow those of the snapshot.
-    for table, columns in COLUMNS.items():
-        selected = " UNION ALL ".join(f"({query})" for query in rows)
-        statement = selected.format(table=table, columns=", ".join(columns))
-        sql.execute(f"CREATE TEMP TABLE {table} AS {statement}")
-    return sql
+@contextmanager
+def _registers(snapshot: Snapshot, *rows: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a cursor whose tables of registers have the given rows only."""
+    with snapshot.cursor() as sql:
+        # Temporary tables shadow those of the snapshot.
+        for table, columns in COLUMNS.items():
+            selected = " UNION ALL ".join(f"({query})" for query in rows)
+            statement = selected.format(table=table, columns=", ".join(columns))
+            sql.execute(f"CREATE TEMP TABLE {table} AS {statement}")
+        yield sql
 
 
 def joins() -> Derivation:

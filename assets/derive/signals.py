@@ -5,7 +5,6 @@ the next ones read; a panel adds its measures to ``raw``, and rows become vintag
 """
 
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import date
 from functools import lru_cache
 from typing import Any
@@ -130,7 +129,7 @@ def signals(snapshot: Snapshot, portals: Mapping[str, Portal]) -> dict[str, pa.T
     ``portals`` say how each source of tenders writes dates.
     """
     add_stated_awards(snapshot)
-    with closing(snapshot.sql.cursor()) as sql:
+    with snapshot.cursor() as sql:
         # The order is that of the tables: states need the countries, panels need the states.
         _number_countries(sql)
         _create_states(sql, portals)

@@ -6,9 +6,7 @@ Values of figures and series are compared in SQL; releases of tenders member by 
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -28,15 +26,14 @@ from warehouse.tables.column import content_of
 
 def changed_members(before: str, after: str) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield path, old and new text of every member that differs; None where it is absent."""
-    old, new = (dict(_members("", _decode(text))) for text in (before, after))
+    old, new = (
+        # Numbers stay text: digits are compared, and shown, as the portal wrote them.
+        dict(_members("", json.loads(text, parse_float=str, parse_int=str)))
+        for text in (before, after)
+    )
     for path in dict.fromkeys([*old, *new]):
         if old.get(path) != new.get(path):
             yield path, old.get(path), new.get(path)
-
-
-def _decode(text: str) -> Any:
-    # Numbers stay text: digits are compared, and shown, as the portal wrote them.
-    return json.loads(text, parse_float=str, parse_int=str)
 
 
 def _members(path: str, value: Any) -> Iterator[tuple[str, str | None]]:
@@ -48,7 +45,7 @@ def _members(path: str, value: Any) -> Iterator[tuple[str, str | None]]:
         for name, inner in _named_elements(value):
             yield from _members(f"{path}[{name}]", inner)
     elif path:
-        yield path, _member_text(value)
+        yield path, value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _named_elements(elements: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -59,25 +56,15 @@ def _named_elements(elements: list[Any]) -> Iterator[tuple[str, Any]]:
     return zip(names, elements, strict=True)
 
 
-def _member_text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value)
-
-
 TABLE = "silent_revisions"
-_SQL = sql_file(
-    __name__,
-    "silent_revisions",
-)
+_SQL = sql_file(__name__, "silent_revisions")
 # The ledger of all loads tells when a document was read again without any change.
 EXTRACTS = {"readings": _SQL["readings"]}
 # Changes of releases that are compared at a time.
 _BATCH = 2_000
 
 
-@dataclass(frozen=True)
-class _Compared:
+class _Compared(NamedTuple):
     """A table of vintages: ``document`` is what stays the same while its content changes.
 
     ``undated`` tells content of publishers that show one state only, without a day.
@@ -118,7 +105,7 @@ _FIGURE = [
 
 def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Return every silent revision of every dataset."""
-    with closing(snapshot.sql.cursor()) as sql:
+    with snapshot.cursor() as sql:
         tables = [rows for name in READS for rows in _changed(sql, name, _COMPARED[name])]
     return {TABLE: pa.concat_tables(tables)}
 
@@ -161,16 +148,11 @@ def _text(column: str) -> str:
 
 def _by_member(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
     """Return a row for each member of a release that differs, instead of the whole release."""
-    changed = [
-        row
-        | {"member": member, "before": before, "after": after}
-        | {"revision_id": _hash(row["revision_id"], member)}
-        for row in rows
-        for member, before, after in changed_members(row["before"] or "{}", row["after"] or "{}")
-    ]
+    changed = []
+    for row in rows:
+        for member, before, after in changed_members(row["before"] or "{}", row["after"] or "{}"):
+            # No secret: an id that stays the same.
+            named = f"{row['revision_id']}\x1f{member}".encode()
+            own = {"revision_id": hashlib.md5(named, usedforsecurity=False).hexdigest()}
+            changed.append(row | own | {"member": member, "before": before, "after": after})
     return pa.Table.from_pylist(changed, schema)
-
-
-def _hash(revision_id: str, member: str) -> str:
-    # No secret: an id that stays the same.
-    return hashlib.md5(f"{revision_id}\x1f{member}".encode(), usedforsecurity=False).hexdigest()

@@ -9,14 +9,17 @@ known exists too. What several differently named issuers of a list share, such a
 wrong line, identifies none of them.
 
 A list that states its day is dated by it; any other by the day it was read.
+
+A value that is not what its column says (an ISIN with a wrong check digit) is left out with a
+reason, and the rest of the row is read; a row without any identifier is refused.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from functools import lru_cache, partial
+from datetime import date
+from functools import cache, partial
 from typing import Any
 
 import pycountry
@@ -32,7 +35,9 @@ from assets.entities.identifiers import (
     mint,
 )
 from assets.entities.list_files import ListEntry
+from assets.macro.iso_codes import country_code
 from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import day_in_form
 from assets.parsing.tables import Row, fold, table_rows
 from quality.persons import Withheld, judge_name, personal_name_rule
 from warehouse.names.reading import plain_name
@@ -54,15 +59,14 @@ _CURRENCY = re.compile("[A-Z]{3}")
 _MINOR_UNITS = {"ZAC": "ZAR", "GBX": "GBP", "ILA": "ILS", "KWF": "KWD"}
 # A year that means "open": 9999-12-31.
 _LAST_YEAR = 2199
-FIGI_LEVELS = {
-    "figi": "listing",
-    "composite_figi": "composite",
-    "share_class_figi": "share_class",
-}
+_DAY_FORMS = ("%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+_FIGI_LEVELS = {"figi": "listing", "composite_figi": "composite", "share_class_figi": "share_class"}
+
+_Row = dict[str, Any]
 
 
 @dataclass
-class ListedRow:
+class _ListedRow:
     """What a row states; None if absent. ``problems`` are the values that were left out.
 
     ``market`` is the name of a market without a MIC, in capitals. ``person`` is somebody whom the
@@ -95,7 +99,7 @@ class ListedRow:
         return f"{market}:{self.ticker}" if market and self.ticker else None
 
 
-def why_left_out(entry: ListEntry, row: Row) -> str | None:
+def _why_left_out(entry: ListEntry, row: Row) -> str | None:
     """Return why a row is none of an issuer's shares, as the declaration says; else None."""
     for name, values in entry.only.items():
         value = _cell(entry, row, name)
@@ -107,9 +111,9 @@ def why_left_out(entry: ListEntry, row: Row) -> str | None:
     return None
 
 
-def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
+def _read_row(entry: ListEntry, location: str, row: Row) -> _ListedRow:
     """Return what a row states; raise ValueError if it identifies nothing."""
-    read, everywhere = ListedRow(location), entry.everywhere
+    read, everywhere = _ListedRow(location), entry.everywhere
 
     def member(name: str, reader: Callable[[str], Any], default: str | None = None) -> Any:
         """Return the value of a member; None if it is none, with the reason."""
@@ -131,7 +135,7 @@ def read_row(entry: ListEntry, location: str, row: Row) -> ListedRow:
     read.lei = member("lei", partial(_checked, is_lei, "an LEI"))
     read.register_number = member("register_number", _register_number)
     read.cik = member("cik", cik_of)
-    for name, level in FIGI_LEVELS.items():
+    for name, level in _FIGI_LEVELS.items():
         if figi := member(name, partial(_checked, is_figi, "a FIGI")):
             read.figis[level] = figi
     read.currency = member("currency", _currency, everywhere.currency)
@@ -169,7 +173,7 @@ def _ticker(entry: ListEntry, row: Row) -> str | None:
     return ticker or None
 
 
-def _read_market(entry: ListEntry, read: ListedRow, row: Row) -> None:
+def _read_market(entry: ListEntry, read: _ListedRow, row: Row) -> None:
     """Read the market: its MIC, or its name if the list names markets.
 
     A list that names them may leave one out: that ticker is listed nowhere.
@@ -207,83 +211,69 @@ def _currency(value: str) -> str:
 
 
 def _country(value: str) -> str:
-    code = _country_code(value)
+    code = country_code(value)
     if code is None:
         raise ValueError(f"{value!r:.40} is not a country of ISO 3166")
     return code
 
 
-@lru_cache(maxsize=1 << 10)
-def _country_code(value: str) -> str | None:
-    """Return the alpha-2 code of a country by its code or its exact name."""
-    try:
-        return str(pycountry.countries.lookup(value).alpha_2)
-    except LookupError:
-        return None
-
-
 def _day(member: str, formats: tuple[str, ...], value: str) -> date | None:
-    day = _parsed_day(value, formats)
+    day = day_in_form(value, (*formats, *_DAY_FORMS))
     if day is None:
         raise ValueError(f"{member}: {value!r:.40} is no day in any form that is declared")
     return day if day.year <= _LAST_YEAR else None
 
 
-@lru_cache(maxsize=1 << 12)
-def _parsed_day(value: str, formats: tuple[str, ...]) -> date | None:
-    for form in (*formats, "%Y-%m-%d", "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"):
-        try:
-            return datetime.strptime(value, form).date()
-        except ValueError:
-            continue
-    return None
-
-
-@lru_cache(maxsize=64)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-_Row = dict[str, Any]
+# The rows of one issuer in one list.
+_Issuer = list[_ListedRow]
 
 
-@dataclass
-class Issuer:
-    """The rows of one issuer in one list."""
+def _first(issuer: _Issuer, member: str) -> str | None:
+    """Return the only value of a member; the smallest of several."""
+    return min((value for row in issuer if (value := getattr(row, member))), default=None)
 
-    rows: list[ListedRow] = field(default_factory=list)
 
-    def first(self, member: str) -> str | None:
-        """Return the only value of a member; the smallest of several."""
-        return min((value for row in self.rows if (value := getattr(row, member))), default=None)
-
-    def only(self, values: Iterable[str | None]) -> str | None:
-        """Return the value that all rows which have one agree on; else None."""
-        found = {value for value in values if value}
-        return found.pop() if len(found) == 1 else None
+def _only(values: Iterable[str | None]) -> str | None:
+    """Return the value that all rows which have one agree on; else None."""
+    found = {value for value in values if value}
+    return found.pop() if len(found) == 1 else None
 
 
 def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     """Parse a document of a list: every row becomes identifiers, is left out or is refused."""
     parsed, left_out = Parsed(), Counter[str]()
-    rows: list[ListedRow] = []
+    rows: list[_ListedRow] = []
     for location, row in table_rows(body, entry.wanted()):
         if isinstance(row, str):
             parsed.reject(IDENTIFIERS, document, location, row)
-        elif reason := why_left_out(entry, row):
+        elif reason := _why_left_out(entry, row):
             left_out[reason] += 1
         else:
-            try:
-                rows.append(read_row(entry, location, row))
-            except ValueError as error:
-                parsed.reject(IDENTIFIERS, document, location, str(error))
+            with parsed.rejecting(IDENTIFIERS, document, location):
+                rows.append(_read_row(entry, location, row))
     _drop_shared(rows)
-    for issuer in issuers_of(rows):
-        _add_issuer(parsed, document, entry, issuer)
+    for issuer in _issuers_of(rows):
+        service_id = _service_id(entry, issuer)
+        # The same listing on several days of one list: one row for each day.
+        for listed in issuer:
+            shared = _shared(document, entry, listed, service_id)
+            parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(entry, listed)])
+        _add_name(parsed, document, entry, issuer, service_id)
     for listed in rows:
         for problem in listed.problems:
             parsed.reject(IDENTIFIERS, document, listed.location, problem, partial=True)
-    for doubt, count in _doubtful_markets(document, rows).items():
+    # The rows whose market was on no list, or had expired.
+    observed_on, doubts = document.observed_at.date(), Counter[str]()
+    markets = Counter((row.mic, row.day or observed_on) for row in rows if row.mic)
+    for (mic, day), count in markets.items():
+        if doubt := doubt_of(mic, day):
+            doubts[doubt] += count
+    for doubt, count in doubts.items():
         text = f"{doubt}: {count} row{'s' * (count != 1)} kept as stated"
         parsed.reject(IDENTIFIERS, document, "", text, partial=True)
     # A list of thousands of bonds and options is one line of the quarantine for each kind.
@@ -295,45 +285,31 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     return parsed
 
 
-def _doubtful_markets(document: Document, rows: Iterable[ListedRow]) -> Counter[str]:
-    """Count the rows whose market was on no list, or had expired."""
-    observed_on = document.observed_at.date()
-    markets = Counter((row.mic, row.day or observed_on) for row in rows if row.mic)
-    doubts: Counter[str] = Counter()
-    for (mic, day), count in markets.items():
-        if doubt := doubt_of(mic, day):
-            doubts[doubt] += count
-    return doubts
-
-
-def issuers_of(rows: Iterable[ListedRow]) -> list[Issuer]:
+def _issuers_of(rows: Iterable[_ListedRow]) -> list[_Issuer]:
     """Group rows by issuer: by what identifies it, else by its name in the list."""
-    by_name: dict[str, list[ListedRow]] = defaultdict(list)
-    nameless: list[Issuer] = []
+    by_name: dict[str, _Issuer] = defaultdict(list)
+    nameless: list[_Issuer] = []
     for row in rows:
-        name = plain_name(row.name) if row.name else None
-        if name:
+        if name := plain_name(row.name) if row.name else None:
             by_name[name].append(row)
         else:
-            nameless.append(Issuer([row]))
-    issuers: list[Issuer] = []
+            nameless.append([row])
+    issuers: list[_Issuer] = []
     for named in by_name.values():
         # Two LEIs, register numbers or CIKs under one name are two organisations.
-        groups: dict[tuple[str | None, ...], Issuer] = {}
+        groups: dict[tuple[str | None, ...], _Issuer] = defaultdict(list)
         numbered = set(map(_numbers, named)) - {(None, None, None)}
         for row in named:
-            own = _numbers(row)
-            shared = next(iter(numbered)) if len(numbered) == 1 else own
-            groups.setdefault(shared, Issuer()).rows.append(row)
+            groups[next(iter(numbered)) if len(numbered) == 1 else _numbers(row)].append(row)
         issuers += groups.values()
     return [*issuers, *nameless]
 
 
-def _numbers(row: ListedRow) -> tuple[str | None, ...]:
+def _numbers(row: _ListedRow) -> tuple[str | None, ...]:
     return row.lei, row.register_number, row.cik
 
 
-def _drop_shared(rows: list[ListedRow]) -> None:
+def _drop_shared(rows: list[_ListedRow]) -> None:
     """Leave out ISINs and FIGIs that a list gives to issuers of different names."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in rows:
@@ -349,36 +325,22 @@ def _drop_shared(rows: list[ListedRow]) -> None:
                     del row.figis[kind]
 
 
-def _security_ids(row: ListedRow) -> Iterator[tuple[str, str]]:
+def _security_ids(row: _ListedRow) -> Iterator[tuple[str, str]]:
     if row.isin:
         yield "isin", row.isin
     yield from row.figis.items()
 
 
-def _add_issuer(parsed: Parsed, document: Document, entry: ListEntry, issuer: Issuer) -> None:
-    service_id = _service_id(entry, issuer)
-    # The same listing on several days of one list: one row for each day.
-    for row in issuer.rows:
-        shared = _shared(document, entry, row, service_id)
-        parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(entry, row)])
-    _add_name(parsed, document, entry, issuer, service_id)
+def _service_id(entry: ListEntry, issuer: _Issuer) -> str:
+    for member in ("lei", "register_number", "cik", "isin", "listing"):
+        if value := _first(issuer, member):
+            if member == "register_number":
+                return mint("registry", f"{entry.register_name}:{value}")
+            return mint("ticker" if member == "listing" else member, value)
+    raise AssertionError("a row without any identifier is refused")
 
 
-def _service_id(entry: ListEntry, issuer: Issuer) -> str:
-    if lei := issuer.first("lei"):
-        return mint("lei", lei)
-    if number := issuer.first("register_number"):
-        return mint("registry", f"{entry.register_name}:{number}")
-    if cik := issuer.first("cik"):
-        return mint("cik", cik)
-    if isin := issuer.first("isin"):
-        return mint("isin", isin)
-    listing = issuer.first("listing")
-    assert listing is not None
-    return mint("ticker", listing)
-
-
-def _shared(document: Document, entry: ListEntry, row: ListedRow, service_id: str) -> _Row:
+def _shared(document: Document, entry: ListEntry, row: _ListedRow, service_id: str) -> _Row:
     observed_on = document.observed_at.date()
     # A list of a day was public on that day; whatever it says, it was when it was read.
     day = min(row.day, observed_on) if row.day else observed_on
@@ -392,7 +354,7 @@ def _shared(document: Document, entry: ListEntry, row: ListedRow, service_id: st
     }
 
 
-def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
+def _identifiers(entry: ListEntry, row: _ListedRow) -> Iterator[_Row]:
     if row.lei:
         yield identifier_row("lei", row.lei)
     if row.register_number:
@@ -413,16 +375,16 @@ def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
 
 
 def _add_name(
-    parsed: Parsed, document: Document, entry: ListEntry, issuer: Issuer, service_id: str
+    parsed: Parsed, document: Document, entry: ListEntry, issuer: _Issuer, service_id: str
 ) -> None:
     """Add the organisation, if the list may name it."""
-    row = min(issuer.rows, key=lambda each: (each.day is None, each.day, each.location))
+    row = min(issuer, key=lambda each: (each.day is None, each.day, each.location))
     # GLEIF's record names an issuer with an LEI.
-    if row.name is None or issuer.first("lei"):
+    if row.name is None or _first(issuer, "lei"):
         return
-    country = issuer.only(each.country for each in issuer.rows)
+    country = _only(each.country for each in issuer)
     # The ISIN may be that of a receipt, so that its country is not known to be the issuer's.
-    of_isin = issuer.only(_isin_country(each.isin) for each in issuer.rows)
+    of_isin = _only(_isin_country(each.isin) for each in issuer)
     entity_type = _vouched(entry, issuer, row.name, country or of_isin)
     if isinstance(entity_type, Withheld):
         reason = f"the name is withheld: {entity_type.rule.replace('_', ' ')}"
@@ -431,13 +393,13 @@ def _add_name(
     unknown: _Row = dict.fromkeys(ENTITIES.content)
     # No list states under whose law an issuer is.
     named = {"legal_name": row.name, "country": country, "entity_type": entity_type}
-    people = {each.person for each in issuer.rows if each.person}
+    people = {each.person for each in issuer if each.person}
     named["withheld_names"] = "\n".join(sorted(people)) or None
     parsed.add(ENTITIES, [_shared(document, entry, row, service_id) | unknown | named])
 
 
 def _vouched(
-    entry: ListEntry, issuer: Issuer, name: str, country: str | None
+    entry: ListEntry, issuer: _Issuer, name: str, country: str | None
 ) -> str | Withheld | None:
     """Return the type of an organisation that may be named, or why it is withheld.
 
@@ -447,7 +409,8 @@ def _vouched(
     verdict = judge_name(name, country=country, scheme=None, identifier=None)
     if not isinstance(verdict, Withheld):
         return None
-    is_company = entry.companies_only and (issuer.first("register_number") or issuer.first("isin"))
+    has_number = _first(issuer, "register_number") or _first(issuer, "isin")
+    is_company = entry.companies_only and has_number
     if verdict.rule == "no_evidence" and is_company and not personal_name_rule(name, country):
         return "company"
     return verdict

@@ -46,8 +46,9 @@ def gleif(task: FetchTask) -> Iterator[FetchedResponse]:
     Deltas reach back a month; for an earlier day the whole copy is fetched.
     """
     path = "api/v2/golden-copies/publishes/lei2/latest.json"
-    delta = _delta(task.window.from_, datetime.now(UTC).date())
-    url = task.url(path, {"delta": delta} if delta else {})
+    since, today = task.window.from_ or date.min, datetime.now(UTC).date()
+    deltas = [name for days, name in _DELTAS if (today - since).days <= days]
+    url = task.url(path, {"delta": deltas[0]} if deltas else {})
     return task.download(url, "zip")
 
 
@@ -92,7 +93,11 @@ def _without_figi(task: FetchTask) -> list[dict[str, str]]:
     if delta is None:
         return []
     stored = record.query(_WITHOUT_FIGI.format(record.relation("identifiers", delta)))
-    asked = _asked_before(task)
+    # What was asked for lately, whatever the answer: most of the unknown stay unknown.
+    documents = [] if task.landing is None else task.landing.documents(task.source)
+    since = datetime.now(UTC) - _ASK_AGAIN_AFTER
+    requests = [each.headers.get("x-jobs") for each in documents if each.observed_at > since]
+    asked = {_job_key(job) for text in requests if text for job in json.loads(text)}
     jobs = []
     for row in stored.to_pylist():
         kind, value = row["id_type"], row["id_value"]
@@ -104,22 +109,8 @@ def _without_figi(task: FetchTask) -> list[dict[str, str]]:
     return jobs[:_MOST_JOBS]
 
 
-def _asked_before(task: FetchTask) -> set[tuple[str, ...]]:
-    """Return what was asked for lately, whatever the answer: most of the unknown stay unknown."""
-    documents = [] if task.landing is None else task.landing.documents(task.source)
-    since = datetime.now(UTC) - _ASK_AGAIN_AFTER
-    requests = [each.headers.get("x-jobs") for each in documents if each.observed_at > since]
-    return {_job_key(job) for text in requests if text for job in json.loads(text)}
-
-
 def _job_key(job: dict[str, str]) -> tuple[str, ...]:
     return tuple(str(job.get(member, "")) for member in ("idType", "idValue", "micCode"))
-
-
-def _delta(since: date | None, today: date) -> str | None:
-    if since is None:
-        return None
-    return next((name for days, name in _DELTAS if (today - since).days <= days), None)
 
 
 def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:

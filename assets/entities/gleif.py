@@ -10,9 +10,9 @@ an organisation is withdrawn.
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -28,8 +28,7 @@ _FORMER, _TRADING = "PREVIOUS_LEGAL_NAME", "TRADING_OR_OPERATING_NAME"
 _NO_FORM = frozenset({"8888", "9999"})
 
 
-@dataclass(frozen=True)
-class LeiRecord:
+class LeiRecord(NamedTuple):
     """What is read of an LEI record: texts by the names of ``lei_files``, None if absent.
 
     ``names`` are the other names, each with its type.
@@ -54,12 +53,12 @@ def from_api(record: Any) -> LeiRecord | None:
     lei = _text(attributes, "lei") or _text(record, "id")
     if lei is None:
         return None
-    names = [
-        (text, _upper(_text(name, "type")))
-        for member in ("otherNames", "transliteratedOtherNames")
-        for name in _list(attributes, "entity", member)
-        if (text := _text(name, "name"))
-    ]
+    names = []
+    for member in ("otherNames", "transliteratedOtherNames"):
+        listed = _at(attributes, "entity", member)
+        for name in listed if isinstance(listed, list) else []:
+            if text := _text(name, "name"):
+                names.append((text, _upper(_text(name, "type"))))
     texts = {name: _text(attributes, *path) for name, path in API_PATHS.items()}
     return LeiRecord(lei, "api", texts, names)
 
@@ -99,11 +98,6 @@ def _at(value: Any, *path: str) -> Any:
     return value
 
 
-def _list(value: Any, *path: str) -> list[Any]:
-    items = _at(value, *path)
-    return items if isinstance(items, list) else []
-
-
 def _text(value: Any, *path: str) -> str | None:
     text = _at(value, *path)
     # A wrapped scalar: {"$": text}.
@@ -114,15 +108,6 @@ def _text(value: Any, *path: str) -> str | None:
 
 def _upper(text: str | None) -> str | None:
     return text.upper() if text else None
-
-
-def _utc_time(text: str | None) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(text or "")
-        with_zone = time if time.tzinfo else time.replace(tzinfo=UTC)
-        return with_zone.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 _TYPES = {
@@ -175,16 +160,13 @@ def _parts(document: Document, located: Iterator[tuple[str, Any]]) -> Iterator[P
 
 
 def _json_records(root: Any) -> Iterator[tuple[str, Any]]:
-    member = next((name for name in ("records", "data") if _has(root, name)), None)
+    members = root if isinstance(root, dict) else {}
+    member = next((name for name in ("records", "data") if name in members), None)
     records, location = (root[member], f"/{member}") if member else (root, "")
     if isinstance(records, list):
         yield from ((f"{location}/{index}", record) for index, record in enumerate(records))
     elif records is not None:
         yield location, records
-
-
-def _has(root: Any, member: str) -> bool:
-    return isinstance(root, dict) and member in root
 
 
 def _add_record(parsed: Parsed, document: Document, location: str, record: Any) -> None:
@@ -239,7 +221,10 @@ def _refusal(lei: LeiRecord | None) -> str | None:
 
 def _shared(document: Document, location: str, lei: LeiRecord) -> dict[str, Any]:
     observed_on = document.observed_at.date()
-    updated = _utc_time(lei.texts["updated_at"])
+    updated: datetime | None = None
+    with suppress(ValueError, OverflowError):
+        stated = datetime.fromisoformat(lei.texts["updated_at"] or "")
+        updated = (stated if stated.tzinfo else stated.replace(tzinfo=UTC)).astimezone(UTC)
     return provenance(document, location, lei.method) | {
         "service_id": mint("lei", lei.lei),
         # Whatever the record says, it was public on the day it was read.
@@ -282,9 +267,8 @@ def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[st
     attributes = attributes if isinstance(attributes, dict) else {}
     lei, isin = str(attributes.get("lei")), str(attributes.get("isin"))
     if not is_lei(lei) or not is_isin(isin):
-        parsed.reject(
-            IDENTIFIERS, document, location, f"{lei:.40} with {isin:.40}: a check digit is wrong"
-        )
+        reason = f"{lei:.40} with {isin:.40}: a check digit is wrong"
+        parsed.reject(IDENTIFIERS, document, location, reason)
         return
     observed_on = document.observed_at.date()
     row = provenance(document, location, "api") | identifier_row("isin", isin)

@@ -152,14 +152,6 @@ def operating_mic(mic: str) -> str:
     return mic
 
 
-def market_country(mic: str) -> str | None:
-    """Return the country of a market, alpha-2; None if the MIC is not on the list."""
-    if mic.upper() not in _VINTAGES:
-        return None
-    country = _VINTAGES[mic.upper()][-1]["country"]
-    return country if country and country != "ZZ" else None
-
-
 def comparable_listing(listing: str) -> str:
     """Return MIC:TICKER with the operating MIC; a ticker is compared without regard to case."""
     mic, _, ticker = listing.partition(":")

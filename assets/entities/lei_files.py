@@ -14,32 +14,13 @@ import ijson
 
 from assets.parsing.csv_lines import BoundedRecords, RecordTooLong, has_undecoded_bytes, read_lines
 from assets.parsing.unpacking import LocatedRecords, located_records
+from warehouse.shared.data_files import csv_rows
 
 # What is read of a record as one text: where the API and the golden copy have it.
-_MEMBERS = {
-    "legal_name": ("entity.legalName.name", "Entity.LegalName"),
-    "jurisdiction": ("entity.jurisdiction", "Entity.LegalJurisdiction"),
-    "country": ("entity.legalAddress.country", "Entity.LegalAddress.Country"),
-    "headquarters": ("entity.headquartersAddress.country", "Entity.HeadquartersAddress.Country"),
-    "legal_form": ("entity.legalForm.id", "Entity.LegalForm.EntityLegalFormCode"),
-    "category": ("entity.category", "Entity.EntityCategory"),
-    "status": ("entity.status", "Entity.EntityStatus"),
-    "successor": ("entity.successorEntity.lei", "Entity.SuccessorEntity.SuccessorLEI"),
-    "register": (
-        "entity.registeredAt.id",
-        "Entity.RegistrationAuthority.RegistrationAuthorityID",
-    ),
-    "register_number": (
-        "entity.registeredAs",
-        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID",
-    ),
-    "lei_status": ("registration.status", "Registration.RegistrationStatus"),
-    "updated_at": ("registration.lastUpdateDate", "Registration.LastUpdateDate"),
-    "opencorporates": ("ocid", "ocid"),
-}
-API_PATHS = {name: tuple(api.split(".")) for name, (api, _) in _MEMBERS.items()}
-CDF_PATHS = {name: tuple(cdf.split(".")) for name, (_, cdf) in _MEMBERS.items()}
-_CDF_NAMES = frozenset(cdf for _, cdf in _MEMBERS.values())
+_MEMBERS = csv_rows(__name__, "lei_members")
+API_PATHS = {row["name"]: tuple(row["api"].split(".")) for row in _MEMBERS}
+CDF_PATHS = {row["name"]: tuple(row["golden_copy"].split(".")) for row in _MEMBERS}
+_CDF_NAMES = frozenset(row["golden_copy"] for row in _MEMBERS)
 
 _BOM = b"\xef\xbb\xbf"
 # Bytes of a record: the longest of the golden copy are some kilobytes.
@@ -66,8 +47,13 @@ def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
 
 
 def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
-    location, prefix = _records_member(head)
-    count, bounded = 0, BoundedRecords(body, _LONGEST_RECORD)
+    # The JSON pointer and the ijson prefix of the records, from how the file begins.
+    location, prefix = "/data", "data" if _SINGLE_RECORD.search(head) else "data.item"
+    if head[:1] == b"[":
+        location, prefix = "", "item"
+    elif b'"records"' in head:
+        location, prefix = "/records", "records.item"
+    count, bounded = 0, BoundedRecords(body.read, _LONGEST_RECORD)
     try:
         for record in ijson.items(bounded, prefix):
             bounded.next_record()
@@ -77,15 +63,6 @@ def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
         yield f"{location}/{count}", str(error)
     except (ijson.JSONError, ValueError, RecursionError) as error:
         yield f"{location}/{count}", f"not JSON from here on: {str(error).splitlines()[0]:.120}"
-
-
-def _records_member(head: bytes) -> tuple[str, str]:
-    """Return the JSON pointer and ijson prefix of the records, from how the file begins."""
-    if head[:1] == b"[":
-        return "", "item"
-    if b'"records"' in head:
-        return "/records", "records.item"
-    return "/data", "data" if _SINGLE_RECORD.search(head) else "data.item"
 
 
 _OTHER_NAME_COLUMN = re.compile(
@@ -123,17 +100,13 @@ def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: 
     if len(line) != width:
         return "not as many values as columns"
     record: dict[str, Any] = {"Entity": {}}
-    for position, path in columns:
+    for position, (*parents, last) in columns:
         if value := line[position]:
-            _put(record, path, value)
+            inner = record
+            for member in parents:
+                inner = inner.setdefault(member, {})
+            inner[last] = value
     return "bytes that are no UTF-8" if any(map(has_undecoded_bytes, line)) else record
-
-
-def _put(record: dict[str, Any], path: tuple[str, ...], value: str) -> None:
-    *parents, last = path
-    for member in parents:
-        record = record.setdefault(member, {})
-    record[last] = value
 
 
 _CHUNK = 1 << 16
@@ -141,16 +114,12 @@ _RECORD = "LEIRecord"
 _MAX_RECORD_LENGTH = 1 << 20
 
 
-class _XmlRefused(ValueError):
-    """XML that is not read; the message is the reason."""
-
-
 def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
     """Iterate over the records of LEI-CDF XML, as a stream.
 
     A document type is refused before it is read: expanding entities would need one.
     """
-    reader, bounded = _XmlReader(), BoundedRecords(body, _LONGEST_RECORD)
+    reader, bounded = _XmlReader(), BoundedRecords(body.read, _LONGEST_RECORD)
     count, reason = 0, None
     while reason is None:
         try:
@@ -161,17 +130,18 @@ def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
         if not chunk:
             break
         reason = reader.feed(chunk)
-        for record in reader.take_records():
+        for record in reader.records:
             bounded.next_record()
             yield f"/LEIRecords/{count}", record
             count += 1
+        reader.records.clear()
     reason = reason or reader.feed(b"", last=True)
     if reason:
         yield f"/LEIRecords/{count}", reason
 
 
 class _XmlReader:
-    """The complete records, and the open elements within the next."""
+    """Collects complete records, and the open elements within the next."""
 
     def __init__(self) -> None:
         # A name becomes "namespace local": files differ in their prefixes.
@@ -185,7 +155,7 @@ class _XmlReader:
         self._open: list[tuple[str, dict[str, Any], list[str]]] = []
         # The type of the name that is open, if it states one.
         self._type: str | None = None
-        self._records: list[dict[str, Any]] = []
+        self.records: list[dict[str, Any]] = []
         self._length = 0
 
     def feed(self, chunk: bytes, last: bool = False) -> str | None:
@@ -194,14 +164,9 @@ class _XmlReader:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
             return f"not XML from here on: {error}"
-        except _XmlRefused as refusal:
+        except ValueError as refusal:
             return str(refusal)
         return None
-
-    def take_records(self) -> list[dict[str, Any]]:
-        """Return the complete records and forget them."""
-        records, self._records = self._records, []
-        return records
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]
@@ -214,14 +179,14 @@ class _XmlReader:
             self._length += len(text)
             self._open[-1][2].append(text)
         if self._length > _MAX_RECORD_LENGTH or len(self._open) > 100:
-            raise _XmlRefused("a record that is too long to be one")
+            raise ValueError("a record that is too long to be one")
 
     def _end(self, _: str) -> None:
         if not self._open:
             return
         name, members, text = self._open.pop()
         if not self._open:
-            self._records.append(members)
+            self.records.append(members)
             self._length = 0
             return
         parent = self._open[-1][1]
@@ -236,4 +201,4 @@ class _XmlReader:
             parent[name] = [earlier, value]
 
     def _refuse(self, *_: object) -> None:
-        raise _XmlRefused("a document type is declared: refused")
+        raise ValueError("a document type is declared: refused")

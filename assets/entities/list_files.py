@@ -12,12 +12,9 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from assets.declared_files import (
-    Address,
-    BaseUrl,
     Column,
     DeclarationError,
-    DeclaredLicence,
-    DeclaredSource,
+    DeclaredFiles,
     DeclaredTable,
     DeclaredText,
     RegularExpression,
@@ -62,20 +59,13 @@ class Everywhere(DeclaredTable):
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")] | None = None
 
 
-class ListEntry(DeclaredSource):
+class ListEntry(DeclaredFiles):
     """One list of a file."""
 
     page = "docs/add-an-exchange-list.md"
 
-    title: DeclaredText
-    licence: DeclaredLicence
-    base_url: BaseUrl | None = None
-    hosts: tuple[DeclaredText, ...] = ()
-    addresses: tuple[Address, ...] = ()
     complete: bool = False
     companies_only: bool = False
-    encoding: DeclaredText = "cp1252"
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     columns: Columns
     optional: tuple[DeclaredText, ...] = ()
     everywhere: Everywhere = Everywhere()
@@ -87,7 +77,6 @@ class ListEntry(DeclaredSource):
     markets: Mapping[str, Mic] = {}
     only: Mapping[str, tuple[str, ...]] = {}
     left_out: Mapping[str, RegularExpression] = {}
-    notes: str = ""
 
     def names(self, member: str) -> Names:
         """Return the folded names of the column that is read as a member; none if there is none."""

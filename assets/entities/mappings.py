@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,11 +111,8 @@ def _characters(texts: pa.Array, length: int) -> tuple[Bytes, Flags]:
 # Each part is a commit to the record.
 ROWS_PER_PART = 100_000
 
-Lines = Iterator[tuple[str, list[str] | str]]
 
-
-@dataclass(frozen=True)
-class Mapping:
+class Mapping(NamedTuple):
     """A kind of file: the column beside ``lei``, what its values are, and how they are judged.
 
     ``are_valid`` may be false for a value that ``read`` accepts, never true for another.
@@ -136,10 +133,6 @@ class _Block:
     leis: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        """Return whether it has any line."""
-        return bool(self.locations or self.problems)
 
 
 def parse(document: Document, body: bytes, *, mapping: Mapping) -> Parsed:
@@ -166,20 +159,8 @@ def _blocks(body: IO[bytes], mapping: Mapping) -> Iterator[tuple[str, _Block | s
     if not {"lei", mapping.column} <= set(names):
         yield "", f"no list with the columns lei, {mapping.column}"
         return
-    is_empty = True
-    for block in _filled(lines, names.index("lei"), names.index(mapping.column), len(names)):
-        # Of rows that are all blank nothing is read, and that must be said.
-        filled = chain(block.leis, block.values)
-        is_empty = is_empty and not block.problems and not any(map(str.strip, filled))
-        yield "", block
-    if is_empty:
-        yield "", "holds no row"
-
-
-def _filled(lines: Lines, lei: int, value: int, width: int) -> Iterator[_Block]:
-    """Yield blocks of rows; the last one also if the file is damaged behind it."""
-    damage: Exception | None = None
-    is_over = False
+    lei, value, width = names.index("lei"), names.index(mapping.column), len(names)
+    is_empty, is_over, damage = True, False, None
     while not is_over:
         block, is_over = _Block(), True
         try:
@@ -193,11 +174,17 @@ def _filled(lines: Lines, lei: int, value: int, width: int) -> Iterator[_Block]:
                     reason = cells if isinstance(cells, str) else "not as many values as columns"
                     block.problems.append((location, reason))
         except UNREADABLE as error:
+            # What was read before the damage counts.
             damage, is_over = error, True
-        if block:
-            yield block
+        if block.locations or block.problems:
+            # Of rows that are all blank nothing is read, and that must be said.
+            filled = chain(block.leis, block.values)
+            is_empty = is_empty and not block.problems and not any(map(str.strip, filled))
+            yield "", block
     if damage is not None:
         raise damage
+    if is_empty:
+        yield "", "holds no row"
 
 
 def _is_blank(cells: list[str] | str) -> bool:
@@ -239,11 +226,11 @@ def _add_row(
     location = f"{member}{block.locations[row]}"
     if not lei and not value:
         return
-    try:
-        own = {"service_id": mint("lei", _lei(lei)), "id_value": mapping.read(value)}
-    except ValueError as error:
-        parsed.reject(IDENTIFIERS, document, location, str(error))
-    else:
+    lei = lei.upper()
+    with parsed.rejecting(IDENTIFIERS, document, location):
+        if not is_lei(lei):
+            raise ValueError(f"{lei!r:.40} is no LEI: its check digits are wrong")
+        own = {"service_id": mint("lei", lei), "id_value": mapping.read(value)}
         parsed.add(IDENTIFIERS, [_shared(document, location, mapping) | own])
 
 
@@ -275,13 +262,6 @@ def _texts(values: list[str]) -> pa.Array:
     except UnicodeEncodeError:
         decoded = (value if value.isascii() else None for value in values)
         return pa.array(decoded, pa.string())
-
-
-def _lei(text: str) -> str:
-    lei = text.upper()
-    if not is_lei(lei):
-        raise ValueError(f"{lei!r:.40} is no LEI: its check digits are wrong")
-    return lei
 
 
 def _isin(text: str) -> str:

@@ -8,8 +8,7 @@ answer are not stored: a large share is traded in dozens, and listed in few of t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -33,19 +32,13 @@ _NUMBERS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What a job asked for: what to mint from, the identifier that this is, and its words."""
 
     scheme: str
     value: str
     identifier: dict[str, Any] | None
     words: str
-
-    @property
-    def service_id(self) -> str:
-        """The id of the organisation that it identifies."""
-        return mint(self.scheme, self.value)
 
 
 def parse(document: Document, body: bytes) -> Parsed:
@@ -96,12 +89,13 @@ def asked_for(job: Any) -> Asked | str:
         figi = identifier_row("figi", value) | {"figi_level": _FIGI_TYPES[kind]}
         return Asked("figi", value, figi, value)
     if kind in _TICKER_TYPES:
-        mic = _market(members)
+        mic, currency = _market(members), members.get("currency")
         if not mic or not value:
             return f"asked for the ticker {value!r:.40} without a market"
         listing = f"{mic}:{value}"
-        row = identifier_row("ticker", listing) | {"issuer": mic, "currency": _currency(members)}
-        return Asked("ticker", listing, row, listing)
+        is_code = isinstance(currency, str) and len(currency) == 3
+        own = {"issuer": mic, "currency": currency if is_code else None}
+        return Asked("ticker", listing, identifier_row("ticker", listing) | own, listing)
     if kind in _NUMBERS and value:
         return Asked(kind.removeprefix("ID_").lower(), value, None, f"{kind} {value}")
     return f"asked for {kind!r:.40}, which identifies no security"
@@ -114,21 +108,24 @@ def _market(job: Mapping[str, Any]) -> str | None:
     return mic_of_exchange_code(code) if isinstance(code, str) else None
 
 
-def _currency(job: Mapping[str, Any]) -> str | None:
-    currency = job.get("currency")
-    return currency if isinstance(currency, str) and len(currency) == 3 else None
-
-
 def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, answer: Any) -> None:
     securities = answer.get("data") if isinstance(answer, dict) else None
     asked = asked_for(job)
     if isinstance(asked, str):
         parsed.reject(IDENTIFIERS, document, location, asked)
     elif not isinstance(securities, list) or not securities:
-        parsed.reject(IDENTIFIERS, document, location, f"{asked.words}: {_failure(answer)}")
+        members = answer if isinstance(answer, dict) else {}
+        failure = members.get("warning") or members.get("error") or "no answer"
+        reason = f"{asked.words}: OpenFIGI: {failure!s:.120}"
+        parsed.reject(IDENTIFIERS, document, location, reason)
     else:
-        rows = list(_rows(parsed, document, location, asked, securities))
-        shared = _shared(document, location, asked.service_id)
+        observed_on = document.observed_at.date()
+        shared = provenance(document, location, "api") | {
+            "service_id": mint(asked.scheme, asked.value),
+            "available_at": observed_on,
+            "publication": observed_on.isoformat(),
+        }
+        rows = _rows(parsed, document, location, asked, securities)
         parsed.add(IDENTIFIERS, [shared | row for row in rows])
 
 
@@ -147,11 +144,6 @@ def _rows(
             parsed.reject(IDENTIFIERS, document, location, f"{figi!r:.40} is no FIGI")
 
 
-def _failure(answer: Any) -> str:
-    members = answer if isinstance(answer, dict) else {}
-    return f"OpenFIGI: {members.get('warning') or members.get('error') or 'no answer'!s:.120}"
-
-
 def _figis(securities: list[Any]) -> dict[str, str]:
     """Return the FIGIs of each listing, its country and the share class, with their levels."""
     order = list(_LEVELS.values())
@@ -162,12 +154,3 @@ def _figis(securities: list[Any]) -> dict[str, str]:
                 figi = str(security[member])
                 levels[figi] = max(levels.get(figi, level), level, key=order.index)
     return levels
-
-
-def _shared(document: Document, location: str, service_id: str) -> dict[str, Any]:
-    observed_on = document.observed_at.date()
-    return provenance(document, location, "api") | {
-        "service_id": service_id,
-        "available_at": observed_on,
-        "publication": observed_on.isoformat(),
-    }

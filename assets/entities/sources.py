@@ -2,75 +2,69 @@
 
 from functools import partial
 
-from assets.declared_files import variant_of
 from assets.entities import exchange_lists, fetch, gleif, mappings, openfigi
 from assets.entities.list_files import ENTRIES, ListEntry
-from assets.fetching.fetchers import fetch_addresses
-from assets.source import Parser, Source
+from assets.source import Parser, Source, declared_source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
-_CC0 = "Creative Commons Zero 1.0"
-
+_gleif = partial(
+    Source,
+    subject="entities",
+    license_class="cc0",
+    license_name="Creative Commons Zero 1.0",
+    license_url="https://www.gleif.org/en/about/open-data",
+)
 # Raise it whenever the same document of any list gives other rows or rejections than before.
 LIST_PARSER_VERSION = 5
 
 
 def list_source(entry: ListEntry) -> Source:
     """Return the source of an exchange list."""
-    return Source(
-        key=entry.key,
-        subject="entities",
-        title=entry.title,
-        license_class=entry.licence.license_class,
-        license_name=entry.licence.name,
-        parser=Parser(
-            LIST_PARSER_VERSION,
-            partial(exchange_lists.parse, entry=entry),
-            variant=variant_of(entry),
-        ),
-        tables=(ENTITIES, IDENTIFIERS),
+    return declared_source(
+        entry,
+        "entities",
+        LIST_PARSER_VERSION,
+        exchange_lists.parse,
+        (ENTITIES, IDENTIFIERS),
         complete=entry.complete,
-        base_url=entry.base_url,
-        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
-        requests=entry.addresses,
-        license_url=entry.licence.stated_at,
-        evidence=entry.licence.evidence,
-        # The reader opens a list that is itself a zip: a workbook is one.
-        archives=frozenset({"zip"}),
-        other_hosts=entry.hosts,
     )
 
 
-def _mapping_parser(mapping: mappings.Mapping) -> Parser:
-    return Parser(
-        3, partial(mappings.parse, mapping=mapping), partial(mappings.stream, mapping=mapping)
+def _mapping(key: str, title: str, mapping: mappings.Mapping) -> Source:
+    parse = partial(mappings.parse, mapping=mapping)
+    stream = partial(mappings.stream, mapping=mapping)
+    return _gleif(
+        key,
+        title=title,
+        parser=Parser(3, parse, stream),
+        tables=(IDENTIFIERS,),
+        base_url="https://mapping.gleif.org",
+        other_hosts=("isinmapping.gleif.org",),
+        fetch=fetch.mapping,
+        requests=(f"/api/v2/{key}/latest/download",),
+        # The page is about LEI data; that the mappings are free as well, others say.
+        evidence="third party",
+        archives=frozenset({"zip"}),
     )
 
 
 SOURCES = (
-    Source(
+    _gleif(
         "gleif",
-        "entities",
-        "GLEIF golden copy",
-        "cc0",
-        _CC0,
-        Parser(4, gleif.parse, gleif.stream),
-        (ENTITIES, IDENTIFIERS),
+        title="GLEIF golden copy",
+        parser=Parser(4, gleif.parse, gleif.stream),
+        tables=(ENTITIES, IDENTIFIERS),
         base_url="https://goldencopy.gleif.org",
         other_hosts=("leidata-preview.gleif.org", "leidata.gleif.org"),
         fetch=fetch.gleif,
         requests=("/api/v2/golden-copies/publishes/lei2/latest.{format}?delta={delta}",),
-        license_url="https://www.gleif.org/en/about/open-data",
         archives=frozenset({"zip"}),
     ),
-    Source(
+    _gleif(
         "gleif-api",
-        "entities",
-        "GLEIF API, LEI records of some countries",
-        "cc0",
-        _CC0,
-        Parser(4, gleif.parse, gleif.stream),
-        (ENTITIES, IDENTIFIERS),
+        title="GLEIF API, LEI records of some countries",
+        parser=Parser(4, gleif.parse, gleif.stream),
+        tables=(ENTITIES, IDENTIFIERS),
         base_url="https://api.gleif.org",
         fetch=fetch.gleif_api,
         requests=(
@@ -78,40 +72,10 @@ SOURCES = (
         ),
         # 60 requests a minute.
         rates={"api.gleif.org": 1.0},
-        license_url="https://www.gleif.org/en/about/open-data",
     ),
-    Source(
-        "isin-lei",
-        "entities",
-        "GLEIF and ANNA, ISIN to LEI",
-        "cc0",
-        _CC0,
-        _mapping_parser(mappings.ISINS),
-        (IDENTIFIERS,),
-        base_url="https://mapping.gleif.org",
-        other_hosts=("isinmapping.gleif.org",),
-        fetch=fetch.mapping,
-        requests=("/api/v2/isin-lei/latest/download",),
-        license_url="https://www.gleif.org/en/about/open-data",
-        # The page is about LEI data; that the mappings are free as well, others say.
-        evidence="third party",
-        archives=frozenset({"zip"}),
-    ),
-    Source(
-        "oc-lei",
-        "entities",
-        "GLEIF and OpenCorporates, OpenCorporates id to LEI",
-        "cc0",
-        _CC0,
-        _mapping_parser(mappings.OPENCORPORATES),
-        (IDENTIFIERS,),
-        base_url="https://mapping.gleif.org",
-        other_hosts=("isinmapping.gleif.org",),
-        fetch=fetch.mapping,
-        requests=("/api/v2/oc-lei/latest/download",),
-        license_url="https://www.gleif.org/en/about/open-data",
-        evidence="third party",
-        archives=frozenset({"zip"}),
+    _mapping("isin-lei", "GLEIF and ANNA, ISIN to LEI", mappings.ISINS),
+    _mapping(
+        "oc-lei", "GLEIF and OpenCorporates, OpenCorporates id to LEI", mappings.OPENCORPORATES
     ),
     *map(list_source, ENTRIES),
     Source(

@@ -19,7 +19,6 @@ import msgspec
 import pyarrow as pa
 
 from assets.exports.artifacts import EXPORT_FILES, LICENCES, ExportFile
-from assets.exports.file_columns import FileColumn
 from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
 from warehouse.publish.awards import add_stated_awards
@@ -43,6 +42,7 @@ from warehouse.serve.exports import (
     schema_name,
 )
 from warehouse.shared.code_version import code_version
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
@@ -52,10 +52,6 @@ from warehouse.shared.texts import DATA_VERSION
 _MEMORY_LIMIT = "3GB"
 # Two files at a time: one is compressed while the other is sorted.
 _THREADS = min(2, os.cpu_count() or 1)
-
-
-class AlreadyExported(SankofaError):
-    """The version is exported already; versions never change."""
 
 
 def export(
@@ -79,11 +75,11 @@ def export(
     _prepare(store, version)
     add_stated_awards(snapshot)
     files_before = _artifacts(destination, previous)
-    keys, tables = file_keys(snapshot, notice), _table_names(snapshot)
-    missing = {
-        file.key: [name for name in file.needs if name not in tables] for file in EXPORT_FILES
-    }
-    possible = [file for file in EXPORT_FILES if not missing[file.key]]
+    # The tables of a snapshot are views over its Parquet files.
+    views = snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist()
+    keys, tables = file_keys(snapshot, notice), set(views)
+    missing = [(file, [name for name in file.needs if name not in tables]) for file in EXPORT_FILES]
+    possible = [file for file, names in missing if not names]
     register_store(snapshot.sql, store)
 
     def write(file: ExportFile) -> Artifact:
@@ -100,11 +96,7 @@ def export(
         data_version=version,
         generated_at=(now or datetime.now(UTC)).astimezone(UTC),
         artifacts=tuple(artifacts),
-        failed=tuple(
-            failed_artifact(export_file, missing[export_file.key])
-            for export_file in EXPORT_FILES
-            if missing[export_file.key]
-        ),
+        failed=tuple(failed_artifact(file, names) for file, names in missing if names),
         signature_url=SIGNATURE,
         datapackage_url=DATAPACKAGE,
     )
@@ -138,7 +130,7 @@ def _prepare(store: FileStore, version: str) -> None:
         if DATA_VERSION.fullmatch(name) and not store.exists(name, MANIFEST_FILE):
             store.remove(name)
     if store.exists(version, MANIFEST_FILE):
-        raise AlreadyExported(
+        raise SankofaError(
             f"{version} is exported already and never changes; publish a new version"
         )
 
@@ -149,15 +141,11 @@ def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
         return {}
     published = PublishedExports(destination)
     try:
-        artifacts, damaged = (
-            published.manifest(previous).artifacts,
-            dict(published.damaged(previous)),
-        )
+        artifacts = published.manifest(previous).artifacts
+        damaged = dict(published.damaged(previous))
     except (UnknownVersion, DamagedFile):
         return {}
-    return {
-        artifact.key: artifact for artifact in artifacts if file_name(artifact.key) not in damaged
-    }
+    return {each.key: each for each in artifacts if file_name(each.key) not in damaged}
 
 
 def file_keys(snapshot: Snapshot, notice: str) -> dict[str, str]:
@@ -169,19 +157,12 @@ def file_keys(snapshot: Snapshot, notice: str) -> dict[str, str]:
     }
     return {
         file.key: step_key(
-            "export",
-            version,
-            file.key,
+            *("export", version, file.key),
             {table: contents[table] for table in file.needs},
             {"notice": notice},
         )
         for file in EXPORT_FILES
     }
-
-
-def _table_names(snapshot: Snapshot) -> set[str]:
-    # The tables of a snapshot are views over its Parquet files.
-    return set(snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
 
 
 @contextmanager
@@ -202,6 +183,11 @@ _TITLE = "Sankofa: what was knowable on any past day, for African and emerging m
 _LICENCE_PAGES: dict[ArtifactKind, str | None] = {
     "open-panel": "https://creativecommons.org/licenses/by/4.0/",
     "licensed": None,
+}
+# The terms of Croissant, some with the type of their values.
+_CONTEXT: dict[str, Any] = {
+    row["term"]: {"@id": row["id"], "@type": row["type"]} if row["type"] else row["id"]
+    for row in csv_rows(__name__, "croissant_terms")
 }
 Described = Sequence[tuple[ExportFile, Artifact]]
 
@@ -242,7 +228,20 @@ def datapackage(described: Described, data_version: str, notice: str, created: d
         "version": data_version,
         "created": created.isoformat().replace("+00:00", "Z"),
         "licenses": [_licence(kind) for kind in kinds],
-        "resources": [_resource(export_file, artifact) for export_file, artifact in described],
+        "resources": [
+            {
+                "name": file.key,
+                "title": file.title,
+                "path": file_name(file.key),
+                "format": "parquet",
+                "mediatype": PARQUET,
+                "bytes": artifact.size_bytes,
+                "hash": f"sha256:{artifact.sha256}",
+                "licenses": [_licence(file.kind)],
+                "schema": table_schema(file),
+            }
+            for file, artifact in described
+        ],
     }
 
 
@@ -258,7 +257,7 @@ def croissant(described: Described, data_version: str, notice: str, created: dat
         "version": data_version,
         "datePublished": created.isoformat(),
         "license": list(
-            dict.fromkeys(_licence_url(export_file.kind) for export_file, _ in described)
+            dict.fromkeys(_LICENCE_PAGES[file.kind] or LICENCES[file.kind] for file, _ in described)
         ),
         "distribution": [
             {
@@ -273,21 +272,7 @@ def croissant(described: Described, data_version: str, notice: str, created: dat
             }
             for export_file, artifact in described
         ],
-        "recordSet": [_record_set(export_file) for export_file, _ in described],
-    }
-
-
-def _resource(export_file: ExportFile, artifact: Artifact) -> dict[str, Any]:
-    return {
-        "name": export_file.key,
-        "title": export_file.title,
-        "path": file_name(export_file.key),
-        "format": "parquet",
-        "mediatype": PARQUET,
-        "bytes": artifact.size_bytes,
-        "hash": f"sha256:{artifact.sha256}",
-        "licenses": [_licence(export_file.kind)],
-        "schema": table_schema(export_file),
+        "recordSet": [_record_set(file) for file, _ in described],
     }
 
 
@@ -299,29 +284,27 @@ def _record_set(export_file: ExportFile) -> dict[str, Any]:
         "name": name,
         "description": export_file.title,
         "key": {"@id": f"{name}/{export_file.id}"},
-        "field": [_field(export_file, name, column) for column in export_file.columns],
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{name}/{column.name}",
+                "name": f"{name}/{column.name}",
+                "description": column.meaning,
+                "dataType": _type_names(column.field.type)[1],
+                "source": {
+                    "fileObject": {"@id": export_file.key},
+                    "extract": {"column": column.name},
+                },
+                **({"repeated": True} if pa.types.is_list(column.field.type) else {}),
+            }
+            for column in export_file.columns
+        ],
     }
-
-
-def _field(export_file: ExportFile, record_set: str, column: FileColumn) -> dict[str, Any]:
-    described = {
-        "@type": "cr:Field",
-        "@id": f"{record_set}/{column.name}",
-        "name": f"{record_set}/{column.name}",
-        "description": column.meaning,
-        "dataType": _type_names(column.field.type)[1],
-        "source": {"fileObject": {"@id": export_file.key}, "extract": {"column": column.name}},
-    }
-    return described | ({"repeated": True} if pa.types.is_list(column.field.type) else {})
 
 
 def _licence(kind: ArtifactKind) -> dict[str, str]:
     page = _LICENCE_PAGES[kind]
     return {"name": LICENCES[kind]} | ({"path": page} if page else {})
-
-
-def _licence_url(kind: ArtifactKind) -> str:
-    return _LICENCE_PAGES[kind] or LICENCES[kind]
 
 
 def _type_names(data_type: pa.DataType) -> tuple[str, str]:
@@ -341,26 +324,3 @@ def _json_example(example: Any) -> Any:
     if isinstance(example, Decimal):
         return str(example)
     return example.isoformat() if isinstance(example, date) else example
-
-
-# The terms of Croissant that are called as in its vocabulary.
-_TERMS = (
-    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty"),
-    *("fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField"),
-    *("path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
-    *("separator", "source", "subField", "transform"),
-)
-
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "dct": "http://purl.org/dc/terms/",
-    "sc": "https://schema.org/",
-    **{name: f"cr:{name}" for name in _TERMS},
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-}

@@ -99,8 +99,7 @@ class Award(SQLModel):
         ["Mzansi Fictional Roads (Pty) Ltd"],
     )
     supplier_service_ids: list[str] = column(
-        "Their organisation identifiers in the same order, null where not resolved.",
-        ["DC7Q2M4XK9"],
+        "Their organisation identifiers in the same order, null where not resolved.", ["DC7Q2M4XK9"]
     )
 
 

@@ -20,10 +20,6 @@ from warehouse.shared.errors import SankofaError
 from warehouse.shared.files import create_file
 
 
-class BadSigningKey(SankofaError):
-    """The signing key file has no valid key, or others can read it."""
-
-
 @dataclass(frozen=True)
 class SigningKey:
     """A private key; only the public key can be read from it."""
@@ -37,13 +33,13 @@ class SigningKey:
             _create_key(path)
         # Whoever reads the key can sign exports in our name.
         if path.stat().st_mode & 0o077:
-            raise BadSigningKey(f"{path} can be read by others; run `chmod 600` on it")
+            raise SankofaError(f"{path} can be read by others; run `chmod 600` on it")
         try:
             key = load_pem_private_key(path.read_bytes(), password=None)
         except ValueError:
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise BadSigningKey(f"{path} is not an Ed25519 key; restore it or move it away")
+            raise SankofaError(f"{path} is not an Ed25519 key; restore it or move it away")
         return cls(key)
 
     def sign(self, body: bytes) -> bytes:

@@ -3,10 +3,8 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from datetime import date, datetime
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import duckdb
 import msgspec
@@ -50,11 +48,7 @@ _CHANGE = pa.field("change", pa.string(), nullable=False)
 
 
 def write_artifact(
-    snapshot: Snapshot,
-    store: FileStore,
-    notice: str,
-    export_file: ExportFile,
-    previous: str | None,
+    snapshot: Snapshot, store: FileStore, notice: str, export_file: ExportFile, previous: str | None
 ) -> Artifact:
     """Write a file and its delta, and return its manifest entry.
 
@@ -65,13 +59,24 @@ def write_artifact(
         column.field.with_metadata({"description": column.meaning})
         for column in export_file.columns
     ]
-    schema = pa.schema(fields, metadata=_file_metadata(export_file, version, notice))
-    with closing(snapshot.sql.cursor()) as sql:
+    # So that a lone copy still explains itself.
+    metadata = {
+        "sku": export_file.sku or "",
+        "data_version": version,
+        "licence": LICENCES[export_file.kind],
+        "methodology": export_file.methodology_ref or "",
+        "title": export_file.title,
+        "notice": notice,
+        "sql_as_of": export_file.sql_as_of or "",
+    }
+    schema = pa.schema(fields, metadata=metadata)
+    with snapshot.cursor() as sql:
         rows = sql.sql(export_file.statement).to_arrow_reader(BATCH)
         written = _write_parquet(rows, schema, export_file, store, version, name)
         delta = None
-        if previous is not None and _same_columns(sql, store, previous, export_file, schema):
-            newer, older = (_read(store, each, export_file) for each in (version, previous))
+        newer, older = (_read(store, each, export_file) for each in (version, previous or ""))
+        # Without the same columns there can be no delta.
+        if previous is not None and _same_columns(sql, older, schema):
             changes = SQL.statement(
                 "delta",
                 id=export_file.id,
@@ -107,11 +112,7 @@ def write_artifact(
 
 
 def take_over_artifact(
-    store: FileStore,
-    version: str,
-    export_file: ExportFile,
-    before: Artifact,
-    previous: str,
+    store: FileStore, version: str, export_file: ExportFile, before: Artifact, previous: str
 ) -> Artifact:
     """Take a file over from the version before, in which it has the same rows; return its entry.
 
@@ -125,19 +126,6 @@ def take_over_artifact(
     return msgspec.structs.replace(
         before, url=name, schema_url=schema_name(export_file.key), delta=delta
     )
-
-
-def _file_metadata(export_file: ExportFile, version: str, notice: str) -> dict[str, str]:
-    """Return the metadata of the Parquet file, so that a lone copy still explains itself."""
-    return {
-        "sku": export_file.sku or "",
-        "data_version": version,
-        "licence": LICENCES[export_file.kind],
-        "methodology": export_file.methodology_ref or "",
-        "title": export_file.title,
-        "notice": notice,
-        "sql_as_of": export_file.sql_as_of or "",
-    }
 
 
 def failed_artifact(export_file: ExportFile, missing: Iterable[str]) -> Failed:
@@ -172,16 +160,8 @@ def _write_delta(
     )
 
 
-def _same_columns(
-    sql: duckdb.DuckDBPyConnection,
-    store: FileStore,
-    previous: str,
-    export_file: ExportFile,
-    schema: pa.Schema,
-) -> bool:
-    """Return whether the file before has the same columns; if not, there can be no delta."""
-    no_rows = f"SELECT * FROM {_read(store, previous, export_file)} LIMIT 0"
-    before = sql.sql(no_rows).to_arrow_table().schema
+def _same_columns(sql: duckdb.DuckDBPyConnection, older: str, schema: pa.Schema) -> bool:
+    before = sql.sql(f"SELECT * FROM {older} LIMIT 0").to_arrow_table().schema
     return bool(before.names == schema.names and before.types == schema.types)
 
 
@@ -190,8 +170,7 @@ def _read(store: FileStore, version: str, export_file: ExportFile) -> str:
     return f"read_parquet('{url}')"
 
 
-@dataclass(frozen=True)
-class WrittenFile:
+class _WrittenFile(NamedTuple):
     """Size, digest and period of a file that was written."""
 
     rows: int
@@ -233,7 +212,7 @@ def _write_parquet(
     export_file: ExportFile,
     store: FileStore,
     *path: str,
-) -> WrittenFile:
+) -> _WrittenFile:
     """Write sorted rows to a file of a store, hashing it on the way.
 
     At most one row group is in memory.
@@ -252,7 +231,7 @@ def _write_parquet(
         if store.is_local:
             os.fsync(file.fileno())
     first, last = min(days, default=None), max(days, default=None)
-    return WrittenFile(count, out.size, out.hash.hexdigest(), first, last)
+    return _WrittenFile(count, out.size, out.hash.hexdigest(), first, last)
 
 
 def _writer(out: _HashingFile, schema: pa.Schema, sort: tuple[str, ...]) -> pq.ParquetWriter:

@@ -24,27 +24,12 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 # Names of query parameters, in lower case and with hyphens as underscores.
 SECRET_PARAMETERS = frozenset(
-    {
-        "access_token",
-        "api_key",
-        "apikey",
-        "app_token",
-        "$$app_token",
-        "auth_token",
-        "client_secret",
-        "key",
-        "ocp_apim_subscription_key",
-        "password",
-        "sig",
-        "signature",
-        "subscription_key",
-        "token",
-        "x_amz_credential",
-        "x_amz_security_token",
-        "x_amz_signature",
-        "x_api_key",
-        "x_goog_signature",
-    }
+    (
+        *("access_token", "api_key", "apikey", "app_token", "$$app_token", "auth_token"),
+        *("client_secret", "key", "ocp_apim_subscription_key", "password", "sig", "signature"),
+        *("subscription_key", "token", "x_amz_credential", "x_amz_security_token"),
+        *("x_amz_signature", "x_api_key", "x_goog_signature"),
+    )
 )
 
 
@@ -104,10 +89,11 @@ def refuse_private(url: str) -> None:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return
-    for *_, address in found:
-        if not _is_public(str(address[0])):
+    for *_, (text, *_) in found:
+        address = ipaddress.ip_address(str(text).partition("%")[0])
+        if not (getattr(address, "ipv4_mapped", None) or address).is_global:
             raise AttemptFailed(
-                f"{host} is not on the internet, but at {address[0]}",
+                f"{host} is not on the internet, but at {text}",
                 "check the address; a mirror in your own network is set with SANKOFA_BASE_<SOURCE>",
             )
 
@@ -115,12 +101,6 @@ def refuse_private(url: str) -> None:
 def is_on_this_machine(url: str) -> bool:
     """Return whether a URL names this machine itself, as test servers do."""
     return (urlsplit(url).hostname or "") in LOOPBACK
-
-
-def _is_public(text: str) -> bool:
-    address = ipaddress.ip_address(text.partition("%")[0])
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_global
 
 
 # Rate limits per host, shared by all processes of this machine.

@@ -11,10 +11,10 @@ import logging
 import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, NoReturn, Self
+from typing import IO, NamedTuple, NoReturn, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -49,12 +49,8 @@ LARGE = BodyLimits(received=16 << 30, opened=16 << 30)
 
 # Headers of the transfer rather than the document, and cookies: not landed with the body.
 _UNSTORED_HEADERS = (
-    "connection",
-    "content-encoding",
-    "content-length",
-    "keep-alive",
-    "set-cookie",
-    "transfer-encoding",
+    *("connection", "content-encoding", "content-length", "keep-alive"),
+    *("set-cookie", "transfer-encoding"),
 )
 _NO_CONTACT = (
     "no contact is set, and sources block clients that do not identify themselves: "
@@ -123,16 +119,15 @@ class Timeouts:
     download: float = 4 * 3600.0
 
 
-@dataclass(frozen=True)
-class _RequestSpec:
+class _RequestSpec(NamedTuple):
     method: str
     url: str
     expects: ExpectedFormat
     limits: BodyLimits
     seconds: float
-    headers: dict[str, str] = field(default_factory=dict)
+    retry_on: frozenset[int]
+    headers: dict[str, str]
     content: bytes | None = None
-    retry_on: frozenset[int] = RETRYABLE_STATUSES
 
 
 class Client:
@@ -183,10 +178,6 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def through(self, mirror: Mirror | None) -> Self:
@@ -215,10 +206,8 @@ class Client:
         """GET a URL; with ``conditional``, an unchanged document has no body."""
         url = self.published_url(url)
         headers = self._conditions(url) if conditional else {}
-        spec = _RequestSpec(
-            "GET", url, expects, self._limits, self._times.whole, headers, retry_on=retry_on
-        )
-        return self._whole(spec)
+        limits, seconds = self._limits, self._times.whole
+        return self._whole(_RequestSpec("GET", url, expects, limits, seconds, retry_on, headers))
 
     def post(
         self,
@@ -230,10 +219,8 @@ class Client:
         retry_on: frozenset[int] = RETRYABLE_STATUSES,
     ) -> SourceResponse:
         """POST a query; it must change nothing at the source, because it may be retried."""
-        url = self.published_url(url)
-        spec = _RequestSpec(
-            "POST", url, expects, self._limits, self._times.whole, dict(headers), content, retry_on
-        )
+        url, limits, seconds = self.published_url(url), self._limits, self._times.whole
+        spec = _RequestSpec("POST", url, expects, limits, seconds, retry_on, dict(headers), content)
         return self._whole(spec)
 
     def download(
@@ -246,11 +233,9 @@ class Client:
         retry_on: frozenset[int] = RETRYABLE_STATUSES,
     ) -> SourceResponse:
         """Write a body of any size to an empty file; the returned response carries none."""
-        url = self.published_url(url)
+        url, seconds = self.published_url(url), self._times.download
         headers = self._conditions(url)
-        spec = _RequestSpec(
-            "GET", url, expects, limits, self._times.download, headers, retry_on=retry_on
-        )
+        spec = _RequestSpec("GET", url, expects, limits, seconds, retry_on, headers)
         return self._fetch(spec, target)
 
     def _request_url(self, url: str) -> str:
@@ -335,7 +320,11 @@ class Client:
         for _ in range(REDIRECTS + 1):
             # Per host, as a redirect may lead to another one.
             self._rate_limiter.wait(request.url.host)
-            self._refuse_private(spec, str(request.url))
+            # An address in a private network only if whoever runs this chose its host.
+            asked = self._request_url(spec.url)
+            is_chosen = asked != spec.url or is_on_this_machine(asked)
+            if not is_chosen or urlsplit(str(request.url)).hostname != urlsplit(asked).hostname:
+                refuse_private(str(request.url))
             response = self._http.send(request, stream=True)
             if response.next_request is None:
                 return response
@@ -344,24 +333,14 @@ class Client:
             following = response.next_request
             hosts = (*self._hosts, *(() if self._mirror is None else (self._mirror.published,)))
             if following.url.scheme in ("http", "https"):
-                refuse_other_host(str(following.url), self._request_url(spec.url), hosts)
-            request = self._through_mirror(_redirected(request, following, spec))
+                refuse_other_host(str(following.url), asked, hosts)
+            request = _redirected(request, following, spec)
+            # What redirects to the publisher is sent to the mirror.
+            url = self._request_url(str(request.url))
+            if url != str(request.url):
+                headers = [each for each in request.headers.items() if each[0] != "host"]
+                request = self._http.build_request(request.method, url, headers=headers)
         raise AttemptFailed(f"it redirects more than {REDIRECTS} times", "check the address")
-
-    def _refuse_private(self, spec: _RequestSpec, url: str) -> None:
-        """Refuse an address in a private network, unless whoever runs this chose its host."""
-        asked = self._request_url(spec.url)
-        is_chosen = asked != spec.url or is_on_this_machine(asked)
-        if not is_chosen or urlsplit(url).hostname != urlsplit(asked).hostname:
-            refuse_private(url)
-
-    def _through_mirror(self, request: httpx2.Request) -> httpx2.Request:
-        """Send to the mirror what redirects to the publisher."""
-        url = self._request_url(str(request.url))
-        if url == str(request.url):
-            return request
-        headers = [(name, value) for name, value in request.headers.items() if name != "host"]
-        return self._http.build_request(request.method, url, headers=headers)
 
 
 def landed_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:

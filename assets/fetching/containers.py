@@ -30,10 +30,6 @@ _SEPARATOR = "!/"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
-class ContainerError(SankofaError):
-    """An archive is damaged, encrypted, or larger than we accept."""
-
-
 @dataclass(frozen=True)
 class ContainerLimits:
     """Most members, and most bytes when decompressed: of one member and of all together."""
@@ -56,7 +52,7 @@ def container_url(url: str) -> str:
 def zip_documents(
     body: IO[bytes], wanted: Callable[[str], bool], on_error: Callable[[SankofaError], None]
 ) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield name and content of the wanted members of a zip; raise ContainerError for a bad one.
+    """Yield name and content of the wanted members of a zip; raise SankofaError for a bad one.
 
     A member that cannot be read is reported to ``on_error``, and the others follow. So is one that
     is a link, or whose name is absolute or leads out of the zip.
@@ -64,14 +60,14 @@ def zip_documents(
     try:
         archive = zipfile.ZipFile(body)
     except UNREADABLE as error:
-        raise ContainerError(f"the zip is damaged ({error}); get it again") from None
+        raise SankofaError(f"the zip is damaged ({error}); get it again") from None
     with archive:
         chosen = [info for info in zip_members(archive) if wanted(info.filename)]
         _refuse_bombs(chosen, ContainerLimits())
         for info in chosen:
             try:
                 member = _verified(archive, info)
-            except ContainerError as error:
+            except SankofaError as error:
                 on_error(error)
                 continue
             with member:
@@ -88,9 +84,9 @@ def gunzipped(body: IO[bytes], limits: ContainerLimits | None = None) -> Iterato
                 while chunk := packed.read(_CHUNK):
                     content.write(chunk)
                     if content.tell() > limits.member:
-                        raise ContainerError(_too_large("the gzip", limits.member))
+                        raise SankofaError(_too_large("the gzip", limits.member))
         except (EOFError, OSError, zlib.error) as error:
-            raise ContainerError(f"the gzip is damaged ({error}); get it again") from None
+            raise SankofaError(f"the gzip is damaged ({error}); get it again") from None
         content.seek(0)
         yield content
 
@@ -109,7 +105,7 @@ def _why_refused(info: zipfile.ZipInfo) -> str | None:
 def _verified(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     """Open a member that was read to its end, where its checksum is compared."""
     if (reason := _why_refused(info)) is not None:
-        raise ContainerError(f"{info.filename} in the zip is refused: {reason}")
+        raise SankofaError(f"{info.filename} in the zip is refused: {reason}")
     try:
         with archive.open(info) as member:
             if info.file_size <= _IN_MEMORY:
@@ -119,22 +115,22 @@ def _verified(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
         return archive.open(info)
     except UNREADABLE as error:
         words = str(error) or type(error).__name__
-        raise ContainerError(f"{info.filename} in the zip cannot be read ({words})") from None
+        raise SankofaError(f"{info.filename} in the zip cannot be read ({words})") from None
 
 
 def _refuse_bombs(chosen: list[zipfile.ZipInfo], limits: ContainerLimits) -> None:
     """Refuse by the sizes that the directory states: no more than those are ever read."""
     if len(chosen) > limits.members:
-        raise ContainerError(f"the zip has {len(chosen):,} members; {limits.members:,} are allowed")
+        raise SankofaError(f"the zip has {len(chosen):,} members; {limits.members:,} are allowed")
     names: set[str] = set()
     for info in chosen:
         if info.file_size > limits.member:
-            raise ContainerError(_too_large(info.filename, limits.member))
+            raise SankofaError(_too_large(info.filename, limits.member))
         if info.filename in names:
-            raise ContainerError(f"the zip has two members called {info.filename}; give one")
+            raise SankofaError(f"the zip has two members called {info.filename}; give one")
         names.add(info.filename)
     if sum(info.file_size for info in chosen) > limits.total:
-        raise ContainerError(_too_large("the zip", limits.total))
+        raise SankofaError(_too_large("the zip", limits.total))
 
 
 def _too_large(what: str, limit: int) -> str:

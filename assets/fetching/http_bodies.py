@@ -101,7 +101,12 @@ def receive(
             raise _too_large("it decompresses to at least", written, limits.opened)
     if length is not None and received != length:
         raise AttemptFailed(f"{received} of {length} bytes arrived", LATER, retryable=True)
-    _refuse_incomplete(expects, sink, written)
+    if not written and expects != "any":
+        raise AttemptFailed("the body is empty", LATER, retryable=True)
+    if end := _ENDS.get(expects):
+        sink.seek(max(0, written - _TAIL))
+        if not end.search(sink.read()):
+            raise AttemptFailed(f"its {expects} ends in the middle", LATER, retryable=True)
 
 
 def refuse_status(
@@ -201,14 +206,3 @@ def _refuse_wrong_format(response: httpx2.Response, expects: ExpectedFormat, par
     else:
         return
     raise AttemptFailed(f"{what}: {first_words(part[:8192])!r}", "open the address in a browser")
-
-
-def _refuse_incomplete(expects: ExpectedFormat, sink: IO[bytes], size: int) -> None:
-    """Refuse an empty body, and one that was cut off."""
-    if not size and expects != "any":
-        raise AttemptFailed("the body is empty", LATER, retryable=True)
-    end = _ENDS.get(expects)
-    if end is not None:
-        sink.seek(max(0, size - _TAIL))
-        if not end.search(sink.read()):
-            raise AttemptFailed(f"its {expects} ends in the middle", LATER, retryable=True)

@@ -26,7 +26,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -75,8 +74,7 @@ _CURRENCIES = {"REAL": "BRL"}
 _ORDERS = {"ultimo": "last", "penultimo": "last but one"}
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(NamedTuple):
     """An account of a chart, and the line that it states; the lowest rank wins."""
 
     item: LineItem
@@ -89,26 +87,23 @@ class Account:
 
 def fold(text: str) -> str:
     """Return a description in comparable form: case, accents and blanks do not matter."""
-    plain = unicodedata.normalize("NFKD", text)
-    return " ".join(
-        "".join(char for char in plain if not unicodedata.combining(char)).split()
-    ).casefold()
+    decomposed = unicodedata.normalize("NFKD", text)
+    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return " ".join(plain.split()).casefold()
 
 
-def _accounts() -> Iterator[Account]:
-    lines = {item.name: item for item in LINE_ITEMS}
-    for row in csv_rows(__name__, "cvm_accounts"):
-        yield Account(
-            lines[row["line_item"]],
-            f"{row['code']} {row['description']}",
-            re.compile(re.escape(row["code"]).replace(r"\*", "[0-9]{2}")),
-            fold(row["description"]),
-            int(row["rank"]),
-            int(row["sign"]),
-        )
-
-
-ACCOUNTS = tuple(_accounts())
+_LINES = {item.name: item for item in LINE_ITEMS}
+ACCOUNTS = tuple(
+    Account(
+        _LINES[row["line_item"]],
+        f"{row['code']} {row['description']}",
+        re.compile(re.escape(row["code"]).replace(r"\*", "[0-9]{2}")),
+        fold(row["description"]),
+        int(row["rank"]),
+        int(row["sign"]),
+    )
+    for row in csv_rows(__name__, "cvm_accounts")
+)
 _BY_DESCRIPTION: dict[str, list[Account]] = defaultdict(list)
 for _account in ACCOUNTS:
     _BY_DESCRIPTION[_account.description].append(_account)
@@ -219,7 +214,12 @@ def _lines(body: "io.BufferedReader[Any]") -> _LocatedLines:
         if not {*_COMPANY} <= {*header}:
             yield "", f"not a file of documents: no columns {', '.join(_COMPANY)}"
             return
-        read = _reader({*header})
+        # Of audit reports and the like only the company and the version are read.
+        read: Callable[[dict[str, str]], _Line | None] = _named_version
+        if {*_STATEMENT} <= {*header}:
+            read = _stated_account
+        elif {*_INDEX} <= {*header}:
+            read = _listed_document
         for number, line in enumerate(lines, 2):
             cells = decode_as_latin1(line).rstrip("\r\n").split(";")
             if cells == [""]:
@@ -236,14 +236,6 @@ def _lines(body: "io.BufferedReader[Any]") -> _LocatedLines:
                     yield f"line {number}", found
     except LineTooLong as error:
         yield "", f"not a file of documents: {error}"
-
-
-def _reader(columns: set[str]) -> Callable[[dict[str, str]], _Line | None]:
-    """Return what reads the lines of a file with these columns."""
-    if {*_STATEMENT} <= columns:
-        return _stated_account
-    # Of audit reports and the like only the company and the version are read.
-    return _listed_document if {*_INDEX} <= columns else _named_version
 
 
 def _named_version(cells: dict[str, str]) -> _Line:
@@ -367,23 +359,20 @@ def _add_figures(
     parsed: Parsed, document: Document, version: Version, lines: list[_Located]
 ) -> None:
     day, published = document.observed_at.date(), _published(document, version)
-    stated = list(_filled_in(parsed, document, _of_group(lines)))
+    # Those of the company alone only if there are no others.
+    of_group = [each for each in lines if each[1].consolidation == "consolidated"]
+    stated = list(_filled_in(parsed, document, of_group or lines))
     known = _periods(version.reference, [line for _, line in stated])
     readings = []
     for location, line in stated:
         if line.end > day:
             reason = f"the period ends ({line.end}) after the document was read ({day})"
             parsed.reject(FUNDAMENTALS, document, location, reason)
-            continue
-        readings.append(_reading(document, location, line, known, published))
+        else:
+            readings.append(_reading(document, location, line, known, published))
     settled = list(settle(parsed, document, readings))
     mark_figures(settled, ())
     parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
-
-
-def _of_group(lines: list[_Located]) -> list[_Located]:
-    """Return the lines of consolidated statements; those of the company alone if there are none."""
-    return [each for each in lines if each[1].consolidation == "consolidated"] or lines
 
 
 def _filled_in(parsed: Parsed, document: Document, lines: list[_Located]) -> Iterator[_Located]:
@@ -417,22 +406,15 @@ def _periods(reference: date, lines: Iterable[_StatedAccount]) -> KnownPeriods:
     known = KnownPeriods()
     known.add(spans)
     begun = min((start for start, end in spans if end == reference), default=None)
-    if begun is not None and not any(_is_year(span) for span in spans):
-        known.add([_year_from(begun), _year_from(_year_earlier(begun))])
+    if begun is not None and not any(_year_from(span[0]) == span for span in spans):
+        year_earlier = begun.replace(year=begun.year - 1, day=min(begun.day, 28))
+        known.add([_year_from(begun), _year_from(year_earlier)])
     return known
-
-
-def _is_year(span: Span) -> bool:
-    return _year_from(span[0]) == span
 
 
 def _year_from(start: date) -> Span:
     end = start.replace(year=start.year + 1, day=min(start.day, 28))
     return start, end - timedelta(days=1)
-
-
-def _year_earlier(day: date) -> date:
-    return day.replace(year=day.year - 1, day=min(day.day, 28))
 
 
 def _reading(

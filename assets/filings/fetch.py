@@ -10,27 +10,142 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
 from typing import IO, Any, NamedTuple, cast
 from zipfile import BadZipFile
 
+from assets.entities.identifiers import cik_of
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
-from assets.filings.filed_since import (
-    DAILY_INDEX,
-    INDEX_PATH,
-    daily_index_url,
-    filed_since,
-    index_days,
-    utc_now,
-)
+from assets.fetching.http_bodies import RETRYABLE_STATUSES
 from assets.filings.issuers import ChosenIssuers, follows_rule, may_follow
 from assets.parsing.unpacking import ZipEntry, read_beginning, read_entry, zip_entries
 from warehouse.record.landing import Document, FetchedResponse, Landing
+
+_log = logging.getLogger(__name__)
+
+# EDGAR's daily indexes: one for each working day, complete when the day is over. On weekends there
+# is none, on holidays none or an empty one. Where one is missing that should be there, nothing is
+# known.
+
+_RULE = re.compile(r"-{20,}\s*")
+# A header has about ten lines.
+_HEADER_WITHIN = 40
+# The index by form has columns of fixed width, and long names push those of a line to the right: a
+# line is therefore read from its end, where the number of the filer, day and file are.
+_LINE = re.compile(
+    r".*\S\s+(?P<cik>[0-9]{1,10})\s+(?:[0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2})\s+edgar/\S+\s*"
+)
+
+
+def filers_of(body: bytes) -> list[str]:
+    """Return the CIK of each line of an index; none if it has only a header, as on holidays.
+
+    ValueError if this is no index, or if any line cannot be read: a filer could be missing.
+    """
+    # Names are in Latin-1, which accepts every byte.
+    lines = body.decode("latin-1").splitlines()
+    rules = (number for number, line in enumerate(lines[:_HEADER_WITHIN]) if _RULE.fullmatch(line))
+    rule = next(rules, None)
+    if rule is None:
+        raise ValueError("not an index of EDGAR: no line of dashes below a header")
+    header = " ".join(lines[:rule])
+    if "Form Type" not in header or "Company Name" not in header:
+        raise ValueError("not an index of EDGAR: no columns Form Type and Company Name")
+    ciks = []
+    for number, line in enumerate(lines[rule + 1 :], rule + 2):
+        if line.strip():
+            match = _LINE.fullmatch(line)
+            if match is None:
+                raise ValueError(f"line {number}: no number of a filer, day and file at its end")
+            ciks.append(cik_of(match["cik"]))
+    return ciks
+
+
+DAILY_INDEX = "https://www.sec.gov/Archives/edgar/daily-index"
+INDEX_PATH = "{year}/QTR{quarter}/form.{day}.idx"
+
+# What the SEC answers where there is no file.
+_MISSING = frozenset({403, 404})
+# A zip is made in the night before, and a day is over when it is over in New York. Four days before
+# a fetch there is a working day, whatever the weekend and the holidays.
+_OVERLAP = timedelta(days=4)
+# Winter time all year round: in summer a day is then over an hour late.
+_NEW_YORK = timezone(timedelta(hours=-5))
+_SATURDAY = 5
+
+
+def daily_index_url(task: FetchTask, path: str) -> str:
+    """Return the address of a file beside the indexes; a mirror has it beside those of issuers."""
+    return f"{task.base_url if task.client.is_mirrored else DAILY_INDEX}/{path}"
+
+
+def index_path(day: date) -> str:
+    """Return the path of the index of a day."""
+    quarter = (day.month + 2) // 3
+    return INDEX_PATH.format(year=day.year, quarter=quarter, day=f"{day:%Y%m%d}")
+
+
+def index_days(since: datetime, now: datetime) -> list[date]:
+    """Return the days whose indexes say what was filed since a moment; weekends have none."""
+    first = (since.astimezone(_NEW_YORK) - _OVERLAP).date()
+    last = now.astimezone(_NEW_YORK).date()
+    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    return [day for day in days if day.weekday() < _SATURDAY]
+
+
+def filed_since(task: FetchTask, since: datetime, now: datetime) -> frozenset[str] | None:
+    """Return the CIKs that filed something since a moment; None if an index is missing.
+
+    The log says which.
+    """
+    days = index_days(since, now)
+    holidays = _holidays(days)
+    filers: set[str] = set()
+    for day in days:
+        is_working_day = day < now.astimezone(_NEW_YORK).date() and day not in holidays
+        try:
+            filers.update(_filers(task, day, is_working_day))
+        except (FetchError, ValueError) as error:
+            _log.warning(
+                "%s: the index of %s is not to be had, so every issuer is asked: %s",
+                task.source,
+                day,
+                error,
+            )
+            return None
+    return frozenset(filers)
+
+
+def _filers(task: FetchTask, day: date, is_working_day: bool) -> list[str]:
+    """Return the filers of a day; raise if its index is missing and should be there."""
+    retry_on = RETRYABLE_STATUSES if is_working_day else RETRYABLE_STATUSES - _MISSING
+    try:
+        response = task.client.get(daily_index_url(task, index_path(day)), retry_on=retry_on)
+    except FetchError as error:
+        if is_working_day or error.status not in _MISSING:
+            raise
+        _log.info("%s: there is no index of %s, a holiday or not over", task.source, day)
+        return []
+    filers = filers_of(response.body)
+    if is_working_day and not filers:
+        raise ValueError(f"{response.url} is empty, on a working day")
+    return filers
+
+
+def _holidays(days: list[date]) -> frozenset[date]:
+    """Return the federal holidays of the United States among some days, as they are observed."""
+    # Imported here: it takes long, and every command imports the sources.
+    from pandas.tseries.holiday import USFederalHolidayCalendar
+
+    calendar = USFederalHolidayCalendar()
+    found = calendar.holidays(min(days).isoformat(), max(days).isoformat())
+    return frozenset(moment.date() for moment in found.to_pydatetime())
+
 
 # The SEC's nightly zips: one file per issuer, the same that is served at its own address.
 #
@@ -46,8 +161,12 @@ _ADDRESSES, _FILINGS = b'"addresses"', b'"filings"'
 _NAME = re.compile(r"(?:.*/)?(CIK([0-9]{10})(-submissions-[0-9]+)?\.json)")
 
 
-@dataclass(frozen=True)
-class Member:
+def utc_now() -> datetime:
+    """Return the moment at which a fetch begins."""
+    return datetime.now(UTC)
+
+
+class Member(NamedTuple):
     """A file of an issuer in a zip; ``older``: an older page of its list of submissions."""
 
     name: str
@@ -128,7 +247,6 @@ BATCHES = tuple(f"{number:02}" for number in range(16))
 ZIP_HEADER, ZIP_DATE_HEADER = "x-zip", "x-zip-last-modified"
 
 _NOT_FOUND = 404
-_log = logging.getLogger(__name__)
 
 _FILER_URL = re.compile(r"/CIK([0-9]{10})\.json$")
 _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
@@ -236,7 +354,7 @@ def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[
     only the zips show who is new to the rule.
     """
     since = None if task.landing is None else task.landing.last_fetched(_fetched_key(task))
-    if task.landing is None or since is None or _week(since) != _week(now):
+    if task.landing is None or since is None or since.isocalendar()[:2] != now.isocalendar()[:2]:
         return None
     by_rule = _landed_by_rule(task.landing) if chosen.by_rule else ()
     if by_rule is None:
@@ -249,19 +367,10 @@ def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[
     if filed is None:
         return None
     # What was never landed is asked for, whoever filed: the set may have grown.
-    landed = _landed_ciks(task)
+    found = (_FILER_URL.search(each.url) for each in task.landing.documents(task.source))
+    landed = {match[1] for match in found if match}
     ciks = frozenset(cik for cik in followed if cik in filed or cik not in landed)
     return ciks if len(ciks) <= FEW else None
-
-
-def _week(moment: datetime) -> tuple[int, int]:
-    return moment.isocalendar()[:2]
-
-
-def _landed_ciks(task: FetchTask) -> set[str]:
-    documents = [] if task.landing is None else task.landing.documents(task.source)
-    matches = (_FILER_URL.search(document.url) for document in documents)
-    return {match[1] for match in matches if match}
 
 
 def batch_of(cik: str) -> str:
@@ -301,10 +410,17 @@ def _from_zip(
                 failures[member.name] = str(error)
                 continue
             url = f"{API}/{files.path}/{member.name}"
-            yield replace(zipped, url=url, body=body, headers=_zip_headers(zipped, files))
+            # Not those of the zip: its ETag must not be sent for a file of its own.
+            headers = {"content-type": "application/json", ZIP_HEADER: files.zip_url}
+            if (modified := zipped.headers.get("last-modified")) is not None:
+                headers[ZIP_DATE_HEADER] = modified
+            yield replace(zipped, url=url, body=body, headers=headers)
         missing = (chosen.named & ciks) - found
         failures |= dict.fromkeys(sorted(missing), "not in the zip")
-        _raise_failures(files.zip_url, failures)
+        if failures:
+            named = [f"{name}: {reason}" for name, reason in list(failures.items())[:_NAMED]]
+            more = f", and {len(failures) - _NAMED:,} more" if len(failures) > _NAMED else ""
+            raise FetchError(f"{files.zip_url} did not arrive complete. {'. '.join(named)}{more}")
 
 
 def _zips(task: FetchTask, files: _Files) -> Iterator[tuple[FetchedResponse, BulkFile]]:
@@ -312,21 +428,6 @@ def _zips(task: FetchTask, files: _Files) -> Iterator[tuple[FetchedResponse, Bul
     for zipped in task.download(daily_index_url(task, files.zip_path), "zip"):
         with open_bulk(cast(IO[bytes], zipped.body), files.zip_url) as bulk:
             yield zipped, bulk
-
-
-def _zip_headers(zipped: FetchedResponse, files: _Files) -> dict[str, str]:
-    # Not the headers themselves: the ETag of the zip must not be sent for a file of its own.
-    headers = {"content-type": "application/json", ZIP_HEADER: files.zip_url}
-    modified = zipped.headers.get("last-modified")
-    return headers if modified is None else headers | {ZIP_DATE_HEADER: modified}
-
-
-def _raise_failures(url: str, failures: dict[str, str]) -> None:
-    if not failures:
-        return
-    named = [f"{name}: {reason}" for name, reason in list(failures.items())[:_NAMED]]
-    more = f", and {len(failures) - _NAMED:,} more" if len(failures) > _NAMED else ""
-    raise FetchError(f"{url} did not arrive complete. {'. '.join(named)}{more}")
 
 
 def _by_rule(task: FetchTask, chosen: ChosenIssuers, lists: BulkFile) -> _Followed:
@@ -367,15 +468,14 @@ def _landed_by_rule(landing: Landing) -> list[str] | None:
         return None
     if any(document.removal is not None for document in lists.values()):
         return None
-    return [cik for cik, document in lists.items() if _is_followed(landing.read(document))]
-
-
-def _is_followed(body: bytes) -> bool:
-    try:
-        return follows_rule(body)
-    except ValueError:
-        # Its parser says what is wrong with it.
-        return False
+    followed = []
+    for cik, document in lists.items():
+        body = landing.read(document)
+        # Of one that cannot be read its parser says what is wrong with it.
+        with suppress(ValueError):
+            if follows_rule(body):
+                followed.append(cik)
+    return followed
 
 
 def _fetch_one(task: FetchTask, files: _Files, cik: str) -> Iterator[FetchedResponse]:

@@ -152,7 +152,7 @@ _SUMS = {
         ("gross_profit", "cost_of_sales"),
         ("operating_profit", "costs_and_expenses"),
         ("operating_profit", "operating_expenses"),
-    ),
+    )
 }
 
 # The least share of another element that an element can be. Receivables include those from trade,

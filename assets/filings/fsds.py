@@ -193,7 +193,12 @@ def _zip(parsed: Parsed, document: Document, body: IO[bytes]) -> Iterator[Parsed
             with archive.open(members["sub.txt"]) as table:
                 filings = _filings(parsed, document, counted(table), "sub.txt#")
             with archive.open(members["num.txt"]) as table:
-                _read_numbers(parsed, document, counted(table), filings)
+                for line, cells in _located_cells(counted(table), _NUMBERS):
+                    location = f"num.txt#{line}"
+                    if isinstance(cells, str):
+                        parsed.reject(FUNDAMENTALS, document, location, cells)
+                    elif (filing := filings.get(cells["adsh"])) is not None:
+                        _take(filing, location, cells)
     except zipfile.BadZipFile as error:
         parsed.reject(FUNDAMENTALS, document, "", f"not a whole zip: {error}")
         filings = {}
@@ -223,31 +228,13 @@ def _filings(
         elif MARKETS.keys().isdisjoint((cells["countryba"], cells["countryinc"])):
             others += 1
         else:
-            try:
+            with parsed.rejecting(FUNDAMENTALS, document, location):
                 submission = _read_submission(location, cells)
-            except ValueError as error:
-                parsed.reject(FUNDAMENTALS, document, location, str(error))
-            else:
                 filings[submission.accession] = _Filing(submission)
     if others:
         reason = f"filers outside our markets are not followed: {others} filings"
         parsed.reject(FUNDAMENTALS, document, prefix.rstrip("#"), reason, partial=True)
     return filings
-
-
-def _read_numbers(
-    parsed: Parsed,
-    document: Document,
-    table: "io.BufferedReader[Any]",
-    filings: dict[str, _Filing],
-) -> None:
-    """Give the filings their numbers."""
-    for line, cells in _located_cells(table, _NUMBERS):
-        location = f"num.txt#{line}"
-        if isinstance(cells, str):
-            parsed.reject(FUNDAMENTALS, document, location, cells)
-        elif (filing := filings.get(cells["adsh"])) is not None:
-            _take(filing, location, cells)
 
 
 def _take(filing: _Filing, location: str, cells: _Cells) -> None:
@@ -260,7 +247,10 @@ def _take(filing: _Filing, location: str, cells: _Cells) -> None:
     states_line = _states_line(element)
     if not of_whole or not cells["value"].strip() or element[0] == "dei":
         if states_line:
-            filing.left_out[_why_left_out(cells)] += 1
+            reason = _COVER if cells["value"].strip() else _NO_VALUE
+            if not of_whole:
+                reason = _COREGISTRANT if cells["coreg"] else _SEGMENT
+            filing.left_out[reason] += 1
     elif states_line or element in BY_ELEMENT or element in WITNESSES:
         filing.numbers.append(
             _Number(location, element, cells["ddate"], cells["qtrs"], cells["uom"], cells["value"])
@@ -270,14 +260,6 @@ def _take(filing: _Filing, location: str, cells: _Cells) -> None:
 def _states_line(element: Element) -> bool:
     # An element that is a part of a line gives no row, so nothing of it can be missing.
     return element in BY_ELEMENT and bool(BY_ELEMENT[element].places)
-
-
-def _why_left_out(cells: _Cells) -> str:
-    if cells["coreg"]:
-        return _COREGISTRANT
-    if cells.get("segments"):
-        return _SEGMENT
-    return _NO_VALUE if not cells["value"].strip() else _COVER
 
 
 def _located_cells(

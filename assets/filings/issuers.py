@@ -48,7 +48,6 @@ def accession_number(value: object) -> str:
 #
 # ``markets.csv`` has the African and emerging markets, each with the reason why it is one.
 
-
 # EDGAR's code -> ISO 3166-1 alpha-2 or, for a state or province, 3166-2; empty if it has none.
 ISO_OF_PLACE: dict[str, str] = {
     row["code"]: row["iso"] for row in csv_rows(__name__, "edgar_places")

@@ -21,23 +21,11 @@ from assets.entities.identifiers import mint
 from assets.filings.cross_checks import WITNESSES, Witness
 from assets.filings.figures import Reading, of_line, unit_of
 from assets.filings.issuers import service_id_of
-from assets.filings.line_items import (
-    BY_ELEMENT,
-    IFRS,
-    STANDARDS,
-    US_GAAP,
-    Element,
-    TaxonomyElement,
-)
+from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, Element, TaxonomyElement
 from assets.filings.periods import KnownPeriods
 from assets.filings.restatements import settled_figures
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import (
-    calendar_day,
-    json_object,
-    number_from_text,
-    printable_text,
-)
+from assets.parsing.strict import calendar_day, json_object, number_from_text, printable_text
 from warehouse.methodology.line_items import LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -68,22 +56,23 @@ class Report:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def add_figures(parsed: Parsed, document: Document, report: Report) -> None:
-    """Add the figures of a report, and why others are none."""
+def add_figures(parsed: Parsed, document: Document, report: Report, within: str = "") -> None:
+    """Add the figures of a report, and why others are none; ``within`` begins their locations."""
     try:
         published = _published(document)
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return
     for location, reason in report.problems:
-        parsed.reject(FUNDAMENTALS, document, location, reason)
+        parsed.reject(FUNDAMENTALS, document, f"{within}{location}", reason)
     for what, count in report.left_out.items():
         parsed.reject(FUNDAMENTALS, document, "", f"{what}: {count} not read", partial=True)
     readings: list[Reading] = []
     stated: list[tuple[str, TaxonomyElement, Decimal]] = []
     witnesses: list[Witness] = []
-    for location, fact in report.facts.items():
-        try:
+    for name_of_fact, fact in report.facts.items():
+        location = f"{within}{name_of_fact}"
+        with parsed.rejecting(FUNDAMENTALS, document, location):
             dimensions = json_object(json_object(fact).get("dimensions"))
             # A fact with another dimension is the value of a segment.
             if set(dimensions) - _CORE:
@@ -100,8 +89,6 @@ def add_figures(parsed: Parsed, document: Document, report: Report) -> None:
             if element is not None and element.places:
                 found = location, fact, dimensions, element
                 readings.extend(_of_element(document, report.namespaces, *found))
-        except ValueError as error:
-            parsed.reject(FUNDAMENTALS, document, location, str(error))
     spans = [(reading.row["period_start"], reading.row["period_end"]) for reading in readings]
     known = KnownPeriods()
     known.add(span for span in spans if span[0] is not None)
@@ -130,9 +117,7 @@ def _published(document: Document) -> dict[str, Any]:
 def _witness(
     publication: str, name: Element, dimensions: dict[str, Any], value: Decimal
 ) -> Witness:
-    instants = printable_text(dimensions.get("period")).split("/")
-    start = _midnight(instants[0]) if len(instants) == 2 else None
-    end = _midnight(instants[-1]) - timedelta(days=1)
+    start, end = _days(printable_text(dimensions.get("period")).split("/"))
     unit = printable_text(dimensions.get("unit")).rpartition(":")[2]
     return Witness((publication, STANDARDS[name[0]], unit, start, end), ":".join(name), value)
 
@@ -208,11 +193,15 @@ def _period(item: LineItem, period: object) -> tuple[date | None, date]:
     instants = printable_text(period).split("/")
     if len(instants) != (1 if item.kind == "instant" else 2):
         raise ValueError(f"{item.name} is stated for {period!r:.60}, which is no {item.kind}")
-    start = _midnight(instants[0]) if len(instants) == 2 else None
-    end = _midnight(instants[-1]) - timedelta(days=1)
+    start, end = _days(instants)
     if start is not None and start > end:
         raise ValueError(f"the period ends ({end}) before it starts ({start})")
     return start, end
+
+
+def _days(instants: list[str]) -> tuple[date | None, date]:
+    start = _midnight(instants[0]) if len(instants) == 2 else None
+    return start, _midnight(instants[-1]) - timedelta(days=1)
 
 
 def _midnight(instant: str) -> date:

@@ -1,76 +1,66 @@
 """The sources of company filings."""
 
+from functools import partial
+
 from assets.filings import companyfacts, cvm, fetch, fetch_files, fsds, submissions, xbrl_reports
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 
-_PUBLIC = "United States government work, public domain"
-# The SEC allows 10 requests a second, over all its hosts.
-_SEC_RATE = {"sec.gov": 8.0}
+_sec = partial(
+    Source,
+    subject="filings",
+    license_class="public-domain",
+    license_name="United States government work, public domain",
+    license_url="https://www.sec.gov/about/privacy-information",
+    # The SEC allows 10 requests a second, over all its hosts.
+    rates={"sec.gov": 8.0},
+)
+# What is new comes from issuers, most of which report each quarter.
+_by_issuer = partial(
+    _sec,
+    base_url=fetch.API,
+    other_hosts=("www.sec.gov",),
+    cadence="by issuer",
+    lookups=(fetch.INDEXES,),
+    new_within=100,
+)
 # One parser reads the reports of several sources.
 _REPORTS_VERSION = 4
 
 SOURCES = (
-    Source(
+    _by_issuer(
         "sec-companyfacts",
-        "filings",
-        "SEC EDGAR company facts",
-        "public-domain",
-        _PUBLIC,
-        Parser(3, companyfacts.parse),
-        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
-        # Most issuers report each quarter.
-        new_within=100,
-        base_url=fetch.API,
+        title="SEC EDGAR company facts",
+        parser=Parser(3, companyfacts.parse),
+        tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         fetch=fetch.companyfacts,
-        other_hosts=("www.sec.gov",),
         member_url=fetch.FACTS.member_url,
-        cadence="by issuer",
         requests=(fetch.FACTS.zip_url, "/api/xbrl/companyfacts/CIK{cik}.json", fetch.INDEXES),
-        lookups=(fetch.INDEXES,),
-        rates=_SEC_RATE,
-        license_url="https://www.sec.gov/about/privacy-information",
     ),
-    Source(
+    _by_issuer(
         "sec-submissions",
-        "filings",
-        "SEC EDGAR submissions",
-        "public-domain",
-        _PUBLIC,
-        Parser(5, submissions.parse),
-        (ENTITIES, IDENTIFIERS, FILINGS),
-        # As for company facts: what is new comes from issuers.
-        new_within=100,
-        base_url=fetch.API,
+        title="SEC EDGAR submissions",
+        parser=Parser(5, submissions.parse),
+        tables=(ENTITIES, IDENTIFIERS, FILINGS),
         fetch=fetch.submissions,
-        other_hosts=("www.sec.gov",),
         member_url=fetch.LISTS.member_url,
-        cadence="by issuer",
         requests=(
             fetch.LISTS.zip_url,
             "/submissions/CIK{cik}.json",
             "/submissions/CIK{cik}-submissions-{page}.json",
             fetch.INDEXES,
         ),
-        lookups=(fetch.INDEXES,),
-        rates=_SEC_RATE,
-        license_url="https://www.sec.gov/about/privacy-information",
     ),
-    Source(
+    _sec(
         "sec-fsds",
-        "filings",
-        "SEC Financial Statement Data Sets",
-        "public-domain",
-        _PUBLIC,
-        Parser(1, fsds.parse, fsds.stream),
-        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
+        title="SEC Financial Statement Data Sets",
+        parser=Parser(1, fsds.parse, fsds.stream),
+        tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         # A set appears some weeks after its quarter.
         new_within=150,
         base_url="https://www.sec.gov",
         fetch=fetch_files.data_sets,
         requests=("/files/dera/data/financial-statement-data-sets/{quarter}.zip",),
-        rates=_SEC_RATE,
-        license_url="https://www.sec.gov/about/privacy-information",
         archives=frozenset({"zip"}),
     ),
     Source(

@@ -8,7 +8,6 @@ the number of the filer in its address alone.
 import json
 import re
 from collections import Counter
-from datetime import date
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,7 +35,6 @@ from warehouse.tables import PUBLISHED
 # A list of an issuer has what others filed about it too. What owners report of their holdings is
 # left out, and counted: those are mostly persons.
 
-
 _REQUIRED = ("form", "filingDate", "accessionNumber")
 _OPTIONAL = ("reportDate", "acceptanceDateTime")
 _OWNERS = ("3", "4", "5", "144", "SC 13D", "SC 13G", "SCHEDULE 13D", "SCHEDULE 13G")
@@ -46,14 +44,13 @@ _ACCEPTED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T[0-9]{2}:[0-9]{2}:[0-9]{2}
 _ARCHIVE = "https://www.sec.gov/Archives/edgar/data"
 
 
-def lists_filings(columns: dict[str, Any]) -> bool:
-    """Return whether an object has the columns of a list of filings."""
+def _lists_filings(columns: dict[str, Any]) -> bool:
     return all(isinstance(columns.get(name), list) for name in _REQUIRED)
 
 
-def columns_of(columns: dict[str, Any]) -> dict[str, list[Any]]:
+def _columns_of(columns: dict[str, Any]) -> dict[str, list[Any]]:
     """Return the columns of a list of filings; raise if one that every list has does not fit."""
-    if not lists_filings(columns):
+    if not _lists_filings(columns):
         raise ValueError("the list of filings is not there")
     found: dict[str, list[Any]] = {name: columns[name] for name in _REQUIRED}
     if len({len(column) for column in found.values()}) > 1:
@@ -62,14 +59,14 @@ def columns_of(columns: dict[str, Any]) -> dict[str, list[Any]]:
     return found | {name: columns[name] for name in _OPTIONAL if name in columns}
 
 
-def require_annual_report(columns: dict[str, list[Any]]) -> None:
+def _require_annual_report(columns: dict[str, list[Any]]) -> None:
     """Raise if no annual report is listed, which alone proves that the filer is an issuer."""
     forms = columns["form"]
     if not any(isinstance(form, str) and form in ANNUAL_REPORTS for form in forms):
         raise ValueError("no annual report: not established to be an issuer")
 
 
-def add_filings(
+def _add_filings(
     parsed: Parsed, document: Document, cik: object, columns: dict[str, list[Any]], *place: str
 ) -> None:
     """Add a row for each filing of an issuer; ``place`` is where its columns are."""
@@ -87,11 +84,8 @@ def add_filings(
             by_owners[cells["form"]] += 1
             continue
         location = json_pointer(*place, "accessionNumber", number)
-        try:
+        with parsed.rejecting(FILINGS, document, location):
             row = _row(document, cik_of(cik), cells)
-        except ValueError as error:
-            parsed.reject(FILINGS, document, location, str(error))
-        else:
             parsed.add(FILINGS, [provenance(document, location, "api") | shared | row])
     if by_owners:
         forms = ", ".join(f"{form} ({count})" for form, count in sorted(by_owners.items()))
@@ -102,6 +96,13 @@ def add_filings(
 def _row(document: Document, cik: str, cells: dict[str, Any]) -> dict[str, Any]:
     accession = accession_number(cells["accessionNumber"])
     filed, accepted = calendar_day(cells["filingDate"]), cells.get("acceptanceDateTime") or None
+    available_at = filed
+    if accepted is not None:
+        match = _ACCEPTED.fullmatch(accepted) if isinstance(accepted, str) else None
+        if match is None:
+            raise ValueError(f"{accepted!r:.60} is not a time of acceptance")
+        # After hours the SEC dates a filing by the next day; paper it accepts later than its date.
+        available_at = max(filed, calendar_day(match[1]))
     return {
         "form": printable_text(cells["form"]),
         "period_end": calendar_day(cells["reportDate"]) if cells.get("reportDate") else None,
@@ -109,18 +110,10 @@ def _row(document: Document, cik: str, cells: dict[str, Any]) -> dict[str, Any]:
         "received_on": filed,
         "received_at": accepted,
         "link": _link(document, cik, accession),
-        # After hours the SEC dates a filing by the next day; paper it accepts later than its date.
-        "available_at": filed if accepted is None else max(filed, _accepted_on(accepted)),
+        "available_at": available_at,
         "available_at_evidence": PUBLISHED,
         "publication": accession,
     }
-
-
-def _accepted_on(moment: object) -> date:
-    match = _ACCEPTED.fullmatch(moment) if isinstance(moment, str) else None
-    if match is None:
-        raise ValueError(f"{moment!r:.60} is not a time of acceptance")
-    return calendar_day(match[1])
 
 
 def _link(document: Document, cik: str, accession: str) -> str | None:
@@ -142,12 +135,14 @@ def parse(document: Document, body: bytes) -> Parsed:
     parsed = Parsed()
     try:
         filer = json_object(read_json(body))
-        if (cik := _cik_of_older_page(document, filer)) is not None:
-            return _older_page(document, cik, filer)
+        match = _OLDER_PAGE.search(document.url)
+        if match and "cik" not in filer and _lists_filings(filer):
+            # It continues the list of the filer in its address with more filings.
+            return _older_page(document, match[1], filer)
         if "cik" not in filer:
             raise ValueError("no filer is named: an older page, or not a list of submissions")
         cik_of(filer["cik"])
-        listed = columns_of(json_object(json_object(filer.get("filings")).get("recent")))
+        listed = _columns_of(json_object(json_object(filer.get("filings")).get("recent")))
         shared = _shared(document, filer, listed)
         entity = _entity(filer)
     except ValueError as error:
@@ -165,25 +160,17 @@ def parse(document: Document, body: bytes) -> Parsed:
     parsed.add(ENTITIES, [shared | entity])
     parsed.add(IDENTIFIERS, [shared | identifier_row("cik", cik_of(filer["cik"]))])
     _tickers(parsed, document, filer, shared)
-    add_filings(parsed, document, filer["cik"], listed, "filings", "recent")
+    _add_filings(parsed, document, filer["cik"], listed, "filings", "recent")
     return parsed
-
-
-def _cik_of_older_page(document: Document, page: dict[str, Any]) -> str | None:
-    """Return whose list this continues with more filings; None if it is no such page."""
-    match = _OLDER_PAGE.search(document.url)
-    return match[1] if match and "cik" not in page and lists_filings(page) else None
 
 
 def _older_page(document: Document, cik: str, page: dict[str, Any]) -> Parsed:
     parsed = Parsed()
-    try:
-        columns = columns_of(page)
+    with parsed.rejecting(FILINGS, document):
+        columns = _columns_of(page)
         if columns["form"]:
-            require_annual_report(columns)
-            add_filings(parsed, document, cik, columns)
-    except ValueError as error:
-        parsed.reject(FILINGS, document, "", str(error))
+            _require_annual_report(columns)
+            _add_filings(parsed, document, cik, columns)
     return parsed
 
 
@@ -194,7 +181,7 @@ def _shared(
 
     Raise if no annual report is listed.
     """
-    require_annual_report(listed)
+    _require_annual_report(listed)
     # The newest by day and number, whatever the order of the list.
     filed, accession = max(
         (calendar_day(day), printable_text(accession))

@@ -5,9 +5,11 @@ The forms are told apart by their content, bare or in a zip, and become the same
 
 import io
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any
 
 from assets.filings.oim import Report, add_figures
@@ -46,10 +48,10 @@ def read_instance(root: Element) -> Report:
     resources = Resources(root.children)
     report = Report(resources.namespaces)
     facts = [each for each in root.children if each.namespace not in (XBRLI, LINK)]
-    if facts and not resources.has_contexts:
+    if facts and not resources.contexts:
         raise ValueError(f"an instance without contexts: {len(facts)} facts without a period")
     for element in facts:
-        add_fact(report, element, lambda fact: _fact(resources, fact))
+        _add_fact(report, resources, element, _fact)
     notes = [each for each in root.children if each.name == f"{LINK} footnoteLink"]
     if notes:
         report.left_out["footnotes"] = sum(
@@ -58,14 +60,19 @@ def read_instance(root: Element) -> Report:
     return report
 
 
-def add_fact(report: Report, element: Element, read: Callable[[Element], Fact]) -> None:
+def _add_fact(
+    report: Report,
+    resources: "Resources",
+    element: Element,
+    read: Callable[["Resources", Element], Fact],
+) -> None:
     """Add a fact, located by its id if it has one of its own; or the reason why it is none."""
     number = len(report.facts) + len(report.problems) + 1
     location = element.attributes.get("id") or f"fact {number}, line {element.line}"
     if location in report.facts:
         location = f"fact {number}, line {element.line}"
     try:
-        report.facts[location] = read(element)
+        report.facts[location] = read(resources, element)
     except ValueError as error:
         report.problems.append((location, str(error)))
 
@@ -76,12 +83,11 @@ def _fact(resources: "Resources", element: Element) -> Fact:
     if element.children:
         raise ValueError("a fraction, or a fact with elements in it")
     concept = resources.written(element.namespace, element.local)
-    value = None if is_nil(element) else element.text().strip()
+    value = None if _is_nil(element) else element.text().strip()
     return resources.fact(element, concept, value)
 
 
-def is_nil(element: Element) -> bool:
-    """Return whether a fact says that it has no value."""
+def _is_nil(element: Element) -> bool:
     return element.attributes.get(NIL, "").strip() in ("true", "1")
 
 
@@ -94,15 +100,10 @@ class Resources:
     def __init__(self, elements: list[Element]) -> None:
         self.namespaces: dict[str, Any] = {}
         self._prefixes: dict[str, str] = {}
-        self._contexts = _by_id(elements, f"{XBRLI} context")
+        self.contexts = _by_id(elements, f"{XBRLI} context")
         self._units = _by_id(elements, f"{XBRLI} unit")
-        self._read: dict[str, dict[str, str] | str] = {}
-        self._written: dict[str, str] = {}
-
-    @property
-    def has_contexts(self) -> bool:
-        """Whether there is any context."""
-        return bool(self._contexts)
+        # Thousands of facts refer to a few of them.
+        self._context, self._unit = cache(self._dimensions), cache(self._written_unit)
 
     def fact(self, element: Element, concept: str, value: str | None) -> Fact:
         """Return a fact with the dimensions that its element refers to."""
@@ -121,18 +122,8 @@ class Resources:
         self.namespaces[prefix] = namespace
         return f"{prefix}:{local}"
 
-    def _context(self, name: str) -> dict[str, str]:
-        if name not in self._read:
-            try:
-                self._read[name] = self._dimensions(_found(self._contexts, name, "context"))
-            except ValueError as error:
-                self._read[name] = str(error)
-        dimensions = self._read[name]
-        if isinstance(dimensions, str):
-            raise ValueError(dimensions)
-        return dimensions
-
-    def _dimensions(self, context: Element) -> dict[str, str]:
+    def _dimensions(self, name: str) -> dict[str, str]:
+        context = _found(self.contexts, name, "context")
         dimensions: dict[str, str] = {}
         for element in context.descendants():
             if element.name == f"{XBRLI} identifier":
@@ -151,13 +142,11 @@ class Resources:
         dimension = self.written(*element.qualified(element.attributes.get("dimension", "")))
         return dimension, element.text().strip()
 
-    def _unit(self, name: str) -> str:
-        if name not in self._written:
-            unit = _found(self._units, name, "unit")
-            divided = [each for each in unit.children if each.name == f"{XBRLI} divide"]
-            parts = divided[0].children if divided else [unit]
-            self._written[name] = "/".join(map(self._measures, parts))
-        return self._written[name]
+    def _written_unit(self, name: str) -> str:
+        unit = _found(self._units, name, "unit")
+        divided = [each for each in unit.children if each.name == f"{XBRLI} divide"]
+        parts = divided[0].children if divided else [unit]
+        return "/".join(map(self._measures, parts))
 
     def _measures(self, element: Element) -> str:
         measures = [each for each in element.children if each.name == f"{XBRLI} measure"]
@@ -167,11 +156,11 @@ class Resources:
 
 
 def _by_id(elements: list[Element], name: str) -> dict[str, list[Element]]:
-    found: dict[str, list[Element]] = {}
+    found: dict[str, list[Element]] = defaultdict(list)
     for element in elements:
         if element.name == name:
-            found.setdefault(element.attributes.get("id", ""), []).append(element)
-    return found
+            found[element.attributes.get("id", "")].append(element)
+    return dict(found)
 
 
 def _found(elements: dict[str, list[Element]], name: str, kind: str) -> Element:
@@ -192,22 +181,18 @@ def _period(context: Element) -> str | None:
     if "forever" in texts:
         return None
     if "instant" in texts:
-        return _end(texts["instant"])
+        return _midnight(texts["instant"], is_end=True)
     if {"startDate", "endDate"} <= set(texts):
-        return f"{_start(texts['startDate'])}/{_end(texts['endDate'])}"
+        start = _midnight(texts["startDate"], is_end=False)
+        return f"{start}/{_midnight(texts['endDate'], is_end=True)}"
     raise ValueError("a context without a period")
 
 
-def _start(text: str) -> str:
+def _midnight(text: str, *, is_end: bool) -> str:
+    """Return the start or the end of a period: of a day without a time the end is the next."""
     midnight = _MIDNIGHT.fullmatch(text)
-    return f"{calendar_day(midnight[1] if midnight else text)}T00:00:00"
-
-
-def _end(text: str) -> str:
-    """Return the end of a period: a day without a time means its end."""
-    midnight = _MIDNIGHT.fullmatch(text)
-    day = calendar_day(midnight[1]) if midnight else calendar_day(text) + timedelta(days=1)
-    return f"{day}T00:00:00"
+    day = calendar_day(midnight[1] if midnight else text)
+    return f"{day + timedelta(days=is_end and not midnight)}T00:00:00"
 
 
 def _decimals(attributes: dict[str, str], value: str) -> Decimal | str | None:
@@ -248,7 +233,6 @@ def _whole(text: str, name: str) -> Decimal | None:
 #
 # The formats of the registries of XBRL International that state a number; others, such as words for
 # numbers, are not read, and a fact in one of them is rejected.
-
 
 _REGISTRY = re.compile(r"http://www\.xbrl\.org/(?:2008/)?inlineXBRL/transformation(?:/[0-9-]+)?")
 # Blanks between digits, as they occur in pages.
@@ -291,10 +275,7 @@ def plain_number(text: str, namespace: str, local: str) -> str:
     return digits
 
 
-NAMESPACES = (
-    "http://www.xbrl.org/2013/inlineXBRL",
-    "http://www.xbrl.org/2008/inlineXBRL",
-)
+NAMESPACES = ("http://www.xbrl.org/2013/inlineXBRL", "http://www.xbrl.org/2008/inlineXBRL")
 _FACTS = ("nonFraction", "nonNumeric", "fraction", "tuple")
 _SCALE = re.compile("[+-]?[0-9]{1,2}")
 
@@ -308,14 +289,14 @@ def read_inline(root: Element) -> Report:
     facts = [each for each in tagged if each.local in _FACTS]
     if not facts:
         raise ValueError("a page without facts of inline XBRL")
-    if not resources.has_contexts:
+    if not resources.contexts:
         raise ValueError(
             f"a page without contexts: {len(facts)} facts of a report whose contexts are in "
             "another of its pages"
         )
     report = Report(resources.namespaces)
     for element in facts:
-        add_fact(report, element, lambda fact: _inline_fact(resources, fact))
+        _add_fact(report, resources, element, _inline_fact)
     if notes := sum(each.local == "footnote" for each in tagged):
         report.left_out["footnotes"] = notes
     return report
@@ -330,7 +311,7 @@ def _inline_fact(resources: Resources, element: Element) -> Fact:
     if "contextRef" not in attributes:
         raise ValueError("a fact without a context")
     concept = resources.written(*element.qualified(attributes.get("name", "")))
-    is_number = element.local == "nonFraction" and not is_nil(element)
+    is_number = element.local == "nonFraction" and not _is_nil(element)
     return resources.fact(element, concept, _value(element) if is_number else None)
 
 
@@ -384,7 +365,7 @@ def parse(document: Document, body: bytes) -> Parsed:
             report = read_report(content)
             if report is not None:
                 count += 1
-                add_figures(parsed, document, _within(report, name))
+                add_figures(parsed, document, report, f"{name}#" if name else "")
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
     except UNREADABLE as error:
@@ -414,15 +395,8 @@ def _bodies(body: bytes) -> Iterator[tuple[str, bytes]]:
         return
     with open_zip(io.BytesIO(body)) as archive:
         for info in zip_members(archive):
-            # Its catalogue and description.
+            # There its catalogue and description are.
             is_meta = "META-INF/" in info.filename
             if info.filename.lower().endswith(_ENDINGS) and not is_meta:
                 with archive.open(info) as member:
                     yield info.filename, read_member(member)
-
-
-def _within(report: Report, name: str) -> Report:
-    if name:
-        report.facts = {f"{name}#{location}": fact for location, fact in report.facts.items()}
-        report.problems = [(f"{name}#{location}", why) for location, why in report.problems]
-    return report

@@ -6,7 +6,7 @@ Loading is not: it reads whatever is landed and unread, once for all tables of a
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import dagster as dg
+import pyarrow as pa
 from sqlmodel import SQLModel
 
 from assets.fetching.fetchers import Window
@@ -190,30 +191,26 @@ def source_assets(
     ``retries``: what failed for a reason that may pass is repeated after some minutes.
     """
     permitted = [source for source in sources if source.permitted]
-    landed = [
-        landed_asset(source, settings, _FETCH_RETRIES if retries else None)
-        for source in permitted
-        if source.fetch is not None
+    fetching, loading = (_FETCH_RETRIES, _LOAD_RETRIES) if retries else (None, None)
+    return [
+        *(landed_asset(each, settings, fetching) for each in permitted if each.fetch is not None),
+        *(loaded_assets(each, settings, loading) for each in permitted),
     ]
-    loaded = [
-        loaded_assets(source, settings, _LOAD_RETRIES if retries else None) for source in permitted
-    ]
-    return [*landed, *loaded]
 
 
 def landed_key(source: Source) -> dg.AssetKey:
     """Return the key of the asset that lands a source."""
-    return dg.AssetKey(f"{_name(source)}_landed")
+    return dg.AssetKey(f"{load_step(source)}_landed")
 
 
 def table_key(source: Source, table: RecordTable) -> dg.AssetKey:
     """Return the key of the asset that loads one table of a source."""
-    return dg.AssetKey(f"{_name(source)}_{table.name}")
+    return dg.AssetKey(f"{load_step(source)}_{table.name}")
 
 
 def load_step(source: Source) -> str:
     """Return the name of the step that loads a source."""
-    return _name(source)
+    return source.key.replace("-", "_")
 
 
 def partitions_of(source: Source) -> dg.PartitionsDefinition[str] | None:
@@ -257,12 +254,9 @@ def landed_asset(
                 settings,
                 reporter(f"{source.key}: fetching"),
             )
+        folder = dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}")
         return dg.MaterializeResult(
-            metadata={
-                "documents": documents,
-                "documents_new": documents_new,
-                "landing": dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}"),
-            }
+            metadata={"documents": documents, "documents_new": documents_new, "landing": folder}
         )
 
     # Backfill policies are still marked as beta.
@@ -291,7 +285,7 @@ def loaded_assets(
     ]
 
     # One op for all tables: a document is parsed once.
-    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=retry_policy)
+    @dg.multi_asset(name=load_step(source), specs=specs, retry_policy=retry_policy)
     def loaded(
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
@@ -377,12 +371,6 @@ def _tags(source: Source) -> dict[str, str]:
     return {"sankofa/source": source.key, "sankofa/license_class": source.license_class}
 
 
-def _name(source: Source) -> str:
-    return source.key.replace("-", "_")
-
-
-# Metadata of a loaded table: counts, sample rows, reasons for quarantine.
-
 COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn", "retracted")
 # What people read instead of the names of the ledger's columns.
 _COUNT_WORDS = {"held": "already stored", "retracted": "no longer read"}
@@ -441,11 +429,9 @@ def _sample(record: Record, source: Source, table: RecordTable) -> str:
     columns = [*table.identity, *table.content, "available_at", "license_class", "source_ref"]
     selected = ", ".join(column for column in dict.fromkeys(columns) if column != "source")
     rows_of_source = f"{record.relation(table.name)} WHERE source = '{source.key}'"
-    result = record.query(
-        f"SELECT {selected} FROM {rows_of_source} "
-        f"AND load_seq = (SELECT max(load_seq) FROM {rows_of_source}) LIMIT {_ROWS}"
-    )
-    return _markdown(result.column_names, result.to_pylist())
+    newest = f"load_seq = (SELECT max(load_seq) FROM {rows_of_source})"
+    sample = f"SELECT {selected} FROM {rows_of_source} AND {newest} LIMIT {_ROWS}"
+    return _markdown(record.query(sample))
 
 
 def _reasons(record: Record, source: Source, table: RecordTable) -> str:
@@ -458,19 +444,18 @@ def _reasons(record: Record, source: Source, table: RecordTable) -> str:
         columns = ", ".join(map(sql_text, arrow_schema(table.row).names))
         column = "regexp_extract(reason, '^(?:row [0-9]+, )?([a-z0-9_]+): ', 1)"
         why = f"CASE WHEN {column} IN ({columns}) THEN {column} ELSE '{_UNREADABLE}' END"
-    result = record.query(
+    reasons = record.query(
         f"SELECT count(*) AS records, {why} AS why FROM {record.relation('quarantine')} "
         f"WHERE source = '{source.key}' AND table_name = '{table.name}' "
         f"GROUP BY ALL ORDER BY records DESC, why LIMIT {_ROWS}"
     )
-    return _markdown(result.column_names, result.to_pylist(), 200)
+    return _markdown(reasons, 200)
 
 
-def _markdown(
-    columns: Sequence[str], rows: Iterable[Mapping[str, object]], longest: int = _CELL
-) -> str:
-    lines = [[_cell(row[column], longest) for column in columns] for row in rows]
-    table = [list(columns), ["---"] * len(columns), *lines]
+def _markdown(rows: pa.Table, longest: int = _CELL) -> str:
+    columns = rows.column_names
+    lines = [[_cell(value, longest) for value in row.values()] for row in rows.to_pylist()]
+    table = [columns, ["---"] * len(columns), *lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in table)
 
 

@@ -27,10 +27,7 @@ class ParserFailed(SankofaError):
     """
 
     def __init__(
-        self,
-        message: str,
-        entries: Sequence[LoadEntry] = (),
-        failures: Sequence[FailureEntry] = (),
+        self, message: str, entries: Sequence[LoadEntry] = (), failures: Sequence[FailureEntry] = ()
     ) -> None:
         super().__init__(message)
         self.entries, self.failures = entries, failures
@@ -95,15 +92,12 @@ def describe_failures(source: str, failures: Sequence[FailureEntry]) -> str:
     lines = [f"  {failure.url}: {in_words(failure)}" for failure in failures[:_MOST_NAMED]]
     if len(failures) > _MOST_NAMED:
         lines.append(f"  … and {len(failures) - _MOST_NAMED} more")
-    advice = ["This is a bug in Sankofa, not in the documents: report it, or correct the parser."]
-    advice.append(f"They stay unread, and the next `sankofa ingest {source}` reads them by itself.")
-    return "\n".join(
-        (
-            f"the parser of {source} failed on {number}; the rest of the source was loaded.",
-            *lines,
-            f"  {' '.join(advice)}",
-        )
+    first = f"the parser of {source} failed on {number}; the rest of the source was loaded."
+    advice = (
+        "  This is a bug in Sankofa, not in the documents: report it, or correct the parser. "
+        f"They stay unread, and the next `sankofa ingest {source}` reads them by itself."
     )
+    return "\n".join((first, *lines, advice))
 
 
 def _location(error: Exception) -> str:

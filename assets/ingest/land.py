@@ -29,14 +29,10 @@ from warehouse.shared.settings import Settings
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
 
 
-class _Responded(Exception):
-    """The first chunk of a good response has arrived: nothing more to learn."""
+class _Answered(Exception):
+    """The first request was answered, or failed with an error; no more are sent."""
 
-
-class _RequestFailed(Exception):
-    """The first request failed; do not send those that would follow."""
-
-    def __init__(self, error: FetchError) -> None:
+    def __init__(self, error: FetchError | None = None) -> None:
         self.error = error
 
 
@@ -44,16 +40,20 @@ class Prober(Client):
     """A client that sends one request per source, then raises what came of it."""
 
     def __init__(self, settings: Settings) -> None:
+        # After the first chunk of a body: raising ends the download there.
+        def stop(received: int, length: int | None) -> None:
+            raise _Answered
+
         super().__init__(
-            settings.contact, settings.turns, attempts=1, timeouts=_TIMES, progress=_stop
+            settings.contact, settings.turns, attempts=1, timeouts=_TIMES, progress=stop
         )
 
     def _fetch(self, spec: Any, sink: IO[bytes]) -> SourceResponse:
         try:
-            response = super()._fetch(spec, sink)
+            super()._fetch(spec, sink)
         except FetchError as error:
-            raise _RequestFailed(error) from error
-        raise _Responded(response.url)
+            raise _Answered(error) from error
+        raise _Answered
 
 
 def probe(client: Prober, source: Source, settings: Settings) -> None:
@@ -66,15 +66,9 @@ def probe(client: Prober, source: Source, settings: Settings) -> None:
     try:
         for _ in source.fetch(task):
             return
-    except _Responded:
-        return
-    except _RequestFailed as failed:
-        raise failed.error from None
-
-
-# Called after the first chunk of a body: raising ends the download there.
-def _stop(received: int, length: int | None) -> None:
-    raise _Responded
+    except _Answered as answered:
+        if answered.error is not None:
+            raise answered.error from None
 
 
 def land_live(

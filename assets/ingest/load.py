@@ -12,16 +12,10 @@ Which documents those are is decided in ``unread.py``.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from assets.ingest.failures import (
-    ParserFailed,
-    Raised,
-    describe_failures,
-    failure_of,
-    log_failure,
-)
+from assets.ingest.failures import ParserFailed, Raised, describe_failures, failure_of, log_failure
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
 from assets.ingest.unread import ReadState, documents_to_read, read_state, unpacks_to_more
 from assets.ingest.workers import InThisProcess, WorkerPool, readers
@@ -51,25 +45,19 @@ _LARGE_AGAIN_AFTER = timedelta(days=1)
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class Reread:
-    """Keys of documents to read again; ``refused`` collects all refusals of that reading."""
-
-    documents: frozenset[str] = frozenset()
-    refused: set[str] = field(default_factory=set)
-
-
 def load_source(
     record: Record,
     landing: Landing,
     source: Source,
     progress: Progress | None = None,
-    reread: Reread | None = None,
+    reread: frozenset[str] = frozenset(),
     processes: int = 1,
     limits: DocumentLimits | None = None,
+    refused: set[str] | None = None,
 ) -> list[LoadEntry]:
     """Load the documents of a source that this version of its parser has not read yet.
 
+    ``reread`` are the keys of documents to read again; ``refused`` collects all refusals.
     With several ``processes`` documents are read in so many, if they are long enough to be worth
     it: the record is the same. Each document is read within ``limits``.
 
@@ -79,11 +67,9 @@ def load_source(
     landed = landing.documents(source.key)
     if not landed:
         return []
-    reread = reread or Reread()
-    state = read_state(record, source).with_reread(reread.documents)
-    loading = _Loading(
-        record, landing, source, state, landed, reread.refused, limits or DocumentLimits()
-    )
+    state, limits = read_state(record, source).with_reread(reread), limits or DocumentLimits()
+    refused = set() if refused is None else refused
+    loading = _Loading(record, landing, source, state, landed, refused, limits)
     readable = loading.try_failed_again()
     # What was read of a removed body stays as it is.
     stored = [document for document in landed if document.removal is None]

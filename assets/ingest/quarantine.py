@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from assets.ingest.failures import ParserFailed
-from assets.ingest.load import Progress, Reread, load_source
+from assets.ingest.load import Progress, load_source
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, refuse_restricted
 from warehouse.record.landing import Document, Landing
@@ -69,17 +69,17 @@ def retry(
     bodies = {refusal.document for refusal in chosen}
     noted = [document for document in landing.documents(source.key) if document.sha256 in bodies]
     landed = [document for document in noted if document.removal is None]
-    reread = Reread(frozenset(document.key for document in landed))
-    failed: set[str] = set()
+    reread = frozenset(document.key for document in landed)
+    refused, failed = set[str](), set[str]()
     if landed:
         try:
-            load_source(record, landing, source, progress, reread, processes, limits)
+            load_source(record, landing, source, progress, reread, processes, limits, refused)
         except ParserFailed as failure:
             failed = {entry.document.partition("-")[0] for entry in failure.failures}
     refused_now = [
         refusal
         for refusal in quarantined_rows(record, source.key)
-        if refusal.quarantine_id in reread.refused
+        if refusal.quarantine_id in refused
     ]
     retried_at, landed_bodies = datetime.now(UTC), {document.sha256 for document in landed}
     removed_bodies = {document.sha256 for document in noted} - landed_bodies
@@ -128,13 +128,9 @@ def _at(text: str, location: str) -> str:
         return lines[int(line[1]) - 1]
     if location.startswith("/"):
         with suppress(msgspec.DecodeError, ValueError, LookupError, TypeError):
-            member = _encode(_resolve(_decode(text), location))
-            return msgspec.json.format(member, indent=1).decode()
+            value: Any = _decode(text)
+            for part in location.split("/")[1:]:
+                name = part.replace("~1", "/").replace("~0", "~")
+                value = value[int(name)] if isinstance(value, list) else value[name]
+            return msgspec.json.format(_encode(value), indent=1).decode()
     return text
-
-
-def _resolve(value: Any, pointer: str) -> Any:
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        value = value[int(name)] if isinstance(value, list) else value[name]
-    return value

@@ -82,11 +82,6 @@ class Outcome:
     error: Exception | None = None
 
 
-def ignore(_: int | None) -> None:
-    """Take no notice of what is begun."""
-    return
-
-
 @dataclass(frozen=True)
 class Reader:
     """Reads documents of one source."""
@@ -96,7 +91,7 @@ class Reader:
     tables: tuple[RecordTable, ...]
     limits: DocumentLimits
 
-    def run(self, job: Job, begin: Begin = ignore) -> Outcome:
+    def run(self, job: Job, begin: Begin = lambda _: None) -> Outcome:
         """Do a job. What a parser raises is a failure of its document, not of the job."""
         try:
             if job.kind == "piece":
@@ -185,10 +180,13 @@ class Reader:
         try:
             typed = self._typed_documents(read, failed)
             tables = self._prepared(typed) if read else []
-        except _OUT_OF_MEMORY as error:
-            return self._too_much(documents, error)
-        if reason := self._too_many_rejections(documents, tables):
-            return self._too_much(documents, LimitExceeded(reason))
+            too_many = self._too_many_rejections(documents, tables)
+            if too_many is not None:
+                raise LimitExceeded(too_many)
+        except (*_OUT_OF_MEMORY, LimitExceeded) as error:
+            # Together they exceed a limit: each is to be read by itself.
+            is_one = len(documents) == 1
+            return self._ended(documents[0], error) if is_one else Outcome(is_too_much=True)
         return Outcome(tuple(read), tables, failed, exceeded)
 
     def _parse(self, document: Document) -> Parsed:
@@ -196,12 +194,6 @@ class Reader:
         budget.require_size(document.size)
         with spending(budget):
             return self.parser.parse(document, self.landing.read(document))
-
-    def _too_much(self, documents: Sequence[Document], error: Exception) -> Outcome:
-        """Return what becomes of documents that together exceed a limit."""
-        return (
-            self._ended(documents[0], error) if len(documents) == 1 else Outcome(is_too_much=True)
-        )
 
     def _too_many_rejections(
         self, documents: Sequence[Document], tables: list[ReadTable]

@@ -34,8 +34,7 @@ from warehouse.shared.urls import why_not_public
 _HEADERS = ".headers.json"
 
 
-def is_headers_name(name: str) -> bool:
-    """Return whether a file contains the headers of another."""
+def _is_headers_name(name: str) -> bool:
     return name.endswith(_HEADERS)
 
 
@@ -49,7 +48,7 @@ def is_hidden(name: str) -> bool:
 
 def is_document(path: Path) -> bool:
     """Return whether a path is a file that is not the headers of another."""
-    return path.is_file() and not is_headers_name(path.name)
+    return path.is_file() and not _is_headers_name(path.name)
 
 
 def headers_beside(path: Path) -> dict[str, str]:
@@ -57,10 +56,10 @@ def headers_beside(path: Path) -> dict[str, str]:
     beside = path.with_name(path.name + _HEADERS)
     if beside.is_symlink() and not beside.resolve().is_relative_to(path.parent.resolve()):
         raise SankofaError(f"{beside} is a link out of its folder, not followed; copy it here")
-    return read_headers(beside.read_bytes() if beside.is_file() else None, str(beside))
+    return _read_headers(beside.read_bytes() if beside.is_file() else None, str(beside))
 
 
-def read_headers(content: bytes | None, name: str) -> dict[str, str]:
+def _read_headers(content: bytes | None, name: str) -> dict[str, str]:
     """Read a file of headers; None is no such file."""
     try:
         headers = {} if content is None else json.loads(content)
@@ -172,8 +171,8 @@ class Recordings:
             yield from self._unzipped(recorded, depth)
         elif start.startswith(_GZIP) and "gzip" not in self.source.archives:
             with gunzipped(recorded.body) as content:
-                unpacked = replace(recorded, name=_without_gz(recorded.name), body=content)
-                yield from self._recorded(unpacked, depth + 1)
+                plain = recorded.name[:-3] if name.endswith(".gz") else recorded.name
+                yield from self._recorded(replace(recorded, name=plain, body=content), depth + 1)
         else:
             yield self._document(recorded)
 
@@ -184,9 +183,9 @@ class Recordings:
         def is_member(name: str) -> bool:
             if is_hidden(name):
                 self.skipped[_HIDDEN] += 1
-            return not is_hidden(name) and not is_headers_name(name)
+            return not is_hidden(name) and not _is_headers_name(name)
 
-        beside_members = zip_documents(recorded.body, is_headers_name, refuse)
+        beside_members = zip_documents(recorded.body, _is_headers_name, refuse)
         headers = {name: body.read() for name, body in beside_members}
         found = False
         for name, body in zip_documents(recorded.body, is_member, refuse):
@@ -194,7 +193,7 @@ class Recordings:
             label = f"{recorded.label}!/{name}"
 
             def beside(name: str = name, label: str = label) -> dict[str, str]:
-                return read_headers(headers.get(f"{name}.headers.json"), f"{label}.headers.json")
+                return _read_headers(headers.get(f"{name}{_HEADERS}"), f"{label}{_HEADERS}")
 
             origin = recorded.member_origin(name, self.source)
             member = _Recorded(label, name, body, beside, origin)
@@ -206,20 +205,13 @@ class Recordings:
             raise SankofaError("the zip contains no files that can be read")
 
     def _document(self, recorded: "_Recorded") -> FetchedResponse:
-        origin = recorded.required_origin()
+        origin = recorded.own_origin()
+        if origin is None:
+            raise SankofaError(
+                "a plain file does not say where and when it was read: give --origin, its address "
+                "at the publisher, and --observed-at, the day it was read there"
+            )
         url = without_secrets(origin.url)
-        self._refuse_foreign(url)
-        return FetchedResponse(
-            source=self.source.key,
-            url=url,
-            body=recorded.body,
-            license_class=self.source.license_class,
-            observed_at=origin.observed_at,
-            headers=recorded.headers() | dict(origin.headers),
-            world=self.source.world,
-        )
-
-    def _refuse_foreign(self, url: str) -> None:
         why = why_not_public(url)
         if why is not None:
             raise SankofaError(f"{url!r:.200} is not a publisher's address: {why}")
@@ -229,6 +221,15 @@ class Recordings:
                 f"{url:.200} is not an address of {self.source.key}, which is published at "
                 f"{published}: give the publisher's address with --origin"
             )
+        return FetchedResponse(
+            source=self.source.key,
+            url=url,
+            body=recorded.body,
+            license_class=self.source.license_class,
+            observed_at=origin.observed_at,
+            headers=recorded.headers() | dict(origin.headers),
+            world=self.source.world,
+        )
 
     def _web_archive(self, recorded: "_Recorded") -> Iterator[FetchedResponse]:
         if recorded.origin is not None:
@@ -290,13 +291,9 @@ class _Recorded:
         self.body.seek(0)
         return start
 
-    def required_origin(self) -> Origin:
-        if self.origin is None:
-            raise SankofaError(
-                "a plain file does not say where and when it was read: give --origin, its address "
-                "at the publisher, and --observed-at, the day it was read there"
-            )
-        return self.origin.of(self.name) if self.origin.is_base else self.origin
+    def own_origin(self) -> Origin | None:
+        is_base = self.origin is not None and self.origin.is_base
+        return self.origin.of(self.name) if self.origin and is_base else self.origin
 
     def member_origin(self, name: str, source: Source) -> Origin | None:
         """Return the origin of a member of this zip.
@@ -304,9 +301,9 @@ class _Recorded:
         If the zip has an address of its own, the member is named within it, unless the publisher
         has the same file at an address of its own.
         """
-        if self.origin is None:
+        own = self.own_origin()
+        if own is None:
             return None
-        own = self.origin.of(self.name) if self.origin.is_base else self.origin
         if urlsplit(own.url).path.lower().endswith(".zip"):
             published = source.member_url(name) if source.member_url is not None else None
             return replace(own, url=published or member_url(own.url, name))
@@ -339,21 +336,8 @@ def _refuse_base_with_query(origin: Origin) -> None:
         )
 
 
-def _without_gz(name: str) -> str:
-    return name[:-3] if name.lower().endswith(".gz") else name
-
-
-# A manifest: a table that says of each recorded file where and when it was read.
-#
-# It is a CSV or TSV file with a header line, or a JSON array of objects. Columns:
-#
-# * ``path``: the file, relative to the manifest; * ``url``: its address at the publisher, and
-# ``observed_at``: the day or moment it was read there; both are empty for a WARC file, which
-# states them itself; * ``source``: the key of its source, unless the command names one
-# (optional); * ``headers``: a JSON object of response headers that its parser needs (optional); *
-# ``sha256``: the checksum of the file, or its first 12 characters or more (optional).
-#
-# Other columns are ignored.
+# A manifest says of each recorded file where and when it was read: a CSV or TSV file with a header
+# line, or a JSON array of objects; docs/recordings.md explains its columns.
 
 _REQUIRED = ("path", "url", "observed_at")
 _SHORTEST_DIGEST = 12
@@ -437,16 +421,12 @@ def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
         raise SankofaError(f"{path}: give at least {_SHORTEST_DIGEST} characters of its SHA-256")
     origin = None
     if url:
-        headers = read_headers(_headers(row), f"the headers of {path}")
+        stated = row.get("headers")
+        text = stated if isinstance(stated, str) else json.dumps(stated) if stated else ""
+        headers = _read_headers(text.encode() or None, f"the headers of {path}")
         origin = Origin(url, observed_at(moment), url.endswith("/"), headers)
     return ManifestEntry(folder / path, _cell(row, "source") or None, origin, digest)
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:
     return str(row.get(name) or "").strip()
-
-
-def _headers(row: Mapping[str, Any]) -> bytes | None:
-    headers = row.get("headers")
-    text = headers if isinstance(headers, str) else json.dumps(headers) if headers else ""
-    return text.encode() or None

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 from assets.parser_versions import effective_version
@@ -79,12 +80,8 @@ class ReadState:
 
     def is_failed(self, key: str) -> bool:
         """Return whether this version failed on a document."""
-        failure = self.failures.get(key)
-        return (
-            failure is not None
-            and failure.parser_version == self.version
-            and key not in self.reread
-        )
+        failure = None if key in self.reread else self.failures.get(key)
+        return failure is not None and failure.parser_version == self.version
 
     def is_reread(self, key: str) -> bool:
         """Return whether other code has read a document, or a part of it, before."""
@@ -139,8 +136,7 @@ def documents_to_read(landed: Sequence[Document], state: ReadState) -> list[Docu
 # ``quarantine retry``, does not read such a document again, and its rows stay as they were read.
 
 
-@dataclass(frozen=True)
-class RemovedBodies:
+class RemovedBodies(NamedTuple):
     """How many bodies were removed, and how many old documents wait to be read first."""
 
     bodies: int
@@ -173,28 +169,17 @@ def remove_old_bodies(
     unread = 0
     with record.upkeep():
         for source in sources:
-            old = [
-                document
-                for document in landing.documents(source.key)
-                if document.removal is None
-                and document.observed_at < removal.removed_at - timedelta(days=days)
-            ]
-            complete = _completely_read(record, landing, source) if old else set()
+            stored = [each for each in landing.documents(source.key) if each.removal is None]
+            before = removal.removed_at - timedelta(days=days)
+            old = [document for document in stored if document.observed_at < before]
+            # Those that the current version has read, if it has read all but those it failed on.
+            complete: set[str] = set()
+            state = read_state(record, source) if old else None
+            if state is not None and not documents_to_read(stored, state):
+                complete = {each.key for each in stored if state.reading(each.key) is not None}
             read |= {document.key: document for document in old if document.key in complete}
             unread += sum(document.key not in complete for document in old)
         chosen = landing.bodies_of_none_but(read.keys())
         removed = [document for document in read.values() if document.sha256 in chosen]
         enter_removals(record, removed, removal)
         return RemovedBodies(landing.remove_bodies(chosen, removal), unread, days)
-
-
-def _completely_read(record: Record, landing: Landing, source: Source) -> set[str]:
-    """Return the keys of the documents that the current version has read, if it has read all.
-
-    Documents on which it failed are left out: they are tried again.
-    """
-    state = read_state(record, source)
-    landed = [document for document in landing.documents(source.key) if document.removal is None]
-    if documents_to_read(landed, state):
-        return set()
-    return {document.key for document in landed if state.reading(document.key) is not None}

@@ -4,7 +4,7 @@ import io
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -30,15 +30,11 @@ from warehouse.shared.errors import LicenceError, SankofaError
 OnProblem = Callable[[str], None]
 
 
-class ArchiveError(SankofaError):
-    """A web archive, or a response in it, cannot be read."""
-
-
 @dataclass(frozen=True)
 class Exchange:
     """A recorded response and its request; ``open`` reads its body, before the next is asked for.
 
-    ``open`` raises ArchiveError or ContainerError for a body that is damaged or incomplete.
+    ``open`` raises SankofaError for a body that is damaged or incomplete.
     """
 
     url: str
@@ -61,7 +57,6 @@ def header_of(headers: Iterable[tuple[str, str]], name: str) -> str:
 # A response comes out as its server meant it, without chunks and compression. One that was recorded
 # only in part, or that is damaged, is a problem and not a document.
 
-
 Headers = tuple[tuple[str, str], ...]
 
 _CHUNK = 1 << 20
@@ -75,8 +70,16 @@ _Requests = dict[str, tuple[str, bytes]]
 
 def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]:
     """Yield the responses of a WARC, compressed or not, in their order."""
-    with _plain(body) as plain:
-        _refuse_truncated(plain)
+    body.seek(0)
+    is_packed = body.read(2) == b"\x1f\x8b"
+    body.seek(0)
+    # Without its compression first, so that a damaged or truncated one is noticed.
+    with gunzipped(body, _WHOLE) if is_packed else nullcontext(body) as plain:
+        size = plain.seek(0, io.SEEK_END)
+        plain.seek(max(0, size - 4))
+        # As every record ends.
+        if plain.read() != b"\r\n\r\n":
+            raise SankofaError("it is not a WARC, or ends in the middle of a record; get it again")
         requests = _requests(plain)
         revisits: dict[str, list[Any]] = {}
         for record in _records(plain):
@@ -98,40 +101,19 @@ def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]
                 on_problem(f"{shown}: it repeats a response that is not in this file")
 
 
-@contextmanager
-def _plain(body: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Open a WARC without its compression, so that a damaged or truncated one is noticed."""
-    body.seek(0)
-    compressed = body.read(2) == b"\x1f\x8b"
-    body.seek(0)
-    if not compressed:
-        yield body
-        return
-    with gunzipped(body, _WHOLE) as plain:
-        yield plain
-
-
-def _refuse_truncated(plain: IO[bytes]) -> None:
-    """Refuse a file that does not end as every record does, with two line breaks."""
-    size = plain.seek(0, io.SEEK_END)
-    plain.seek(max(0, size - 4))
-    if plain.read() != b"\r\n\r\n":
-        raise ArchiveError("it is not a WARC, or ends in the middle of a record; get it again")
-
-
 def _records(plain: IO[bytes]) -> Iterator[Any]:
     plain.seek(0)
     try:
         yield from ArchiveIterator(plain, check_digests=True)
     # The last is how warcio fails at a record that ends in the middle of its own headers.
     except (ArchiveLoadFailed, StatusAndHeadersParserException, EOFError, AttributeError) as error:
-        raise ArchiveError(f"it is not a WARC, or damaged ({str(error).strip():.200})") from None
+        raise SankofaError(f"it is not a WARC, or damaged ({str(error).strip():.200})") from None
 
 
 def _requests(plain: IO[bytes]) -> _Requests:
     requests: _Requests = {}
     # What is damaged is reported when the responses are read.
-    with suppress(ArchiveError):
+    with suppress(SankofaError):
         for record in _records(plain):
             if record.rec_type == "request" and record.http_headers is not None:
                 said = record.http_headers.protocol.split(" ")[0].upper(), record.raw_stream.read()
@@ -151,27 +133,19 @@ def _exchange(
     ids = [record.rec_headers.get_header(n) for n in ("WARC-Concurrent-To", "WARC-Record-ID")]
     request = next((requests[i] for i in ids if i in requests), ("GET", b""))
     stated = record.rec_headers.get_header("WARC-Date")
-    try:
-        status = 200 if http is None else int(http.get_statuscode())
-    except ValueError as error:
-        on_problem(f"{without_secrets(url)}: {error}")
-        return
+    problem = f"{stated!r:.60} is not a moment"
     try:
         moment = datetime.fromisoformat(stated or "")
+        problem = "it has no status"
+        status = 200 if http is None else int(http.get_statuscode())
     except ValueError:
-        on_problem(f"{without_secrets(url)}: {stated!r:.60} is not a moment")
+        on_problem(f"{without_secrets(url)}: {problem}")
         return
     # UTC unless it says otherwise.
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     location = header_of(headers, "location") or None if 300 <= status < 400 else None
-    opened = partial(_body, with_body, headers)
+    opened = partial(_decoded, with_body, headers)
     yield Exchange(url, moment, status, headers, opened, *request, location)
-
-
-@contextmanager
-def _body(record: Any, headers: Headers) -> Iterator[IO[bytes]]:
-    with _transferred(record) as raw, _decoded(raw, headers) as body:
-        yield body
 
 
 @contextmanager
@@ -179,30 +153,29 @@ def _transferred(record: Any) -> Iterator[IO[bytes]]:
     """Open a temporary file with the body as it was transferred; it must be complete."""
     stream, headers = record.raw_stream, record.rec_headers
     if headers.get_header("WARC-Truncated"):
-        raise ArchiveError("the recorder cut it off (WARC-Truncated)")
+        raise SankofaError("the recorder cut it off (WARC-Truncated)")
     if headers.get_header("Content-Length") is None:
-        raise ArchiveError("the file ends in the middle of it")
+        raise SankofaError("the file ends in the middle of it")
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as raw:
         while chunk := stream.read(_CHUNK):
             raw.write(chunk)
         if stream.limit > 0:
-            raise ArchiveError("the file ends in the middle of it")
+            raise SankofaError("the file ends in the middle of it")
         problems = getattr(record.digest_checker, "problems", ())
         # What a payload digest covers differs between recorders; a block digest covers all of it.
         if any("block digest failed" in problem for problem in problems):
-            raise ArchiveError("its checksum differs from the one that was recorded")
+            raise SankofaError("its checksum differs from the one that was recorded")
         yield raw
 
 
 @contextmanager
-def _decoded(raw: IO[bytes], headers: Headers) -> Iterator[IO[bytes]]:
-    """Undo chunks and compression of a body."""
+def _decoded(record: Any, headers: Headers) -> Iterator[IO[bytes]]:
+    """Open a body without its chunks and compression."""
     chunked = header_of(headers, "transfer-encoding").lower() == "chunked"
-    raw.seek(0, io.SEEK_END)
     length = header_of(headers, "content-length")
-    if length.isdecimal() and not chunked and raw.tell() != int(length):
-        raise ArchiveError(f"{raw.tell()} of {length} bytes were recorded")
-    with _dechunked(raw, chunked) as body:
+    with _transferred(record) as raw, _dechunked(raw, chunked) as body:
+        if length.isdecimal() and not chunked and (size := raw.seek(0, io.SEEK_END)) != int(length):
+            raise SankofaError(f"{size} of {length} bytes were recorded")
         body.seek(0)
         encoding = header_of(headers, "content-encoding").lower()
         start = body.read(4)
@@ -216,7 +189,7 @@ def _decoded(raw: IO[bytes], headers: Headers) -> Iterator[IO[bytes]]:
         elif encoding in ("deflate", "zstd"):
             yield io.BytesIO(_inflated(body.read(), encoding))
         else:
-            raise ArchiveError(f"it is encoded as {encoding!r:.40}, which cannot be undone here")
+            raise SankofaError(f"it is encoded as {encoding!r:.40}, which cannot be undone here")
 
 
 @contextmanager
@@ -233,7 +206,7 @@ def _dechunked(raw: IO[bytes], chunked: bool) -> Iterator[IO[bytes]]:
         except ChunkedDataException as error:
             # Some recorders join the chunks and keep the header: then no chunk begins the body.
             if body.tell() or "length header" not in str(error.args[0]):
-                raise ArchiveError("its last chunk is not complete") from None
+                raise SankofaError("its last chunk is not complete") from None
             yield raw
             return
         yield body
@@ -251,11 +224,11 @@ def _inflated(body: bytes, encoding: str) -> bytes:
             inflating = zlib.decompressobj(bits)
             content = inflating.decompress(body, limit + 1)
             if not inflating.eof and len(content) <= limit:
-                raise ArchiveError(f"its {encoding} ends in the middle")
+                raise SankofaError(f"its {encoding} ends in the middle")
     except (zlib.error, zstandard.ZstdError) as error:
-        raise ArchiveError(f"its {encoding} is damaged ({error})") from None
+        raise SankofaError(f"its {encoding} is damaged ({error})") from None
     if len(content) > limit:
-        raise ArchiveError(f"it decompresses to more than {limit:,} bytes")
+        raise SankofaError(f"it decompresses to more than {limit:,} bytes")
     return content
 
 

@@ -4,7 +4,7 @@ Jobs come in the order in which they are to be appended, and their outcomes leav
 Only so many wait at a time: their rows lie in files, as Arrow tables that are mapped into memory
 when it is their turn.
 
-A process reads under limits (``confine``). One that dies takes down no other: the rest of
+A process reads under limits (``_Serving``). One that dies takes down no other: the rest of
 its job is given to another process, and a document at which two died is at fault itself. What is
 left of a source's processes reads the next source: each takes a second or two to start.
 """
@@ -48,19 +48,8 @@ _STATM = Path("/proc/self/statm")
 _PAGE = resource.getpagesize()
 
 
-def confine(memory: int, seconds: float) -> None:
-    """Let this process take so many bytes more than now, and so many CPU seconds from now on.
-
-    Memory is limited where the kernel tells how much a process has, which is on Linux.
-    """
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    if (used := private_memory()) is not None:
-        # Data and not address space: allocators reserve more than they use.
-        _limit_data(used + memory)
-
-
 def release() -> None:
-    """Lift the limits of ``confine``."""
+    """Lift the limits of memory and CPU time."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     _limit_data(resource.RLIM_INFINITY)
 
@@ -75,10 +64,9 @@ def private_memory() -> int | None:
 
 def _limit_data(size: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    most = size if hard == resource.RLIM_INFINITY else min(size, hard)
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (hard if size == resource.RLIM_INFINITY else most, hard)
-    )
+    if size == resource.RLIM_INFINITY or size > hard != resource.RLIM_INFINITY:
+        size = hard
+    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
 
 
 # Bytes of documents from which on several processes save more than they cost.
@@ -131,19 +119,13 @@ def readers(
     reader: Reader, documents: Sequence[Document], processes: int
 ) -> "InThisProcess | WorkerPool":
     """Return what reads documents: one process, or several if there is enough to read."""
-    pickled = _pickled(reader)
-    if pickled is None:
+    try:
+        pickled = pickle.dumps(reader)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # Its parser is no function of a module.
         return InThisProcess(reader)
     is_worth_it = sum(document.size for document in documents) >= WORTH_A_POOL
     return WorkerPool(pickled, processes if is_worth_it else 1, reader.limits)
-
-
-def _pickled(reader: Reader) -> bytes | None:
-    """Return a reader as bytes; None if its parser is no function of a module."""
-    try:
-        return pickle.dumps(reader)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return None
 
 
 @dataclass
@@ -386,17 +368,16 @@ def _opened(read: Outcome | Path, exceeded: Sequence[tuple[str, str]] = ()) -> O
         # Our own file, from this run.
         stored: Outcome = pickle.loads(read.read_bytes())  # noqa: S301
         read.unlink()
-        read = replace(stored, tables=[_mapped(table) for table in stored.tables])
+        tables = []
+        for table in stored.tables:
+            path: Any = table.prepared.rows
+            with pa.memory_map(path) as mapped:
+                rows = pa.ipc.open_file(mapped).read_all()
+            # It stays readable while it is mapped.
+            Path(path).unlink()
+            tables.append(replace(table, prepared=replace(table.prepared, rows=rows)))
+        read = replace(stored, tables=tables)
     return replace(read, exceeded=[*exceeded, *read.exceeded])
-
-
-def _mapped(table: ReadTable) -> ReadTable:
-    path: Any = table.prepared.rows
-    with pa.memory_map(path) as stored:
-        rows = pa.ipc.open_file(stored).read_all()
-    # It stays readable while it is mapped.
-    Path(path).unlink()
-    return replace(table, prepared=replace(table.prepared, rows=rows))
 
 
 def work_at(file: int) -> None:
@@ -469,8 +450,15 @@ class _Serving:
             self._confine(size, _PART_SIZE)
 
     def _confine(self, size: int, computed_size: int) -> None:
+        """Limit memory beyond what is used now, and CPU seconds from now on.
+
+        Memory is limited where the kernel tells how much a process has, which is on Linux.
+        """
         limits = self._reader.limits
-        confine(limits.memory(size), limits.cpu_seconds(computed_size))
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds(computed_size))
+        if (used := private_memory()) is not None:
+            # Data and not address space: allocators reserve more than they use.
+            _limit_data(used + limits.memory(size))
 
     def _is_worn(self) -> bool:
         """Whether so much memory was not given back that the next document would add to it."""

@@ -11,8 +11,8 @@ shapes, or today's values alone.
 Observations do not state their country, frequency or unit. FRED describes a series in a separate
 answer, with the interval in which each description was valid: a new base year is another unit from
 a day on, and no restatement. The fetcher stores the descriptions in the header
-``series-versions``. ``SERIES`` has the rest for a few series, and their units if there are no
-descriptions.
+``series-versions``. ``alfred_series.csv`` has the rest for a few series, and their units if there
+are no descriptions.
 """
 
 import csv
@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from assets.macro.iso_codes import Area, area_of, area_of_name
-from assets.macro.periods import Span, span_from
+from assets.macro.periods import series_columns, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -38,6 +38,7 @@ from assets.parsing.strict import (
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ, PUBLISHED
 
 # Observations of FRED as values with the interval in which each was the current one.
@@ -157,17 +158,15 @@ class SeriesDescription:
     since: str = "0001-01-01"
 
 
-SERIES: dict[str, SeriesDescription] = {
-    "GDP": SeriesDescription("quarterly", "gdp", "US", "Billions of Dollars"),
-    "CPIAUCSL": SeriesDescription("monthly", "cpi", "US", "Index", "1982-1984=100"),
-    "CPILFESL": SeriesDescription("monthly", "cpi", "US", "Index", "1982-1984=100"),
-    "CPALTT01PTM659N": SeriesDescription(
-        "monthly", "cpi", "PT", "Growth rate same period previous year"
-    ),
-    "CPALTT01ZAM659N": SeriesDescription(
-        "monthly", "cpi", "ZA", "Growth rate same period previous year"
-    ),
-    "CPALTT01ZAM661N": SeriesDescription("monthly", "cpi", "ZA", "Index", "2015=100"),
+SERIES = {
+    row["series"]: SeriesDescription(
+        row["frequency"],
+        row["series_type"],
+        row["country"],
+        row["unit"],
+        row["base_period"] or None,
+    )
+    for row in csv_rows(__name__, "alfred_series")
 }
 
 
@@ -221,13 +220,8 @@ def unit_and_base(units: str) -> tuple[str | None, str | None]:
 def country_in(title: str) -> Area | None:
     """Return the country at the end of a title, as FRED writes it: ``… for South Africa``."""
     match = _COUNTRY_IN_TITLE.fullmatch(title.strip())
-    if not match:
-        return None
     # FRED writes neither ISO's names nor one name throughout: "Tanzania" is only a common_name.
-    return area_of_name(match[1])
-
-
-# Observations
+    return area_of_name(match[1]) if match else None
 
 
 def _read_answer(document: Document, body: bytes) -> tuple[str, Answer]:
@@ -255,12 +249,11 @@ def _json_answer(body: bytes, observed_on: date) -> Answer:
     until, count = answer.get("realtime_end"), answer.get("count")
     # Unless asked for more, FRED answers what stands today, in its own time zone.
     today = {str(observed_on - timedelta(days=1)), str(observed_on)}
-    is_todays = until in today and answer.get("realtime_start") == until
     return Answer(
         [(json_pointer("observations", index), entry) for index, entry in enumerate(observations)],
         until if isinstance(until, str) else None,
         is_page=isinstance(count, int | Decimal) and count > len(observations),
-        is_todays=is_todays,
+        is_todays=until in today and answer.get("realtime_start") == until,
     )
 
 
@@ -278,18 +271,12 @@ def _csv_answer(text: str, observed_on: date) -> tuple[str, Answer]:
     is_todays = "value" in header and "realtime_start" not in header
     # Today's values alone were public, at the latest, on the day they were read.
     default = {"realtime_start": observed_on.isoformat()} if is_todays else {}
-    return name.upper(), Answer(list(_csv_lines(rows, header, default)), is_todays=is_todays)
-
-
-def _csv_lines(rows: Any, header: list[str], default: dict[str, str]) -> Iterator[Entry]:
-    for cells in rows:
-        if cells:
-            fits = len(cells) == len(header)
-            entry = default | dict(zip(header, cells, strict=True)) if fits else cells
-            yield f"line {rows.line_num}", entry
-
-
-# Descriptions
+    entries: list[Entry] = []
+    for cells in filter(None, rows):
+        fits = len(cells) == len(header)
+        entry = default | dict(zip(header, cells, strict=True)) if fits else cells
+        entries.append((f"line {rows.line_num}", entry))
+    return name.upper(), Answer(entries, is_todays=is_todays)
 
 
 def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescription]:
@@ -340,10 +327,8 @@ def _split_by_unit(
 ) -> list[tuple[str, SeriesDescription]]:
     """Split an interval where the unit changes; return the start of each part."""
     # Before the first description, that one applies.
-    at_start = next(
-        (description for description in reversed(descriptions) if description.since <= start),
-        descriptions[0],
-    )
+    earlier = [description for description in descriptions if description.since <= start]
+    at_start = earlier[-1] if earlier else descriptions[0]
     parts = [(start, at_start)]
     for description in descriptions:
         unit = (parts[-1][1].unit, parts[-1][1].base_period)
@@ -351,9 +336,6 @@ def _split_by_unit(
         if start < description.since <= (end or OPEN) and changes:
             parts.append((description.since, description))
     return parts
-
-
-# Rows
 
 
 def _rows(
@@ -380,25 +362,15 @@ def _rows(
             continue
         value = None if withdrawn else number_from_text(observed.value)
         last_start[figure] = start
-        rows.append(_row(name, series, span, start) | {"value": value, "withdrawn": withdrawn})
+        area = area_of(series.country) if series.country else None
+        about = (area, f"FRED.{name}", series.series_type, series.unit, series.base_period)
+        row = series_columns(*about, span, series.frequency) | {
+            "available_at": calendar_day(start),
+            "publication": start,
+            "value": value,
+            "withdrawn": withdrawn,
+        }
+        rows.append(row)
     if not rows and not observed.is_end:
         raise ValueError("no value given")
     return rows
-
-
-def _row(name: str, series: SeriesDescription, span: Span, start: str) -> dict[str, Any]:
-    area = area_of(series.country) if series.country else None
-    return {
-        "country": area[0] if area else None,
-        "country_iso3": area[1] if area else None,
-        "series": f"FRED.{name}",
-        "series_type": series.series_type,
-        "frequency": series.frequency,
-        "unit": series.unit,
-        "base_period": series.base_period,
-        "obs_status": None,
-        "available_at": calendar_day(start),
-        "publication": start,
-        "period_start": span[0],
-        "period_end": span[1],
-    }

@@ -12,7 +12,6 @@ from assets.fetching import fetchers
 from assets.fetching.client import FetchError, SourceResponse
 from assets.fetching.fetchers import FetchTask
 from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
-from assets.macro.worldbank import missing_pages
 from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import LicenceError
 
@@ -29,12 +28,7 @@ _PAGE_SIZES = {"observations": 100_000, "vintage_dates": 10_000}
 # FRED's own bounds of the real-time period: between them lies every vintage.
 _FIRST_DAY, _LAST_DAY = date(1776, 7, 4), date.max
 _DESCRIPTION_MEMBERS = (
-    "realtime_start",
-    "realtime_end",
-    "title",
-    "frequency",
-    "frequency_short",
-    "units",
+    *("realtime_start", "realtime_end", "title", "frequency", "frequency_short", "units"),
 )
 
 _Query = dict[str, str | int]
@@ -195,18 +189,9 @@ def _pages(task: FetchTask, url: str, name: str) -> Iterator[tuple[SourceRespons
 
 
 INDICATORS = (
-    "NY.GDP.MKTP.CD",
-    "NY.GDP.MKTP.KD.ZG",
-    "NY.GDP.PCAP.CD",
-    "FP.CPI.TOTL",
-    "FP.CPI.TOTL.ZG",
-    "SP.POP.TOTL",
-    "NE.EXP.GNFS.CD",
-    "NE.IMP.GNFS.CD",
-    "BN.CAB.XOKA.CD",
-    "FI.RES.TOTL.CD",
-    "DT.DOD.DECT.CD",
-    "PA.NUS.FCRF",
+    *("NY.GDP.MKTP.CD", "NY.GDP.MKTP.KD.ZG", "NY.GDP.PCAP.CD", "FP.CPI.TOTL", "FP.CPI.TOTL.ZG"),
+    *("SP.POP.TOTL", "NE.EXP.GNFS.CD", "NE.IMP.GNFS.CD", "BN.CAB.XOKA.CD", "FI.RES.TOTL.CD"),
+    *("DT.DOD.DECT.CD", "PA.NUS.FCRF"),
 )
 _CURRENCIES = ("ZAR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "BRL", "MXN", "TRY", "IDR", "MYR")
 RATES = tuple(
@@ -233,7 +218,13 @@ def ecb(task: FetchTask) -> Iterator[FetchedResponse]:
 
 def h10(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the long files of H.10, collected from FRED's series; always whole."""
-    return fetchers.fetch_all(task.source, task.settings.h10_cadences, partial(_h10_file, task))
+
+    def fetch_one(cadence: str) -> Iterator[FetchedResponse]:
+        answer = task.client.get(f"{task.base_url}/{cadence}.csv", "csv", conditional=True)
+        if answer.changed:
+            yield task.landable(answer, {"frequency": cadence})
+
+    return fetchers.fetch_all(task.source, task.settings.h10_cadences, fetch_one)
 
 
 def _indicator(task: FetchTask, code: str) -> Iterator[FetchedResponse]:
@@ -242,7 +233,7 @@ def _indicator(task: FetchTask, code: str) -> Iterator[FetchedResponse]:
     path = f"v2/country/all/indicator/{code}"
     first = task.client.get(task.url(path, query | {"page": 1}), "json")
     answers, metas = [first], [_meta(first)]
-    pages = int(metas[0]["pages"])
+    pages = metas[0]["pages"]
     for page in range(2, pages + 1):
         try:
             answers.append(task.client.get(task.url(path, query | {"page": page}), "json"))
@@ -252,7 +243,14 @@ def _indicator(task: FetchTask, code: str) -> Iterator[FetchedResponse]:
                 error.status,
             ) from None
         metas.append(_meta(answers[-1]))
-    _refuse_gaps(code, metas)
+    arrived = {meta["page"] for meta in metas}
+    last = max(meta["pages"] for meta in metas)
+    missing = [page for page in range(1, last + 1) if page not in arrived]
+    if missing:
+        raise FetchError(f"{code}: pages {missing} are missing, so nothing is taken; try again")
+    # Pages of two updates could lack rows or have them twice.
+    if len({meta.get("lastupdated") for meta in metas}) > 1:
+        raise FetchError(f"{code} was updated while it was fetched; try again")
     yield from (task.landable(answer) for answer in answers)
 
 
@@ -266,15 +264,6 @@ def _meta(answer: SourceResponse) -> dict[str, Any]:
         return {**meta, "page": int(meta["page"]), "pages": int(meta["pages"])}
     except (TypeError, KeyError, ValueError):
         raise FetchError(f"{answer.url}: not a page of the World Bank; report it") from None
-
-
-def _refuse_gaps(code: str, metas: list[dict[str, Any]]) -> None:
-    missing = missing_pages(metas)
-    if missing:
-        raise FetchError(f"{code}: pages {missing} are missing, so nothing is taken; try again")
-    # Pages of two updates could lack rows or have them twice.
-    if len({meta.get("lastupdated") for meta in metas}) > 1:
-        raise FetchError(f"{code} was updated while it was fetched; try again")
 
 
 def _exchange_rate(task: FetchTask, key: str) -> Iterator[FetchedResponse]:
@@ -292,9 +281,3 @@ def _exchange_rate(task: FetchTask, key: str) -> Iterator[FetchedResponse]:
         raise
     if answer.changed:
         yield task.landable(answer)
-
-
-def _h10_file(task: FetchTask, cadence: str) -> Iterator[FetchedResponse]:
-    answer = task.client.get(f"{task.base_url}/{cadence}.csv", "csv", conditional=True)
-    if answer.changed:
-        yield task.landable(answer, {"frequency": cadence})

@@ -13,9 +13,6 @@ of a running month is then a vintage that the finished month follows.
 
 import csv
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, date
 from decimal import Decimal
 from io import StringIO
 from pathlib import PurePosixPath
@@ -23,13 +20,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assets.macro.iso_codes import area_of_currency, require_currency
-from assets.macro.periods import Span, period_of, span_from
+from assets.macro.periods import Span, first_read, period_of, series_columns, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_from_text, read_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import FIRST_READ
 
 # The Federal Reserve quotes US dollars for one of these, and units of any other currency for one
 # dollar.
@@ -41,13 +37,12 @@ _FIRST_CELL_OF_DOWNLOAD = "Series Description"
 _PER = re.compile(r"Currency:_Per_([A-Z]{3})")
 _NUMBER = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
 _ID = re.compile(r"RXI(?:\$US)?_N\.([BMA])\.[A-Z0-9]+")
-_CADENCE_LETTERS = {"B": "daily", "M": "monthly", "A": "annual"}
+_CADENCES = {"B": "daily", "M": "monthly", "A": "annual"}
 # How the Federal Reserve writes that a day has no rate.
 _NO_DATA = frozenset({"", "ND", "NC", "NA"})
+_UNKNOWN = frozenset({"", "ND", "NC", "."})
 # H.10 has four decimals, few rates have more.
 _MAX_DECIMALS = 6
-_CADENCES = ("daily", "monthly", "annual")
-_UNKNOWN = frozenset({"", "ND", "NC", "."})
 
 
 def parse(document: Document, body: bytes) -> Parsed:
@@ -57,33 +52,30 @@ def parse(document: Document, body: bytes) -> Parsed:
     """
     parsed = Parsed()
     with parsed.rejecting(MACRO_SERIES, document):
-        if read_text(body).lstrip('"').startswith(_FIRST_CELL_OF_DOWNLOAD):
-            return _parse_download(document, body)
-        cadence = _cadence(document)
-        lines = _lines(body)
-        inverted = not _as_the_fed_quotes(lines)
-        for line_number, cells in lines:
-            location = f"line {line_number}"
-            with parsed.rejecting(MACRO_SERIES, document, location):
-                row = _row(document, cells, cadence, inverted)
-                parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
+        text = read_text(body)
+        rows = csv.reader(StringIO(text, newline=""), strict=True)
+        if text.lstrip('"').startswith(_FIRST_CELL_OF_DOWNLOAD):
+            _add_download(parsed, document, rows)
+        else:
+            _add_long(parsed, document, rows)
     return parsed
 
 
-def _cadence(document: Document) -> str:
+def _add_long(parsed: Parsed, document: Document, rows: Any) -> None:
     file_name = PurePosixPath(urlsplit(document.url).path).stem
     cadence = document.headers.get("frequency", file_name).lower()
-    if cadence not in _CADENCES:
+    if cadence not in _CADENCES.values():
         raise ValueError("the document's headers do not name its frequency, nor does the file")
-    return cadence
-
-
-def _lines(body: bytes) -> list[tuple[int, list[str]]]:
-    rows = csv.reader(StringIO(read_text(body), newline=""), strict=True)
     header = next(rows)
     if [*header[:2], len(header)] != ["Date", "Country", 3]:
         raise ValueError("the document is not a long CSV of H.10")
-    return [(rows.line_num, cells) for cells in rows if cells]
+    lines = [(rows.line_num, cells) for cells in rows if cells]
+    inverted = not _as_the_fed_quotes(lines)
+    for line_number, cells in lines:
+        location = f"line {line_number}"
+        with parsed.rejecting(MACRO_SERIES, document, location):
+            row = _long_row(document, cells, cadence, inverted)
+            parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
 
 
 def _as_the_fed_quotes(lines: list[tuple[int, list[str]]]) -> bool:
@@ -102,7 +94,7 @@ def _as_the_fed_quotes(lines: list[tuple[int, list[str]]]) -> bool:
     return pounds == {True}
 
 
-def _row(document: Document, cells: list[str], cadence: str, inverted: bool) -> dict[str, Any]:
+def _long_row(document: Document, cells: list[str], cadence: str, inverted: bool) -> dict[str, Any]:
     if len(cells) != 3:
         raise ValueError(f"{len(cells)} cells under 3 columns")
     span = span_from(calendar_day(cells[0]), cadence)
@@ -118,66 +110,22 @@ def _row(document: Document, cells: list[str], cadence: str, inverted: bool) -> 
         raise ValueError("more digits than H.10 publishes: computed by somebody else")
     in_dollars = currency in DOLLARS_FOR_ONE and not inverted
     base, quote = (currency, "USD") if in_dollars else ("USD", currency)
-    observed_on = document.observed_at.astimezone(UTC).date()
-    return _rate(base, quote, cadence, span, observed_on) | {"value": value}
+    return _rate(document, base, quote, cadence, span) | {"value": value}
 
 
-def _rate(base: str, quote: str, cadence: str, span: Span, observed_on: date) -> dict[str, Any]:
+def _rate(document: Document, base: str, quote: str, cadence: str, span: Span) -> dict[str, Any]:
     """Return every column but the value."""
-    if span[0] > observed_on:
-        raise ValueError(f"the period begins after it was read, on {observed_on}")
+    published = first_read(document, span)
     # A rate in a currency that had ended is a mistake in the file, or another currency by then.
     require_currency(base, span[0])
     require_currency(quote, span[0])
     area = area_of_currency(base if quote == "USD" else quote)
-    return {
-        "country": area[0] if area else None,
-        "country_iso3": area[1] if area else None,
-        "series": f"FX.{base}.{quote}",
-        "series_type": "fx",
-        "unit": f"{quote} per {base}",
-        "base_period": None,
-        "available_at": observed_on,
-        "available_at_evidence": FIRST_READ,
-        "publication": observed_on.isoformat(),
-        "frequency": cadence,
-        "period_start": span[0],
-        "period_end": span[1],
-        "obs_status": None,
-    }
+    unit = f"{quote} per {base}"
+    return published | series_columns(area, f"FX.{base}.{quote}", "fx", unit, None, span, cadence)
 
 
-@dataclass(frozen=True)
-class _Column:
-    base: str
-    quote: str
-    cadence: str
-
-
-def _parse_download(document: Document, body: bytes) -> Parsed:
-    """Parse every rate; a column that is not a rate is rejected once, not per line."""
-    parsed = Parsed()
-    reader = csv.reader(StringIO(read_text(body), newline=""), strict=True)
-    with parsed.rejecting(MACRO_SERIES, document):
-        head = _head(reader)
-        lines = [(reader.line_num, cells) for cells in reader if cells]
-        columns: dict[int, _Column] = {}
-        for position in range(1, len(head["Time Period"])):
-            try:
-                columns[position] = _column({name: cells[position] for name, cells in head.items()})
-            except (ValueError, IndexError) as error:
-                parsed.reject(MACRO_SERIES, document, f"column {position + 1}", str(error))
-        observed_on = document.observed_at.astimezone(UTC).date()
-        for line_number, cells in lines:
-            for position, column in columns.items():
-                location = f"line {line_number}, column {position + 1}"
-                with parsed.rejecting(MACRO_SERIES, document, location):
-                    for row in _cell_rows(cells, position, column, observed_on):
-                        parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
-    return parsed
-
-
-def _head(rows: Iterator[list[str]]) -> dict[str, list[str]]:
+def _add_download(parsed: Parsed, document: Document, rows: Any) -> None:
+    """Add every rate; a column that is not a rate is rejected once, not per line."""
     head: dict[str, list[str]] = {}
     for cells in rows:
         if cells:
@@ -187,30 +135,36 @@ def _head(rows: Iterator[list[str]]) -> dict[str, list[str]]:
     missing = {"Unit", "Multiplier", "Currency", "Time Period"} - head.keys()
     if missing:
         raise ValueError(f"the document is no download of H.10: no line {min(missing)!r}")
-    return head
+    lines = [(rows.line_num, cells) for cells in rows if cells]
+    columns: dict[int, tuple[str, str, str]] = {}
+    for position in range(1, len(head["Time Period"])):
+        try:
+            columns[position] = _column({name: cells[position] for name, cells in head.items()})
+        except (ValueError, IndexError) as error:
+            parsed.reject(MACRO_SERIES, document, f"column {position + 1}", str(error))
+    for line_number, cells in lines:
+        for position, (base, quote, cadence) in columns.items():
+            location = f"line {line_number}, column {position + 1}"
+            with parsed.rejecting(MACRO_SERIES, document, location):
+                if position >= len(cells):
+                    raise ValueError("the line ends before this column")
+                # Holidays: a line has a cell for every column, with or without a rate.
+                if cells[position].strip() in _NO_DATA:
+                    continue
+                span, written = period_of(cells[0].strip())
+                if written != cadence:
+                    raise ValueError(f"{cells[0]!r:.40} is no {cadence} period")
+                rate = _rate(document, base, quote, cadence, span)
+                row = rate | {"value": number_from_text(cells[position])}
+                parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
 
 
-def _column(head: dict[str, str]) -> _Column:
+def _column(head: dict[str, str]) -> tuple[str, str, str]:
+    """Return the base and the quoted currency of a column, and its cadence."""
     unit, series_id = _PER.fullmatch(head["Unit"]), _ID.fullmatch(head["Time Period"])
     if unit is None or series_id is None:
         raise ValueError(f"{head['Time Period']!r:.40} in {head['Unit']!r:.40} is no rate")
     # A rate for 100 units looks like any other, and would be off by two digits.
     if head["Multiplier"] not in ("1", "1.0"):
         raise ValueError(f"the values are for {head['Multiplier']!r:.20}, not for one")
-    return _Column(unit[1], head["Currency"], _CADENCE_LETTERS[series_id[1]])
-
-
-def _cell_rows(
-    cells: list[str], position: int, column: _Column, observed_on: date
-) -> Iterator[dict[str, object]]:
-    """Yield the row of one cell; nothing for a day without data."""
-    if position >= len(cells):
-        raise ValueError("the line ends before this column")
-    # Holidays: a line has a cell for every column, with or without a rate.
-    if cells[position].strip() in _NO_DATA:
-        return
-    span, cadence = period_of(cells[0].strip())
-    if cadence != column.cadence:
-        raise ValueError(f"{cells[0]!r:.40} is no {column.cadence} period")
-    rate = _rate(column.base, column.quote, cadence, span, observed_on)
-    yield rate | {"value": number_from_text(cells[position])}
+    return unit[1], head["Currency"], _CADENCES[series_id[1]]

@@ -6,7 +6,7 @@ the currencies that were withdrawn (``ended_currencies.csv``).
 """
 
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pycountry
@@ -18,18 +18,7 @@ _COUNTRIES: Any = pycountry.countries
 _FORMER: Any = pycountry.historic_countries
 
 # Codes of the World Bank that are not or were not those of ISO, and two of Eurostat.
-_OTHER_CODES = {
-    "EL": "GR",
-    "UK": "GB",
-    "ADO": "AND",
-    "IMY": "IMN",
-    "KSV": "XKX",
-    "ROM": "ROU",
-    "TMP": "TLS",
-    "WBG": "PSE",
-    "ZAR": "COD",
-}
-
+_OTHER_CODES = {row["code"]: row["country"] for row in csv_rows(__name__, "country_codes")}
 _OTHER_NAMES = {row["name"]: row["country"] for row in csv_rows(__name__, "country_names")}
 
 # Kosovo has no ISO code; sources write these two, from the range left to users.
@@ -73,6 +62,16 @@ def area_of_name(name: str) -> Area | None:
         if country is not None:
             return area_of(country.alpha_2)
     return None
+
+
+# Bounded: what documents write is without end.
+@lru_cache(maxsize=1 << 10)
+def country_code(written: str) -> str | None:
+    """Return the alpha-2 code of a country by any of its codes or its exact name; else None."""
+    try:
+        return str(_COUNTRIES.lookup(written).alpha_2)
+    except LookupError:
+        return None
 
 
 @cache

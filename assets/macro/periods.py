@@ -1,4 +1,4 @@
-"""Periods as macro sources write them.
+"""Periods and numbers as macro sources write them, and the columns that every series has.
 
 2024, 2024-A1, 2024-S1, 2024-Q1, 2024-M01, 2024-01, 2024-W05, 2024-D015, 2024-01-15, and midnight of
 a day. Ranges and other times of day are refused.
@@ -9,11 +9,12 @@ from calendar import monthrange
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
+from assets.macro.iso_codes import Area
 from assets.parsing.strict import FIRST_YEAR, LAST_YEAR, calendar_day, number_from_text
-
-# Numbers as tables write them, with marks of thousands and either decimal mark.
+from warehouse.record.landing import Document
+from warehouse.tables import FIRST_READ
 
 DecimalMark = Literal[".", ","]
 
@@ -25,7 +26,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
 def written_number(text: str, mark: DecimalMark) -> Decimal:
-    """Read a number digit for digit; marks of thousands are no part of it."""
+    """Read a number of a table digit for digit; marks of thousands are no part of it."""
     if _THOUSANDS[mark].fullmatch(text):
         text = text.replace("," if mark == "." else ".", "")
     return number_from_text(text.replace(",", ".") if mark == "," else text)
@@ -77,7 +78,13 @@ def period_of(text: str) -> tuple[Span, str]:
         month = (int(match[3]) - 1) * MONTHS[cadence] + 1
         return span_from(_first_day(match[1], month), cadence), cadence
     if match := _WEEK.fullmatch(text):
-        return _week(match[1], int(match[2])), "weekly"
+        year, week = match[1], int(match[2])
+        try:
+            # ISO weeks: week 1 can begin in December, and some years have a week 53.
+            monday = date.fromisocalendar(_first_day(year, 1).year, week, 1)
+        except ValueError:
+            raise ValueError(f"{year}, week {week}: not a period we can believe") from None
+        return (monday, monday + timedelta(days=6)), "weekly"
     if match := _DAY_OF_YEAR.fullmatch(text):
         day = _first_day(match[1], 1) + timedelta(days=int(match[2]) - 1)
         # D366 of a common year would silently be a day of the next.
@@ -112,16 +119,43 @@ def utc_time(text: str) -> datetime:
     return time.astimezone(UTC)
 
 
-def _week(year: str, week: int) -> Span:
-    try:
-        # ISO weeks: week 1 can begin in December, and some years have a week 53.
-        monday = date.fromisocalendar(_first_day(year, 1).year, week, 1)
-    except ValueError:
-        raise ValueError(f"{year}, week {week}: not a period we can believe") from None
-    return monday, monday + timedelta(days=6)
-
-
 def _first_day(year: str, month: int) -> date:
     if not FIRST_YEAR <= int(year) <= LAST_YEAR or not 1 <= month <= 12:
         raise ValueError(f"{year}, month {month}: not a period we can believe")
     return date(int(year), month, 1)
+
+
+def series_columns(
+    area: Area | None,
+    series: str,
+    series_type: str,
+    unit: str | None,
+    base: str | None,
+    span: Span,
+    frequency: str,
+) -> dict[str, Any]:
+    """Return the columns that say what a figure is of; its status is not stated."""
+    return {
+        "country": area[0] if area else None,
+        "country_iso3": area[1] if area else None,
+        "series": series,
+        "series_type": series_type,
+        "frequency": frequency,
+        "period_start": span[0],
+        "period_end": span[1],
+        "unit": unit,
+        "base_period": base,
+        "obs_status": None,
+    }
+
+
+def first_read(document: Document, span: Span) -> dict[str, Any]:
+    """Return the columns of a figure that does not say when it was published: when it was read."""
+    observed_on = document.observed_at.astimezone(UTC).date()
+    if span[0] > observed_on:
+        raise ValueError(f"the period begins after it was read, on {observed_on}")
+    return {
+        "available_at": observed_on,
+        "available_at_evidence": FIRST_READ,
+        "publication": observed_on.isoformat(),
+    }

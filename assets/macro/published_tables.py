@@ -6,15 +6,22 @@ publishers dates what it publishes: a value is known from the day on which it wa
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import lru_cache
-from itertools import takewhile
-from typing import Any
+from itertools import chain, takewhile
+from typing import Any, cast
 
 from assets.macro.iso_codes import Area, area_named, area_of
-from assets.macro.periods import Span, period_of, span_from, written_number
+from assets.macro.periods import (
+    Span,
+    first_read,
+    period_of,
+    series_columns,
+    span_from,
+    written_number,
+)
 from assets.macro.table_files import (
     AREA_IN_KEY,
     PeriodColumns,
@@ -23,12 +30,10 @@ from assets.macro.table_files import (
     folded_names,
 )
 from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import day_in_form
 from assets.parsing.tables import Row, Wanted, clean, fold, joined, sheets, table_rows, text_above
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
-from warehouse.tables import FIRST_READ
-
-# One figure of a table: what is stated where, and the row of the record that it becomes.
 
 # What publishers write where there is no value, and beside one.
 _NO_VALUE = frozenset({"", "-", "--", "–", "—", ".", "..", "...", "n/a", "na", "nan"})
@@ -54,39 +59,33 @@ class Figure:
     problem: str | None = None
 
 
-def add_figure(parsed: Parsed, document: Document, entry: TableEntry, figure: Figure) -> None:
+def _add_figure(parsed: Parsed, document: Document, entry: TableEntry, figure: Figure) -> None:
     """Add the row of a figure, or the reason why there is none; nothing for an empty cell."""
-    if not has_value(figure.text):
+    if not _has_value(figure.text):
         return
-    observed_on = document.observed_at.astimezone(UTC).date()
-    series, span = figure.series, figure.span
+    series = figure.series
     text, mark = _without_mark(entry, clean(figure.text))
     try:
         if figure.problem:
             raise ValueError(figure.problem)
-        area = _area(entry, figure)
+        if entry.area is not None:
+            area = _stated_area(figure.area)
+        else:
+            # The declaration was checked to name a country.
+            area = cast(Area, area_of(series.country or entry.country or ""))
         value = written_number(_MARKS.sub("", text), entry.decimal)
-        if span[0] > observed_on:
-            raise ValueError(f"the period begins after it was read, on {observed_on}")
+        published = first_read(document, figure.span)
     except ValueError as error:
         parsed.reject(MACRO_SERIES, document, figure.location, f"{series.key}: {error}")
         return
     mark = mark or _without_mark(entry, clean(figure.year_text))[1]
-    row: dict[str, Any] = {
+    key = series.key.replace(AREA_IN_KEY, area[1])
+    about = (area, key, series.type, series.unit, figure.base)
+    row = {
         **provenance(document, figure.location, "file"),
-        "available_at": observed_on,
-        "available_at_evidence": FIRST_READ,
-        "publication": observed_on.isoformat(),
-        "country": area[0],
-        "country_iso3": area[1],
-        "series": series.key.replace(AREA_IN_KEY, area[1]),
-        "series_type": series.type,
-        "frequency": figure.frequency,
-        "period_start": span[0],
-        "period_end": span[1],
+        **published,
+        **series_columns(*about, figure.span, figure.frequency),
         "value": value,
-        "unit": series.unit,
-        "base_period": figure.base,
         "obs_status": entry.marks[mark] if mark else None,
     }
     parsed.add(MACRO_SERIES, [row])
@@ -100,15 +99,7 @@ def _without_mark(entry: TableEntry, text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def _area(entry: TableEntry, figure: Figure) -> Area:
-    if entry.area is not None:
-        return stated_area(figure.area)
-    area = area_of(figure.series.country or entry.country or "")
-    assert area is not None
-    return area
-
-
-def stated_area(text: str) -> Area:
+def _stated_area(text: str) -> Area:
     """Return the country that a cell names or codes; raise if it is none that we know."""
     area = area_named(text) or area_of(text)
     if area is None:
@@ -116,46 +107,31 @@ def stated_area(text: str) -> Area:
     return area
 
 
-def has_value(text: str) -> bool:
-    """Return whether a cell states a value."""
+def _has_value(text: str) -> bool:
     return clean(text).casefold() not in _NO_VALUE
 
 
-def stated_span(period: PeriodColumns, text: str) -> Span:
+def _stated_span(period: PeriodColumns, text: str) -> Span:
     """Return the days of a period in one of the declared forms; raise if it is in none."""
     for word, replacement in period.words.items():
         text = text.replace(word, replacement)
-    first = parsed_day(text, period.formats)
+    first = day_in_form(text, period.formats)
     if first is None:
         raise ValueError(f"{text!r:.60} is no period in any form that is declared")
-    return span_from(first.date(), period.frequency)
+    return span_from(first, period.frequency)
 
 
-@lru_cache(maxsize=1 << 12)
-def parsed_day(text: str, formats: tuple[str, ...]) -> datetime | None:
-    """Return the time that a text states in one of the forms; None if in none."""
-    for form in formats:
-        try:
-            return datetime.strptime(text.strip(), form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
-
-
-def is_of_series(cells: dict[str, str], series: TableSeries) -> bool:
+def _is_of_series(cells: dict[str, str], series: TableSeries) -> bool:
     """Return whether the cells of a row are as ``where`` of a series says."""
-    for name, values in series.where.items():
-        wanted = (values,) if isinstance(values, str) else values
-        if cells[name].casefold() not in map(str.casefold, wanted):
-            return False
-    return True
+    return all(
+        cells[name].casefold() in map(str.casefold, values) for name, values in series.where.items()
+    )
 
 
 # Tables with a column for each period, in the sheets of a workbook.
 #
 # Either a header has the periods beside the names of other columns, and rows say what they are; or
 # there are blocks: a title, years, perhaps quarters below them, and rows with labels.
-
 
 Lines = list[list[str]]
 
@@ -168,12 +144,8 @@ _AREA = ""
 _YEARS_WITHIN = 6
 
 
-def figures_below_header(
-    sheet: str,
-    lines: Lines,
-    entry: TableEntry,
-    period: PeriodColumns,
-    declared: list[TableSeries],
+def _figures_below_header(
+    sheet: str, lines: Lines, entry: TableEntry, period: PeriodColumns, declared: list[TableSeries]
 ) -> Iterator[Figure]:
     """Yield the figures of a sheet whose header has the declared columns and periods."""
     names = {name: entry.column_names(name) for series in declared for name in series.where}
@@ -196,10 +168,10 @@ def figures_below_header(
             note = re.search(series.note or "", above)
             if note is None:
                 continue
-            base = stated_base(series, note)
+            base = _stated_base(series, note)
             for number in range(first + 1, len(lines)):
                 cells = {name: clean(lines[number][place]) for name, place in places.items()}
-                if not is_of_series(cells, series):
+                if not _is_of_series(cells, series):
                     continue
                 figures = [
                     Figure(
@@ -213,40 +185,34 @@ def figures_below_header(
                         cells.get(_AREA, ""),
                     )
                     for column, span in spans.items()
-                    if has_value(lines[number][column])
+                    if _has_value(lines[number][column])
                 ]
-                yield from _with_area(figures, entry)
+                try:
+                    if figures and entry.area is not None:
+                        _stated_area(figures[0].area)
+                except ValueError as error:
+                    # Once for the row, not for each of its figures.
+                    figures = [replace(figures[0], problem=f"{error}: {len(figures)} values")]
+                yield from figures
         return
-
-
-def _with_area(figures: list[Figure], entry: TableEntry) -> list[Figure]:
-    """Return the figures of a row; only the first, with the problem, if it has no country."""
-    try:
-        if figures and entry.area is not None:
-            stated_area(figures[0].area)
-    except ValueError as error:
-        return [replace(figures[0], problem=f"{error}: {len(figures)} values")]
-    return figures
 
 
 def _spans(header: list[str], period: PeriodColumns) -> dict[int, Span]:
     """Return the period of each column whose name is one."""
     spans = {}
     for column, cell in enumerate(header):
-        try:
-            spans[column] = stated_span(period, clean(cell))
-        except ValueError:
-            continue
+        with suppress(ValueError):
+            spans[column] = _stated_span(period, clean(cell))
     return spans
 
 
-def stated_base(series: TableSeries, *matches: re.Match[str] | None) -> str | None:
+def _stated_base(series: TableSeries, *matches: re.Match[str]) -> str | None:
     """Return the base of a series, with what the patterns of its title and note found."""
-    found = {name: text for match in matches if match for name, text in match.groupdict().items()}
+    found = {name: text for match in matches for name, text in match.groupdict().items()}
     return (series.base or "").format(**found) or None
 
 
-def figures_in_blocks(sheet: str, lines: Lines, series: TableSeries) -> Iterator[Figure]:
+def _figures_in_blocks(sheet: str, lines: Lines, series: TableSeries) -> Iterator[Figure]:
     """Yield the figures of a row in every block whose title and row are those of a series."""
     for first, cells in enumerate(lines):
         title = re.search(series.title or "", clean(cells[0]))
@@ -257,7 +223,7 @@ def figures_in_blocks(sheet: str, lines: Lines, series: TableSeries) -> Iterator
         note = re.search(series.note or "", joined(lines[first:header]))
         if note is None:
             continue
-        base = stated_base(series, title, note)
+        base = _stated_base(series, title, note)
         periods = _periods(lines[header], lines[header + 1] if header + 1 < len(lines) else [])
         # Up to the years of the next block.
         rows = takewhile(lambda number: not _years(lines[number]), range(header + 1, len(lines)))
@@ -277,10 +243,10 @@ def figures_in_blocks(sheet: str, lines: Lines, series: TableSeries) -> Iterator
 
 def _of_month(figure: Figure, month: str) -> Figure:
     """Return a figure of a year as that of a month in it."""
-    first = parsed_day(f"{figure.span[0].year} {month}", _MONTHS)
+    first = day_in_form(f"{figure.span[0].year} {month}", _MONTHS)
     if first is None or figure.frequency != "annual":
         return replace(figure, problem=f"{month!r:.20} below {figure.year_text!r:.20} is no month")
-    return replace(figure, span=span_from(first.date(), "monthly"), frequency="monthly")
+    return replace(figure, span=span_from(first, "monthly"), frequency="monthly")
 
 
 def _years(cells: list[str]) -> list[int]:
@@ -319,11 +285,9 @@ def parse(document: Document, body: bytes, *, entry: TableEntry) -> Parsed:
     if not declared:
         parsed.reject(MACRO_SERIES, document, "", "no series is declared for this address")
         return parsed
-    columns = [each for each in declared if each.column is not None]
-    if columns:
+    if columns := [each for each in declared if each.column is not None]:
         _read_columns(parsed, document, body, entry, columns)
-    others = [each for each in declared if each.column is None]
-    if others:
+    if others := [each for each in declared if each.column is None]:
         _read_sheets(parsed, document, body, entry, others)
     _reject_contradictions(parsed, document)
     return parsed
@@ -334,11 +298,10 @@ def _reject_contradictions(parsed: Parsed, document: Document) -> None:
 
     Its columns or rows then tell apart what the declaration does not.
     """
-    stated: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
+    stated: dict[tuple[Any, ...], set[tuple[Any, Any]]] = defaultdict(set)
     rows = parsed.rows.get(MACRO_SERIES.name, [])
     for row in rows:
-        contents = stated.setdefault(_identity(row), set())
-        contents.add((row["value"], row["obs_status"]))
+        stated[_identity(row)].add((row["value"], row["obs_status"]))
     contradicted = [row for row in rows if len(stated[_identity(row)]) > 1]
     rows[:] = [row for row in rows if len(stated[_identity(row)]) == 1]
     for row in contradicted:
@@ -366,14 +329,20 @@ def _read_columns(
         entry.delimiter,
     )
     above = text_above(body, entry.encoding) if any(each.note for each in series) else ""
-    bases = _bases(parsed, document, above, series)
+    bases: dict[str, str | None] = {}
+    for each in series:
+        if note := re.search(each.note or "", above):
+            bases[each.key] = _stated_base(each, note)
+        else:
+            reason = f"{each.key}: no note {each.note!r} above the table"
+            parsed.reject(MACRO_SERIES, document, "", reason)
     seen: set[str] = set()
     for location, row in table_rows(body, wanted):
         if isinstance(row, str):
             parsed.reject(MACRO_SERIES, document, location, row)
             continue
         try:
-            span = stated_span(period, " ".join(_cell(row, names) or "" for names in required))
+            span = _stated_span(period, " ".join(_cell(row, names) or "" for names in required))
         except ValueError as error:
             # A note below the table, unless it has figures.
             if any(_cell(row, each.column_names()) for each in series):
@@ -381,33 +350,18 @@ def _read_columns(
             continue
         cells = {name: _cell(row, names) or "" for name, names in filters.items()}
         for each in series:
-            if each.key in bases and is_of_series(cells, each):
+            if each.key in bases and _is_of_series(cells, each):
                 text = _cell(row, each.column_names())
                 seen |= {each.key} if text is not None else set()
                 base, country = bases[each.key], _cell(row, area) or ""
                 figure = Figure(
                     location, each, text or "", span, period.frequency, base, area=country
                 )
-                add_figure(parsed, document, entry, figure)
+                _add_figure(parsed, document, entry, figure)
     for each in series:
         if each.key not in seen and not parsed.rejected:
             names = "/".join(each.column_names())
             parsed.reject(MACRO_SERIES, document, "", f"{each.key}: no column {names}")
-
-
-def _bases(
-    parsed: Parsed, document: Document, above: str, series: Iterable[TableSeries]
-) -> dict[str, str | None]:
-    """Return the base of each series whose note stands above the table; reject the others."""
-    bases = {}
-    for each in series:
-        note = re.search(each.note or "", above)
-        if note is None:
-            reason = f"{each.key}: no note {each.note!r} above the table"
-            parsed.reject(MACRO_SERIES, document, "", reason)
-            continue
-        bases[each.key] = stated_base(each, note)
-    return bases
 
 
 def _cell(row: Row, names: Iterable[str]) -> str | None:
@@ -423,28 +377,17 @@ def _read_sheets(
         if isinstance(lines, str):
             parsed.reject(MACRO_SERIES, document, sheet, lines)
             continue
-        for figure in _figures(sheet, lines, entry, series):
+        below_titles = [each for each in series if each.row is not None]
+        found = [_figures_in_blocks(sheet, lines, each) for each in below_titles]
+        if entry.period is not None and len(below_titles) < len(series):
+            found.append(_figures_below_header(sheet, lines, entry, entry.period, series))
+        for figure in chain.from_iterable(found):
             seen.add(figure.series.key)
-            add_figure(parsed, document, entry, figure)
+            _add_figure(parsed, document, entry, figure)
     for each in series:
         if each.key not in seen and not parsed.rejected:
-            parsed.reject(MACRO_SERIES, document, "", f"{each.key}: {_nowhere(each)}")
-
-
-def _figures(
-    sheet: str, lines: Lines, entry: TableEntry, series: list[TableSeries]
-) -> Iterator[Figure]:
-    period: PeriodColumns | None = entry.period
-    below_titles = [each for each in series if each.row is not None]
-    for each in below_titles:
-        yield from figures_in_blocks(sheet, lines, each)
-    if period is not None and len(below_titles) < len(series):
-        yield from figures_below_header(sheet, lines, entry, period, series)
-
-
-def _nowhere(series: TableSeries) -> str:
-    """Say what would have to be there for a series that is not."""
-    note = f" and a note {series.note!r}" if series.note else ""
-    if series.row is None:
-        return f"no table with periods as columns and rows where {dict(series.where)}{note}"
-    return f"no row {series.row!r} with years below a title {series.title!r}{note}"
+            nowhere = f"no row {each.row!r} with years below a title {each.title!r}"
+            if each.row is None:
+                nowhere = f"no table with periods as columns and rows where {dict(each.where)}"
+            note = f" and a note {each.note!r}" if each.note else ""
+            parsed.reject(MACRO_SERIES, document, "", f"{each.key}: {nowhere}{note}")

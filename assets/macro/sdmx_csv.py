@@ -12,20 +12,18 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC
 from io import BytesIO, StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from assets.macro.iso_codes import Area, area_named, area_of, area_of_currency, require_currency
-from assets.macro.periods import Span, period_of, utc_time
+from assets.macro.periods import Span, first_read, period_of, series_columns, utc_time
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
 from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
-from warehouse.tables import FIRST_READ, PUBLISHED
-from warehouse.tables.macro import SeriesType
+from warehouse.shared.data_files import csv_rows
+from warehouse.tables import PUBLISHED
 
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 # The IMF's portal names them.
@@ -43,12 +41,13 @@ _ID = re.compile(r"[A-Z0-9_@$-]+|[a-z0-9_@$-]+")
 
 # The cells of a line by column.
 Line = dict[str, str]
+# Area, key, type, unit and base of a series.
+_Subject = tuple[Area | None, str, str, str | None, str | None]
 # A row and its location in the document.
 LocatedRow = tuple[str, dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class RateColumns:
+class RateColumns(NamedTuple):
     """The columns with the quoted and the base currency, and what a spot rate has in others."""
 
     quote: str
@@ -65,32 +64,11 @@ RATES_BY_COLUMNS = (
 # The BIS quotes everything for one US dollar; A is the average of a period.
 RATES_BY_FLOW = {"WS_XRU": RateColumns("CURRENCY", "", {"COLLECTION": "A"}, fixed_base="USD")}
 
-# Flows of consumer prices of the ECB, Eurostat, the IMF, the OECD and the BIS.
-PRICE_FLOWS = frozenset(
-    {
-        "ICP",
-        "HICP",
-        "CPI",
-        "PRC_HICP_MIDX",
-        "PRC_HICP_MANR",
-        "PRC_HICP_MMOR",
-        "PRC_HICP_AIND",
-        "DSD_PRICES@DF_PRICES_ALL",
-        "WS_LONG_CPI",
-    }
-)
-
-# Other flows: where each states its area, and its unit if no column does.
-OTHER_FLOWS = {
-    "WS_CREDIT_GAP": ("BORROWERS_CTY", "percent of GDP"),
-    "WS_TC": ("BORROWERS_CTY", None),
-    "WS_CBPOL": ("REF_AREA", "percent a year"),
-    "WS_SPP": ("REF_AREA", None),
-    "WS_EER": ("REF_AREA", "index"),
-}
-
+# Flows of consumer prices of the ECB, Eurostat, the IMF, the OECD and the BIS; and others, where
+# each states its area, and its unit if no column does.
+_FLOWS = {row["flow"]: row for row in csv_rows(__name__, "sdmx_flows")}
 _FLOW = re.compile(r"(?:.*[:,/])?([A-Za-z0-9_@$-]+)(?:\(.*\))?")
-_FLOWS = ("DATAFLOW", "STRUCTURE_ID", "DATASET")
+_FLOW_COLUMNS = ("DATAFLOW", "STRUCTURE_ID", "DATASET")
 _AREAS = ("REF_AREA", "COUNTRY", "GEO", "LOCATION")
 _UNITS = ("UNIT_MEASURE", "UNIT")
 _BASES = ("UNIT_INDEX_BASE", "BASE_PER", "BASE_PERIOD")
@@ -122,8 +100,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     return parsed
 
 
-def _subject(document: Document, line: Line, span: Span) -> dict[str, Any]:
-    """Return the columns that say what a line is about."""
+def _subject(document: Document, line: Line, span: Span) -> _Subject:
+    """Return what a line is about."""
     # Columns before flows: central banks name their flows as they like, but reuse structures.
     for columns in RATES_BY_COLUMNS:
         if columns.quote in line and columns.base in line:
@@ -134,20 +112,20 @@ def _subject(document: Document, line: Line, span: Span) -> dict[str, Any]:
     if flow in RATES_BY_FLOW:
         return _rate(line, RATES_BY_FLOW[flow], span)
     key = line.get("KEY") or f"{flow}.{_key(line)}"
-    if flow in PRICE_FLOWS:
-        power, unit = _power(line), _first(line, _UNITS)
+    if flow not in _FLOWS:
+        raise ValueError(f"flow {flow!r:.40} is neither exchange rates nor consumer prices")
+    known, unit = _FLOWS[flow], _first(line, _UNITS)
+    if known["series_type"] == "cpi":
+        area, power = _first(line, _AREAS) or "", _power(line)
         unit = f"10^{power} {unit or ''}".strip() if power else unit
-        return _about(area_of(_first(line, _AREAS) or ""), key, "cpi", unit, _first(line, _BASES))
-    if flow in OTHER_FLOWS:
-        area, unit = OTHER_FLOWS[flow]
-        unit = _first(line, _UNITS) or unit
-        return _about(area_of(line.get(area, "")), key, "macro", unit, _first(line, _BASES))
-    raise ValueError(f"flow {flow!r:.40} is neither exchange rates nor consumer prices")
+    else:
+        area, unit = line.get(known["area_column"], ""), unit or known["unit"] or None
+    return area_of(area), printable_text(key), known["series_type"], unit, _first(line, _BASES)
 
 
 def _flow_of(document: Document, line: Line) -> str:
     """Return the dataflow: from the line, the start of its key, or the URL."""
-    flow = _first(line, _FLOWS) or line.get("KEY", "").split(".")[0]
+    flow = _first(line, _FLOW_COLUMNS) or line.get("KEY", "").split(".")[0]
     if not flow:
         in_url = re.search(r"/data/([^/?]+)|/(WS_[A-Z_]+)_csv_", document.url)
         flow = in_url[1] or in_url[2] if in_url else ""
@@ -156,7 +134,7 @@ def _flow_of(document: Document, line: Line) -> str:
     return match[1] if match else flow
 
 
-def _rate(line: Line, columns: RateColumns, span: Span) -> dict[str, Any]:
+def _rate(line: Line, columns: RateColumns, span: Span) -> _Subject:
     quote, base = line.get(columns.quote, ""), columns.fixed_base or line[columns.base]
     require_currency(quote, span[0])
     require_currency(base, span[0])
@@ -168,7 +146,7 @@ def _rate(line: Line, columns: RateColumns, span: Span) -> dict[str, Any]:
     # Rates for 100 units would differ from those for one in nothing but their digits.
     if quote == base or _power(line):
         raise ValueError(f"10^{_power(line)} is the unit: not a rate of {quote} for one {base}")
-    return _about(area_of_currency(quote), f"FX.{base}.{quote}", "fx", f"{quote} per {base}", None)
+    return area_of_currency(quote), f"FX.{base}.{quote}", "fx", f"{quote} per {base}", None
 
 
 def _power(line: Line) -> int:
@@ -185,19 +163,6 @@ def _first(line: Line, names: tuple[str, ...]) -> str | None:
     return next((line[name] for name in names if line.get(name)), None)
 
 
-def _about(
-    area: Area | None, key: str, series_type: SeriesType, unit: str | None, base: str | None
-) -> dict[str, Any]:
-    return {
-        "country": area[0] if area else None,
-        "country_iso3": area[1] if area else None,
-        "series": printable_text(key),
-        "series_type": series_type,
-        "unit": unit,
-        "base_period": base,
-    }
-
-
 # Lines of the CSV files of the IMF's data portal, wide or long, in words or in codes.
 #
 # ``DATASET`` has the flow with the version of its structure, ``SERIES_CODE`` the codes of all
@@ -206,7 +171,7 @@ def _about(
 # series.
 
 _PORTAL_COLUMNS = frozenset({"DATASET", "SERIES_CODE"})
-_PORTAL_TYPES: dict[str, SeriesType] = {"CPI": "cpi", "ER": "fx", "ANEA": "gdp", "QNEA": "gdp"}
+_PORTAL_TYPES = {"CPI": "cpi", "ER": "fx", "ANEA": "gdp", "QNEA": "gdp"}
 _PORTAL_UNITS = ("UNIT_MEASURE", "UNIT", "TYPE_OF_TRANSFORMATION")
 # Flows in which no column states the unit, which all their series share.
 _UNITS_OF_FLOWS = {"MFS_IR": "Percent per annum"}
@@ -214,8 +179,8 @@ _SCALES = frozenset({"Hundreds", "Thousands", "Millions", "Billions", "Trillions
 _NO_SCALE = frozenset({"", "Units", "0"})
 
 
-def _portal_subject(line: Line, flow: str) -> dict[str, Any]:
-    """Return the columns that say what a line is about; raise where it does not say it clearly."""
+def _portal_subject(line: Line, flow: str) -> _Subject:
+    """Return what a line is about; raise where it does not say it clearly."""
     measure, code = line.get("OBS_MEASURE", ""), line["SERIES_CODE"]
     if measure not in ("", "OBS_VALUE"):
         raise ValueError(f"{measure!r:.40} is no measure of values")
@@ -238,7 +203,7 @@ def _portal_subject(line: Line, flow: str) -> dict[str, Any]:
     elif scale not in _NO_SCALE:
         raise ValueError(f"{scale!r:.20} is no scale that we know: the unit is not known")
     # The IMF's code of Kosovo is its own.
-    return _about(area or named, key, _PORTAL_TYPES.get(flow, "macro"), unit, base)
+    return area or named, key, _PORTAL_TYPES.get(flow, "macro"), unit, base
 
 
 def _lines(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -302,21 +267,17 @@ def _long(
         if series.keys() >= _PORTAL_COLUMNS:
             code = series["SERIES_CODE"]
         key = f"{_flow_of(document, series)}.{code}"
-        values = [
-            (column, value)
-            for column in periods
-            if (value := cells[column].strip()) not in _UNKNOWN
-        ]
-        early = sum(int(written[column][:4]) < FIRST_YEAR for column, _ in values)
+        start, early = [key, *(series[name] for name in names)], 0
+        for column in periods:
+            if (value := cells[column].strip()) in _UNKNOWN:
+                continue
+            if int(written[column][:4]) < FIRST_YEAR:
+                early += 1
+            else:
+                lines.append((rows.line_num, [*start, written[column], value]))
         if early:
             reason = f"{key}: {early} observations before {FIRST_YEAR} are not stored"
             parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason, partial=True)
-        start = [series[name] for name in names]
-        lines += (
-            (rows.line_num, [key, *start, written[column], value])
-            for column, value in values
-            if int(written[column][:4]) >= FIRST_YEAR
-        )
     return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], lines
 
 
@@ -336,11 +297,8 @@ def _row(document: Document, line: Line) -> dict[str, Any]:
     if not deleted and line["OBS_VALUE"] in _UNKNOWN:
         raise ValueError("no value given")
     return {
-        **_subject(document, line, span),
+        **series_columns(*_subject(document, line, span), span, frequency),
         **_published(document, line, span, frequency, deleted),
-        "frequency": frequency,
-        "period_start": span[0],
-        "period_end": span[1],
         "value": None if deleted else number_from_text(line["OBS_VALUE"]),
         "obs_status": line.get("OBS_STATUS") or line.get("OBS_FLAG") or None,
         "withdrawn": deleted,
@@ -381,19 +339,14 @@ def _published(
             "available_at_evidence": PUBLISHED,
             "publication": f"{valid_from.isoformat()} {action}",
         }
-    observed_on = document.observed_at.astimezone(UTC).date()
+    # Without a time of publication, the day we read it is the first on which it was surely public.
+    published = first_read(document, span)
     # The ECB publishes a rate on its own day; others do not say.
     is_ecb_rate = "CURRENCY_DENOM" in line and _flow_of(document, line) == "EXR"
-    on_its_day = frequency == "daily" and not deleted and is_ecb_rate
-    if span[0] > observed_on:
-        raise ValueError(f"the period begins after it was read, on {observed_on}")
-    # Without a time of publication, the day we read it is the first on which it was surely public.
-    day = span[1] if on_its_day else observed_on
-    return {
-        "available_at": day,
-        "available_at_evidence": PUBLISHED if on_its_day else FIRST_READ,
-        "publication": day.isoformat(),
-    }
+    if frequency == "daily" and not deleted and is_ecb_rate:
+        on_its_day = {"available_at_evidence": PUBLISHED, "publication": span[1].isoformat()}
+        return {"available_at": span[1], **on_its_day}
+    return published
 
 
 def _final_rows(
@@ -411,7 +364,8 @@ def _final_rows(
         # Without the action: a deletion and a replacement of one time are one group.
         groups.setdefault((*identity, row["publication"].split(" ")[0]), []).append(located)
     for group in groups.values():
-        last = _content(max(enumerate(group), key=_order)[1])
+        # At one time deletions come first, then replacements, each in file order.
+        last = _content(sorted(group, key=lambda located: located[1]["publication"])[-1])
         all_agree = all(_content(located) == last for located in group)
         for located in group:
             if all_agree or (has_actions and _content(located) == last):
@@ -423,12 +377,6 @@ def _final_rows(
                     else "the file gives two values of one observation: neither is believed"
                 )
                 parsed.reject(MACRO_SERIES, document, located[0], reason)
-
-
-def _order(numbered: tuple[int, LocatedRow]) -> tuple[str, int]:
-    """Order the actions of one time: deletions, then replacements, each in file order."""
-    position, (_, row) = numbered
-    return row["publication"], position
 
 
 def _content(located: LocatedRow) -> tuple[Any, ...]:

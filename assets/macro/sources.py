@@ -2,44 +2,26 @@
 
 from functools import partial
 
-from assets.declared_files import variant_of
 from assets.fetching.fetchers import fetch_addresses
 from assets.macro import alfred, fetch, h10, published_tables, sdmx_csv, weo, worldbank
 from assets.macro.table_files import ENTRIES, TableEntry
-from assets.source import Descriptions, Parser, Source
+from assets.source import Descriptions, Parser, Source, declared_source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
-_BIS_FILES = (
-    "/static/bulk/WS_LONG_CPI_csv_col.zip",
-    "/static/bulk/WS_CREDIT_GAP_csv_col.zip",
-)
+_BIS_FILES = ("/static/bulk/WS_LONG_CPI_csv_col.zip", "/static/bulk/WS_CREDIT_GAP_csv_col.zip")
 # Raise it whenever the same document of any table gives other rows or rejections than before.
 TABLE_PARSER_VERSION = 2
 
 
 def table_source(entry: TableEntry) -> Source:
     """Return the source of series in tables."""
-    return Source(
-        key=entry.key,
-        subject="macro",
-        title=entry.title,
-        license_class=entry.licence.license_class,
-        license_name=entry.licence.name,
-        parser=Parser(
-            TABLE_PARSER_VERSION,
-            partial(published_tables.parse, entry=entry),
-            variant=variant_of(entry),
-        ),
-        tables=(MACRO_SERIES,),
-        base_url=entry.base_url,
-        fetch=partial(fetch_addresses, entry.addresses) if entry.addresses else None,
-        requests=entry.addresses,
-        license_url=entry.licence.stated_at,
-        evidence=entry.licence.evidence,
+    return declared_source(
+        entry,
+        "macro",
+        TABLE_PARSER_VERSION,
+        published_tables.parse,
+        (MACRO_SERIES,),
         new_within=entry.new_within,
-        # A workbook is a zip.
-        archives=frozenset({"zip"}),
-        other_hosts=entry.hosts,
     )
 
 
@@ -140,10 +122,7 @@ SOURCES = (
             "/fred/series/observations?series_id={series}&realtime_start={day}&realtime_end={day}",
             "/fred/series/vintagedates?series_id={series}",
         ),
-        lookups=(
-            "/fred/series?series_id={series}",
-            "/fred/series/vintagedates?series_id={series}",
-        ),
+        lookups=("/fred/series?series_id={series}", "/fred/series/vintagedates?series_id={series}"),
         descriptions=Descriptions(fetch.series_of, fetch.described_headers),
         rates={"stlouisfed.org": 2.0},
         license_url="https://fred.stlouisfed.org/legal/",

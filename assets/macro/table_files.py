@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from assets.declared_files import (
-    Address,
     BaseUrl,
     Column,
     DeclarationError,
-    DeclaredLicence,
-    DeclaredSource,
+    DeclaredFiles,
     DeclaredTable,
     DeclaredText,
     RegularExpression,
@@ -101,7 +99,7 @@ class TableSeries(DeclaredTable):
         return folded_names(self.column or ())
 
 
-class TableEntry(DeclaredSource):
+class TableEntry(DeclaredFiles):
     """One source of a file.
 
     Its figures are those of a ``country``, of that of each series, or of the one that the column
@@ -111,53 +109,40 @@ class TableEntry(DeclaredSource):
 
     page = "docs/add-a-table.md"
 
-    title: DeclaredText
-    licence: DeclaredLicence
+    base_url: BaseUrl
     country: Country | None = None
     area: Column | None = None
-    base_url: BaseUrl
-    hosts: tuple[DeclaredText, ...] = ()
-    addresses: tuple[Address, ...] = ()
     new_within: int = 45
-    encoding: DeclaredText = "cp1252"
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     decimal: DecimalMark = "."
     other_names: Mapping[str, tuple[DeclaredText, ...]] = {}
     marks: Mapping[DeclaredText, DeclaredText] = {}
     period: PeriodColumns | None = None
     series: tuple[TableSeries, ...]
-    notes: str = ""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Raise DeclarationError if members do not fit each other."""
         if not self.series:
             raise DeclarationError("series", f"declare at least one: [[{self.key}.series]]")
-        for series in self.series:
-            self._check_country(series)
-            self._check_place(series)
-        return self
-
-    def _check_country(self, series: TableSeries) -> None:
-        if ((series.country or self.country) is None) == (self.area is None):
-            raise DeclarationError("country", f"{series.key}: needs either a country or area")
-        if (self.area is not None) != (AREA_IN_KEY in series.key):
-            problem = f"{series.key}: a key has {AREA_IN_KEY} if and only if area says which it is"
-            raise DeclarationError("series", problem)
-
-    def _check_place(self, series: TableSeries) -> None:
         by_name = self.period is not None and not self.period.columns
-        if by_name and (series.column or series.row):
-            problem = f"{series.key}: the columns are periods, so where says which rows it has"
-            raise DeclarationError("series", problem)
-        if not by_name and (series.column is None) == (series.row is None):
-            raise DeclarationError("series", f"{series.key}: needs either column or row")
-        if series.column is not None and self.period is None:
-            raise DeclarationError("period", f"{series.key} is a column: say where its periods are")
-        if series.row is not None and self.area is not None:
-            raise DeclarationError(
-                "area", f"{series.key} is a row below a title: it has no such column"
-            )
+        for series in self.series:
+            key, is_column, is_row = series.key, series.column is not None, series.row is not None
+            if ((series.country or self.country) is None) == (self.area is None):
+                raise DeclarationError("country", f"{key}: needs either a country or area")
+            if (self.area is not None) != (AREA_IN_KEY in key):
+                problem = f"{key}: a key has {AREA_IN_KEY} if and only if area says which it is"
+                raise DeclarationError("series", problem)
+            if by_name and (is_column or is_row):
+                problem = f"{key}: the columns are periods, so where says which rows it has"
+                raise DeclarationError("series", problem)
+            if not by_name and is_column == is_row:
+                raise DeclarationError("series", f"{key}: needs either column or row")
+            if is_column and self.period is None:
+                raise DeclarationError("period", f"{key} is a column: say where its periods are")
+            if is_row and self.area is not None:
+                problem = f"{key} is a row below a title: it has no such column"
+                raise DeclarationError("area", problem)
+        return self
 
     def column_names(self, name: str) -> Names:
         """Return the folded names of a column that ``where`` names."""

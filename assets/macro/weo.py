@@ -15,19 +15,23 @@ Years after ``Estimates Start After`` are estimates of the IMF's staff or projec
 import re
 from calendar import monthrange
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from assets.macro.iso_codes import Area, area_named, area_of
-from assets.macro.periods import DecimalMark, decimal_mark_of, span_from, written_number
+from assets.macro.periods import (
+    DecimalMark,
+    decimal_mark_of,
+    series_columns,
+    span_from,
+    written_number,
+)
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ, PUBLISHED
-from warehouse.tables.macro import SeriesType
 from warehouse.tables.sighting import DayEvidence
 
 _REQUIRED = ("Country", "Subject Descriptor", "Units", "Scale")
@@ -45,8 +49,7 @@ _SUBJECTS = [tuple(row.values()) for row in csv_rows(__name__, "weo_subjects")]
 Cells = list[str]
 
 
-@dataclass(frozen=True)
-class _Edition:
+class _Edition(NamedTuple):
     """The first day of the month of an edition, and the first on which it was surely public."""
 
     month: date
@@ -54,12 +57,12 @@ class _Edition:
     evidence: DayEvidence
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line of the table: the columns that its rows share, and its values by year."""
+class _Line(NamedTuple):
+    """A line of the table: what it is about, and its values by year."""
 
     location: str
-    series: dict[str, Any]
+    series: str
+    about: tuple[Area, str, str, str, None]
     last_actual: int | None
     values: dict[int, str]
 
@@ -73,14 +76,25 @@ def parse(document: Document, body: bytes) -> Parsed:
         years = [place for place, name in enumerate(header) if _YEAR.fullmatch(name)]
         texts = [cells[place] for _, cells in lines for place in years if place < len(cells)]
         mark = decimal_mark_of(texts)
-        read = _read_lines(parsed, document, header, lines)
-        stated = Counter(line.series["series"] for line in read)
+        read: list[_Line] = []
+        for number, cells in lines:
+            location = f"line {number}"
+            with parsed.rejecting(MACRO_SERIES, document, location):
+                if len(cells) != len(header):
+                    raise ValueError("the line has more or fewer cells than the header")
+                read.append(_line(location, dict(zip(header, cells, strict=True))))
+        stated = Counter(line.series for line in read)
         for line in read:
-            if stated[line.series["series"]] > 1:
-                reason = f"{line.series['series']} stands twice in the file: neither is believed"
+            if stated[line.series] > 1:
+                reason = f"{line.series} stands twice in the file: neither is believed"
                 parsed.reject(MACRO_SERIES, document, line.location, reason)
-            else:
-                _add_line(parsed, document, edition, line, mark)
+                continue
+            for year, text in line.values.items():
+                if not _is_absent(text):
+                    location = f"{line.location}, {year}"
+                    with parsed.rejecting(MACRO_SERIES, document, location):
+                        row = _row(edition, line, year, text, mark)
+                        parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
         absent = Counter(text for line in read for text in line.values.values() if _is_absent(text))
         if absent:
             counts = (f"{count} {text or 'empty'}" for text, count in sorted(absent.items()))
@@ -150,98 +164,52 @@ def _edition(document: Document, last: str) -> _Edition:
     return _Edition(month, last_day, PUBLISHED)
 
 
-def _read_lines(
-    parsed: Parsed, document: Document, header: Cells, lines: list[tuple[int, Cells]]
-) -> list[_Line]:
-    read = []
-    for number, cells in lines:
-        location = f"line {number}"
-        with parsed.rejecting(MACRO_SERIES, document, location):
-            if len(cells) != len(header):
-                raise ValueError("the line has more or fewer cells than the header")
-            read.append(_line(location, dict(zip(header, cells, strict=True))))
-    return read
-
-
 def _line(location: str, cells: dict[str, str]) -> _Line:
-    area = _area(cells)
-    code = cells.get("WEO Subject Code") or _subject_of(cells["Subject Descriptor"], cells["Units"])
-    if not code or not _CODE.fullmatch(code):
-        described = f"{cells['Subject Descriptor']}, {cells['Units']}"
-        raise ValueError(f"{described!r:.120} is no subject that we know, and the file has no code")
-    scale = cells["Scale"]
-    start = cells.get("Estimates Start After", "")
-    if start and not _YEAR.fullmatch(start):
-        raise ValueError(f"{start!r:.20} is no year after which estimates start")
-    series = {
-        "country": area[0],
-        "country_iso3": area[1],
-        "series": f"WEO.{area[1]}.{code}.A",
-        "series_type": _series_type_of(code),
-        "unit": cells["Units"] if scale.casefold() in _NO_SCALE else f"{cells['Units']}, {scale}",
-        "base_period": None,
-    }
-    values = {int(name): text for name, text in cells.items() if _YEAR.fullmatch(name)}
-    return _Line(location, series, int(start) if start else None, values)
-
-
-def _area(cells: dict[str, str]) -> Area:
-    """Return the country of a line, by its code if the file has one."""
+    # By its code if the file has one.
     area = area_of(cells.get("ISO", "")) or area_named(cells["Country"])
     if area is None:
         raise ValueError(f"{cells['Country']!r:.60} is no country that we know")
-    return area
+    descriptor, units, scale = cells["Subject Descriptor"], cells["Units"], cells["Scale"]
+    described_codes = (
+        code
+        for name, pattern, code in _SUBJECTS
+        if name.casefold() == descriptor.casefold() and re.fullmatch(pattern, units, re.IGNORECASE)
+    )
+    code = cells.get("WEO Subject Code") or next(described_codes, None)
+    if not code or not _CODE.fullmatch(code):
+        described = f"{descriptor}, {units}"
+        raise ValueError(f"{described!r:.120} is no subject that we know, and the file has no code")
+    start = cells.get("Estimates Start After", "")
+    if start and not _YEAR.fullmatch(start):
+        raise ValueError(f"{start!r:.20} is no year after which estimates start")
+    # Output, consumer prices, or anything else.
+    is_output = code.startswith(("NGDP", "PPPGDP", "PPPPC", "PPPSH"))
+    family = "gdp" if is_output else "cpi" if code.startswith("PCPI") else "macro"
+    unit = units if scale.casefold() in _NO_SCALE else f"{units}, {scale}"
+    series = f"WEO.{area[1]}.{code}.A"
+    values = {int(name): text for name, text in cells.items() if _YEAR.fullmatch(name)}
+    about = area, series, family, unit, None
+    return _Line(location, series, about, int(start) if start else None, values)
 
 
-def _add_line(
-    parsed: Parsed, document: Document, edition: _Edition, line: _Line, mark: DecimalMark
-) -> None:
-    for year, text in line.values.items():
-        if _is_absent(text):
-            continue
-        location = f"{line.location}, {year}"
-        try:
-            value = written_number(text, mark)
-        except ValueError as error:
-            reason = f"{line.series['series']}: {error}"
-            parsed.reject(MACRO_SERIES, document, location, reason)
-            continue
-        first, last = span_from(date(year, 1, 1), "annual")
-        row = {
-            **provenance(document, location, "file"),
-            **line.series,
-            "available_at": edition.available_at,
-            "available_at_evidence": edition.evidence,
-            "publication": edition.month.strftime("%Y-%m"),
-            "frequency": "annual",
-            "period_start": first,
-            "period_end": last,
-            "value": value,
-            "obs_status": _status(year, line.last_actual, edition),
-        }
-        parsed.add(MACRO_SERIES, [row])
-
-
-def _status(year: int, last_actual: int | None, edition: _Edition) -> str | None:
-    if last_actual is not None:
-        return "E" if year > last_actual else "A"
-    return "E" if year >= edition.month.year else None
+def _row(edition: _Edition, line: _Line, year: int, text: str, mark: DecimalMark) -> dict[str, Any]:
+    try:
+        value = written_number(text, mark)
+    except ValueError as error:
+        raise ValueError(f"{line.series}: {error}") from None
+    if line.last_actual is None:
+        status = "E" if year >= edition.month.year else None
+    else:
+        status = "E" if year > line.last_actual else "A"
+    span = span_from(date(year, 1, 1), "annual")
+    return series_columns(*line.about, span, "annual") | {
+        "available_at": edition.available_at,
+        "available_at_evidence": edition.evidence,
+        "publication": edition.month.strftime("%Y-%m"),
+        "value": value,
+        "obs_status": status,
+    }
 
 
 def _is_absent(text: str) -> bool:
     return text.casefold() in _NO_VALUE
-
-
-def _subject_of(descriptor: str, units: str) -> str | None:
-    """Return the code of a subject; None for a pair that the database does not have."""
-    for name, pattern, code in _SUBJECTS:
-        if name.casefold() == descriptor.casefold() and re.fullmatch(pattern, units, re.IGNORECASE):
-            return code
-    return None
-
-
-def _series_type_of(code: str) -> SeriesType:
-    """Return the family of a subject: output, consumer prices, or anything else."""
-    if code.startswith(("NGDP", "PPPGDP", "PPPPC", "PPPSH")):
-        return "gdp"
-    return "cpi" if code.startswith("PCPI") else "macro"

@@ -20,9 +20,9 @@ import io
 import re
 import tempfile
 import zipfile
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -82,17 +82,17 @@ def _observation(area: Area, year: str, value: Decimal) -> dict[str, Any]:
     }
 
 
-def _country(*codes: object) -> Area:
-    """Return the country of the first non-empty code; raise for an aggregate."""
-    code = next((str(code) for code in codes if code), "")
-    if not code:
+def _country(stated: object) -> Area:
+    """Return the country of a code; raise for an aggregate."""
+    if not stated:
         raise ValueError("no country given")
+    code = str(stated)
     area = area_of(code)
-    # Not an aggregate: the quarantine says which of the two was left out.
-    if area is None and is_former_country(code):
-        raise ValueError(f"a country that is no more: {code!r:.20}")
     if area is None:
-        raise ValueError(f"aggregate, not a country: {code!r:.20}")
+        # The quarantine says which of the two was left out.
+        is_former = is_former_country(code)
+        what = "a country that is no more" if is_former else "aggregate, not a country"
+        raise ValueError(f"{what}: {code!r:.20}")
     return area
 
 
@@ -133,25 +133,9 @@ def _page(document: Document, body: bytes) -> Parsed:
         for position, row in enumerate(rows):
             location = json_pointer(1, position)
             with parsed.rejecting(MACRO_ANNUAL, document, location):
-                columns = _page_row(json_object(row)) | {
-                    "available_at": None,
-                    "publication": updated,
-                }
+                columns = _page_row(json_object(row), updated)
                 parsed.add(MACRO_ANNUAL, [provenance(document, location, "api") | columns])
     return parsed
-
-
-def missing_pages(metas: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Return the numbers of the pages that were not fetched.
-
-    ``metas`` are the first elements of the fetched pages; page numbers may be text.
-    """
-    fetched: set[int] = set()
-    pages = 1
-    for meta in metas:
-        fetched.add(int(meta["page"]))
-        pages = max(pages, int(meta["pages"]))
-    return [page for page in range(1, pages + 1) if page not in fetched]
 
 
 def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:
@@ -196,11 +180,11 @@ def _count(meta: dict[str, Any], name: str) -> int | None:
     return int(count) if count.isascii() and count.isdecimal() else None
 
 
-def _page_row(row: dict[str, Any]) -> dict[str, Any]:
-    indicator, country_member = json_object(row.get("indicator")), json_object(row.get("country"))
+def _page_row(row: dict[str, Any], updated: str) -> dict[str, Any]:
+    indicator, country = json_object(row.get("indicator")), json_object(row.get("country"))
     # countryiso3code is empty for some rows; country.id is then alpha-2, or the code of an
     # aggregate.
-    area = _country(row.get("countryiso3code"), country_member.get("id"))
+    area = _country(row.get("countryiso3code") or country.get("id"))
     if row.get("value") is None:
         raise ValueError("no value given")
     unit, base = _unit_in(indicator.get("value"))
@@ -213,10 +197,10 @@ def _page_row(row: dict[str, Any]) -> dict[str, Any]:
         "unit": row.get("unit") or unit,
         "base_period": base,
         "obs_status": row.get("obs_status") or None,
+        "available_at": None,
+        "publication": updated,
     }
 
-
-# CSV files, long and wide.
 
 _CODES, _NAMES = ("Indicator Code", "Series Code"), ("Indicator Name", "Series Name")
 _YEAR_COLUMN = re.compile(r"([0-9]{4})(?: \[YR[0-9]{4}\])?")
@@ -226,6 +210,7 @@ _UNKNOWN = frozenset({"", ".."})
 Lines = list[tuple[int, list[str]]]
 
 _COUNTRY, _YEAR, _INDICATOR = "Country Code", "Year", "Indicator Code"
+_NAMED_COLUMNS = (_COUNTRY, _YEAR, _INDICATOR, "Country Name", "Country")
 # The same columns as other collections of the indicators write them.
 _COLUMN_ALIASES = {
     "iso_code": _COUNTRY,
@@ -243,18 +228,44 @@ def _parse_long(document: Document, body: bytes) -> Parsed:
     """Parse a long file: each line is a row or a rejection."""
     parsed = Parsed()
     with parsed.rejecting(MACRO_ANNUAL, document):
-        shared = _shared(document)
+        headers = {name.lower(): value for name, value in document.headers.items()}
+        if not headers.get("indicator") or not headers.get("vintage"):
+            reason = "the document's headers name no indicator and vintage, nor does the file"
+            raise ValueError(reason)
+        shared = {
+            "available_at": None,
+            "publication": calendar_day(headers["vintage"]).isoformat(),
+            "indicator": printable_text(headers["indicator"]),
+            "unit": headers.get("unit"),
+            "base_period": headers.get("base-period"),
+            "obs_status": None,
+        }
         lines = list(csv.reader(StringIO(read_text(body), newline=""), strict=True))
         header = [_COLUMN_ALIASES.get(name.strip(), name.strip()) for name in lines[0]]
-        value_column = _value_column(header)
+        # The one column that is neither the country, the year nor the indicator.
+        others = [name for name in header if name not in _NAMED_COLUMNS]
+        if _COUNTRY not in header or _YEAR not in header or len(others) != 1:
+            raise ValueError("the document is not a long CSV of one indicator")
         rows: list[dict[str, Any]] = []
         for position, cells in enumerate(lines[1:], start=2):
             location = f"line {position}"
             with parsed.rejecting(MACRO_ANNUAL, document, location):
-                row = shared | _long_row(header, cells, value_column)
-                rows.append(provenance(document, location, "file") | row)
+                if len(cells) != len(header):
+                    raise ValueError(f"{len(cells)} cells under {len(header)} columns")
+                row = _long_row(dict(zip(header, cells, strict=True)), others[0])
+                rows.append(provenance(document, location, "file") | shared | row)
         parsed.add(MACRO_ANNUAL, _with_base(rows))
     return parsed
+
+
+def _long_row(line: dict[str, str], value_column: str) -> dict[str, Any]:
+    area = _country(line[_COUNTRY])
+    if not line[value_column].strip():
+        raise ValueError("no value given")
+    indicator = {"indicator": printable_text(line[_INDICATOR])} if _INDICATOR in line else {}
+    # Some collections write a year as its first day.
+    year = _FIRST_DAY.sub(r"\1", line[_YEAR].strip())
+    return _observation(area, year, number_from_text(line[value_column])) | indicator
 
 
 def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -266,14 +277,14 @@ def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     if any(row["unit"] or row["base_period"] for row in rows):
         return rows
-    by_year: dict[tuple[str, date], list[dict[str, Any]]] = {}
+    by_year: dict[tuple[str, date], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        by_year.setdefault((row["indicator"], row["period_end"]), []).append(row)
-    years_at_100: dict[str, list[list[dict[str, Any]]]] = {}
+        by_year[row["indicator"], row["period_end"]].append(row)
+    years_at_100: dict[str, list[list[dict[str, Any]]]] = defaultdict(list)
     for (indicator, _), of_year in by_year.items():
         at_100 = [row for row in of_year if row["value"] == 100]
         if len(of_year) >= _MIN_COUNTRIES and 10 * len(at_100) >= 9 * len(of_year):
-            years_at_100.setdefault(indicator, []).append(at_100)
+            years_at_100[indicator].append(at_100)
     based = {
         (indicator, row["country_iso3"]): row["period_end"].year
         for indicator, years in years_at_100.items()
@@ -286,42 +297,6 @@ def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for row in rows
         for year in [based.get((row["indicator"], row["country_iso3"]))]
     ]
-
-
-def _shared(document: Document) -> dict[str, Any]:
-    headers = {name.lower(): value for name, value in document.headers.items()}
-    if not headers.get("indicator") or not headers.get("vintage"):
-        raise ValueError("the document's headers name no indicator and vintage, nor does the file")
-    return {
-        "available_at": None,
-        "publication": calendar_day(headers["vintage"]).isoformat(),
-        "indicator": printable_text(headers["indicator"]),
-        "unit": headers.get("unit"),
-        "base_period": headers.get("base-period"),
-        "obs_status": None,
-    }
-
-
-def _value_column(header: list[str]) -> str:
-    """Return the one column that is neither the country, the year nor the indicator."""
-    named = (_COUNTRY, _YEAR, _INDICATOR, "Country Name", "Country")
-    others = [name for name in header if name not in named]
-    if _COUNTRY not in header or _YEAR not in header or len(others) != 1:
-        raise ValueError("the document is not a long CSV of one indicator")
-    return others[0]
-
-
-def _long_row(header: list[str], cells: list[str], value_column: str) -> dict[str, Any]:
-    if len(cells) != len(header):
-        raise ValueError(f"{len(cells)} cells under {len(header)} columns")
-    line = dict(zip(header, cells, strict=True))
-    area = _country(line[_COUNTRY])
-    if not line[value_column].strip():
-        raise ValueError("no value given")
-    indicator = {"indicator": printable_text(line[_INDICATOR])} if _INDICATOR in line else {}
-    # Some collections write a year as its first day.
-    year = _FIRST_DAY.sub(r"\1", line[_YEAR].strip())
-    return _observation(area, year, number_from_text(line[value_column])) | indicator
 
 
 def _is_wide(text: str) -> bool:
@@ -337,11 +312,11 @@ def _parse_wide(document: Document, body: bytes) -> Parsed:
         rows = csv.reader(StringIO(read_text(_unpacked(body)), newline=""), strict=True)
         filled = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(row)]
         above, header, lines = _split_at_header(filled)
-        updated = _update_day(above, lines).isoformat()
+        updated = _update_day(above, lines)
         for number, cells in lines:
             # Lines of one cell are the notes below the data.
             if len(cells) > 1:
-                _add_line(parsed, document, f"line {number}", header, cells, updated)
+                _add_line(parsed, document, number, header, cells, updated)
     return parsed
 
 
@@ -386,14 +361,10 @@ def _update_day(above: Lines, below: Lines) -> date:
 
 
 def _add_line(
-    parsed: Parsed,
-    document: Document,
-    location: str,
-    header: list[str],
-    cells: list[str],
-    updated: str,
+    parsed: Parsed, document: Document, number: int, header: list[str], cells: list[str], day: date
 ) -> None:
     """Add the rows of one line of a wide file, or the reason why it has none."""
+    location = f"line {number}"
     try:
         # A line may stop before the last years; one that is longer than the header is damaged.
         line = dict(zip(header, cells, strict=len(cells) >= len(header)))
@@ -404,23 +375,20 @@ def _add_line(
         parsed.reject(MACRO_ANNUAL, document, location, str(error))
         return
     unit, base = _unit_in(name)
-    shared = {"available_at": None, "publication": updated, "indicator": indicator}
+    shared = {"available_at": None, "publication": day.isoformat(), "indicator": indicator}
     shared |= {"unit": unit, "base_period": base, "obs_status": None}
     for name, cell in line.items():
         match = _YEAR_COLUMN.fullmatch(name)
         if match is None or cell in _UNKNOWN:
             continue
-        year = match[1]
-        cell_location = f"{location}, {year}"
+        cell_location = f"{location}, {match[1]}"
         with parsed.rejecting(MACRO_ANNUAL, document, cell_location):
-            row = shared | _observation(area, year, number_from_text(cell))
+            row = shared | _observation(area, match[1], number_from_text(cell))
             parsed.add(MACRO_ANNUAL, [provenance(document, cell_location, "file") | row])
 
 
-# A wide file of the World Bank of any length, read line by line, so that memory stays flat.
-#
-# The bulk download of all indicators is a zip that unpacks to hundreds of megabytes.
-
+# A wide file of any length is read line by line, so that memory stays flat: the bulk download of
+# all indicators is a zip that unpacks to hundreds of megabytes.
 
 # Rows of a part.
 _ROWS = 20_000
@@ -441,9 +409,17 @@ def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[P
     with tempfile.TemporaryFile() as spooled:
         spooled.write(start)
         copyfileobj(body, spooled, _CHUNK)
+
+        def plain() -> AbstractContextManager[IO[bytes]]:
+            spooled.seek(0)
+            return nullcontext(cast(IO[bytes], spooled))
+
         try:
-            with _opener(spooled) as opened:
-                yield from _parts(document, opened)
+            if not start.startswith(_ZIP):
+                yield from _parts(document, plain)
+                return
+            with open_zip(cast(IO[bytes], spooled)) as archive:
+                yield from _parts(document, partial(archive.open, _data_member(archive)))
             return
         except (ValueError, csv.Error) as error:
             reason = str(error)
@@ -454,46 +430,24 @@ def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[P
     yield parsed
 
 
-@contextmanager
-def _opener(spooled: IO[bytes]) -> Iterator[Open]:
-    """Return what opens the file of values from its beginning, any number of times."""
-
-    def plain() -> AbstractContextManager[IO[bytes]]:
-        spooled.seek(0)
-        return nullcontext(spooled)
-
-    with plain() as body:
-        is_zip = body.read(len(_ZIP)) == _ZIP
-    if not is_zip:
-        yield plain
-        return
-    spooled.seek(0)
-    with open_zip(spooled) as archive:
-        yield partial(archive.open, _data_member(archive))
-
-
 def _parts(document: Document, opened: Open) -> Iterator[Parsed]:
     with opened() as body, closing(_csv_lines(body)) as lines:
         head = [line for line, _ in zip(lines, range(_HEAD_LINES), strict=False)]
     above, header, _ = _split_at_header(head)
-    updated = _update_day(above, _last_lines(opened)).isoformat()
+    updated = _update_day(above, _last_lines(opened))
     parsed, is_below = Parsed(), False
     with opened() as body, closing(_csv_lines(body)) as lines:
-        while True:
-            try:
-                number, cells = next(lines)
-            except StopIteration:
-                break
-            except (csv.Error, LineTooLong) as error:
-                parsed.reject(MACRO_ANNUAL, document, "", f"not CSV from some line on: {error}")
-                break
-            # Lines of one cell are the notes below the data.
-            if is_below and len(cells) > 1:
-                _add_line(parsed, document, f"line {number}", header, cells, updated)
-            is_below = is_below or cells == header
-            if len(parsed.rows.get(MACRO_ANNUAL.name, ())) >= _ROWS:
-                yield parsed
-                parsed = Parsed()
+        try:
+            for number, cells in lines:
+                # Lines of one cell are the notes below the data.
+                if is_below and len(cells) > 1:
+                    _add_line(parsed, document, number, header, cells, updated)
+                is_below = is_below or cells == header
+                if len(parsed.rows.get(MACRO_ANNUAL.name, ())) >= _ROWS:
+                    yield parsed
+                    parsed = Parsed()
+        except (csv.Error, LineTooLong) as error:
+            parsed.reject(MACRO_ANNUAL, document, "", f"not CSV from some line on: {error}")
     yield parsed
 
 

@@ -2,18 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
-from typing import IO, Protocol
-
-# A file of records none of which may be too long: it would have to fit into memory.
-
-
-class Readable(Protocol):
-    """A file that can be read."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read at most ``size`` bytes."""
-        ...
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
 
 
 class RecordTooLong(Exception):
@@ -23,8 +13,8 @@ class RecordTooLong(Exception):
 class BoundedRecords:
     """A file that raises RecordTooLong if too much is read of it without a record."""
 
-    def __init__(self, file: Readable, longest: int) -> None:
-        self._file, self._longest = file, longest
+    def __init__(self, read: Callable[[int], bytes], longest: int) -> None:
+        self._read_file, self._longest = read, longest
         self._read = 0
 
     def next_record(self) -> None:
@@ -33,7 +23,7 @@ class BoundedRecords:
 
     def read(self, size: int = -1) -> bytes:
         """Read at most ``size`` bytes."""
-        content = self._file.read(size)
+        content = self._read_file(size)
         self._read += len(content)
         if self._read > self._longest:
             raise RecordTooLong(f"a record longer than {self._longest} bytes")

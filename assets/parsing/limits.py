@@ -5,9 +5,9 @@ LimitExceeded. Memory and CPU are limited by the process that reads (``assets/in
 Without a budget nothing is limited, so that a parser stays a function of its document.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from warehouse.shared.settings import Settings
@@ -131,32 +131,28 @@ class Budget:
             raise LimitExceeded(self._limits.too_many_rejections(self._rejected, size))
 
 
-class _Current(threading.local):
-    """The budget of each thread."""
-
-    budget: Budget | None = None
-
-
-_current = _Current()
+# Of each thread.
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
 def spending(budget: Budget) -> Iterator[None]:
     """Let what is read within this block count against a budget."""
-    before, _current.budget = _current.budget, budget
+    before = _budget.get()
+    _budget.set(budget)
     try:
         yield
     finally:
-        _current.budget = before
+        _budget.set(before)
 
 
 def count_unpacked(size: int) -> None:
     """Count bytes that a parser is about to unpack, or has unpacked."""
-    if _current.budget is not None:
-        _current.budget.unpack(size)
+    if budget := _budget.get():
+        budget.unpack(size)
 
 
 def count_rejected() -> None:
     """Count a record that a parser rejects."""
-    if _current.budget is not None:
-        _current.budget.reject()
+    if budget := _budget.get():
+        budget.reject()

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -50,46 +51,28 @@ class Parsed:
         rejected = RejectedRow(document.sha256, ref, reason, partial=partial)
         self.rejected.setdefault(table.name, []).append(rejected)
 
-    def rejecting(self, table: RecordTable, document: Document, location: str = "") -> "Rejecting":
+    @contextmanager
+    def rejecting(
+        self, table: RecordTable, document: Document, location: str = ""
+    ) -> Iterator[None]:
         """Reject what cannot be read within a ``with``, for the reason that is raised there."""
-        return Rejecting(self, table, document, location)
-
-
-@dataclass(frozen=True, slots=True)
-class Rejecting:
-    """Turns ValueError and csv.Error, which say why a record cannot be read, into a rejection."""
-
-    parsed: Parsed
-    table: RecordTable
-    document: Document
-    location: str
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        if not isinstance(error, ValueError | csv.Error):
-            return False
-        self.parsed.reject(self.table, self.document, self.location, str(error))
-        return True
+        try:
+            yield
+        except (ValueError, csv.Error) as error:
+            self.reject(table, document, location, str(error))
 
 
 def join_parts(parts: Iterable[Parsed]) -> Parsed:
     """Concatenate the parts of one document, in order."""
     parsed = Parsed()
     for part in parts:
-        extend_parsed(parsed, part)
+        for table, rows in part.rows.items():
+            parsed.rows.setdefault(table, []).extend(rows)
+        for table, typed in part.typed.items():
+            parsed.typed.setdefault(table, []).extend(typed)
+        for table, rejected in part.rejected.items():
+            parsed.rejected.setdefault(table, []).extend(rejected)
     return parsed
-
-
-def extend_parsed(parsed: Parsed, part: Parsed) -> None:
-    """Append the rows and rejections of a part."""
-    for table, rows in part.rows.items():
-        parsed.rows.setdefault(table, []).extend(rows)
-    for table, typed in part.typed.items():
-        parsed.typed.setdefault(table, []).extend(typed)
-    for table, rejected in part.rejected.items():
-        parsed.rejected.setdefault(table, []).extend(rejected)
 
 
 def to_table(table: RecordTable, parts: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:

@@ -6,8 +6,9 @@ its ids: do not reword them. What a member means belongs to the parser of its so
 
 import json
 import re
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
@@ -72,6 +73,18 @@ def calendar_day(text: object) -> date:
     if not FIRST_YEAR <= day.year <= LAST_YEAR:
         raise ValueError(f"{text} is not a date we can believe")
     return day
+
+
+# Bounded: a file repeats its days, and there are many files.
+@lru_cache(maxsize=1 << 12)
+def day_in_form(text: str, forms: tuple[str, ...]) -> date | None:
+    """Return the day that a text states in one of the forms of ``strptime``; None if in none."""
+    for form in forms:
+        try:
+            return datetime.strptime(text.strip(), form).date()
+        except ValueError:
+            continue
+    return None
 
 
 def printable_text(value: object) -> str:

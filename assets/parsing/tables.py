@@ -9,6 +9,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import islice
@@ -78,14 +79,13 @@ def fold(name: str) -> str:
 
 def table_rows(body: bytes, wanted: Wanted) -> LocatedRows:
     """Yield the rows of every table in a body that has the wanted columns."""
-    rows = _rows(body, wanted, 0)
-    first = next(rows, None)
-    if first is None:
+    has_rows = False
+    for located in _rows(body, wanted, 0):
+        has_rows = True
+        yield located
+    if not has_rows:
         needed = ", ".join("/".join(each) for each in wanted.required)
         yield "", f"no table with the columns {needed}"
-        return
-    yield first
-    yield from rows
 
 
 def _rows(body: bytes, wanted: Wanted, depth: int) -> LocatedRows:
@@ -102,27 +102,20 @@ def _rows(body: bytes, wanted: Wanted, depth: int) -> LocatedRows:
 def _text(body: bytes, encoding: str) -> str:
     if body.startswith(_UTF16):
         return body.decode("utf-16", "replace")
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        pass
-    try:
-        return body.decode(encoding)
-    except UnicodeDecodeError:
-        # Latin-1 accepts every byte.
-        return body.decode("latin-1")
+    for name in ("utf-8-sig", encoding):
+        with suppress(UnicodeDecodeError):
+            return body.decode(name)
+    # It accepts every byte.
+    return body.decode("latin-1")
 
 
 def _csv_rows(text: str, wanted: Wanted) -> LocatedRows:
     for delimiter in (wanted.delimiter,) if wanted.delimiter else _DELIMITERS:
-        head = islice(_csv_lines(text, delimiter), _HEADER_WITHIN)
-        if any(isinstance(line, list) and not wanted.missing(map(fold, line)) for _, line in head):
-            yield from _table(_csv_lines(text, delimiter), wanted)
-            return
-
-
-def _csv_lines(text: str, delimiter: str) -> Iterator[tuple[str, list[str] | str]]:
-    return located_cells(io.StringIO(text, newline=""), delimiter)
+        head, lines = (located_cells(io.StringIO(text, newline=""), delimiter) for _ in range(2))
+        for _, line in islice(head, _HEADER_WITHIN):
+            if isinstance(line, list) and not wanted.missing(map(fold, line)):
+                yield from _table(lines, wanted)
+                return
 
 
 def _table(
@@ -138,22 +131,19 @@ def _table(
         if isinstance(cells, str):
             if positions is not None:
                 yield location, cells
+        elif not any(cell.strip() for cell in cells):
             continue
-        if not any(cell.strip() for cell in cells):
-            continue
-        if positions is None:
+        elif positions is None:
             header = wanted.positions(cells) if number < _HEADER_WITHIN else None
             if isinstance(header, str):
                 yield location, header
                 return
             positions, width = header, len(cells)
-            continue
-        too_many = any(cell.strip() for cell in cells[width:])
-        if too_many or (len(cells) < width and not ragged):
+        elif any(cell.strip() for cell in cells[width:]) or (len(cells) < width and not ragged):
             yield location, "not as many values as columns"
-            continue
-        padded = [*cells, *[""] * (width - len(cells))]
-        yield location, {name: clean(padded[place]) for name, place in positions.items()}
+        else:
+            padded = [*cells, *[""] * (width - len(cells))]
+            yield location, {name: clean(padded[place]) for name, place in positions.items()}
 
 
 def text_above(body: bytes, encoding: str = "cp1252") -> str:
@@ -180,7 +170,7 @@ def _is_workbook(body: bytes) -> bool:
             names = set(archive.namelist())
     except zipfile.BadZipFile:
         return False
-    return "xl/workbook.xml" in names or "xl/workbook.bin" in names or "content.xml" in names
+    return not names.isdisjoint({"xl/workbook.xml", "xl/workbook.bin", "content.xml"})
 
 
 def _workbook_rows(body: bytes, wanted: Wanted) -> LocatedRows:
@@ -246,35 +236,23 @@ def _formatted_rows(body: bytes, text: str, wanted: Wanted) -> LocatedRows:
     """Yield the rows of the tables in a JSON value, a web page or an XML document."""
     try:
         if not text.lstrip().startswith("<"):
-            tables = json_tables("", _decoded(text))
+            tables = json_tables("", msgspec.json.decode(text))
         else:
-            tables = html_tables(text) if is_html(text) else xml_tables(body)
+            # A web page, or a part of one.
+            tables = html_tables(text) if _HTML.search(text[:4000]) else xml_tables(body)
         for location, table in tables:
             lines = ((location.format(number), cells) for number, cells in enumerate(table))
             yield from _table(lines, wanted, ragged=True)
+    except (msgspec.DecodeError, RecursionError) as error:
+        yield "", f"not JSON: {error}"
     except ValueError as error:
         yield "", str(error)
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from None
-
-
-# The tables of a web page, as rows of cells.
 
 
 _HTML = re.compile(r"<(?:!doctype html|html|table)\b", re.IGNORECASE)
 _UNSEEN = frozenset({"script", "style", "noscript", "template"})
 # Each tag takes microseconds; a list of 5,000 securities with ten cells each has half as many.
 _MOST_TAGS = 200_000
-
-
-def is_html(text: str) -> bool:
-    """Return whether a text is a web page, or a part of one."""
-    return _HTML.search(text[:4000]) is not None
 
 
 def html_tables(text: str) -> LocatedTables:
@@ -387,15 +365,14 @@ def _columns_beside_rows(location: str, members: dict[str, Any]) -> LocatedTable
     """Yield ``{"fields": [...], "data": [[...], ...]}`` as a table."""
     if len(members) > _MOST_MEMBERS:
         return
-    for header in members.values():
-        if not isinstance(header, list) or not header:
-            continue
+    lists = {name: each for name, each in members.items() if isinstance(each, list) and each}
+    for header in lists.values():
         if not all(isinstance(name, str) for name in header):
             continue
-        for name, rows in members.items():
-            if rows is header or not isinstance(rows, list) or not rows:
-                continue
-            if all(isinstance(row, list) and len(row) == len(header) for row in rows):
+        for name, rows in lists.items():
+            if rows is not header and all(
+                isinstance(row, list) and len(row) == len(header) for row in rows
+            ):
                 cells = [[_json_cell(cell) for cell in row] for row in rows]
                 yield f"{location}/{name}, row {{}}", [header, *cells]
 

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, cast
 from zipfile import BadZipFile
@@ -93,7 +93,6 @@ class _Counted(io.RawIOBase):
 # ``zipfile`` makes an object for every member when it opens a zip: half a gigabyte for a million of
 # them. Here the directory is read entry by entry. It lies at the end, so the body must be a file.
 
-
 # Signatures and fields as in PKWARE's APPNOTE, sections 4.3.7 and 4.3.12 to 4.3.16.
 _END = struct.Struct("<4s4H2LH")
 _END_LOCATOR = struct.Struct("<4sLQL")
@@ -124,7 +123,7 @@ class ZipEntry:
     offset: int
 
 
-def member_count(body: IO[bytes]) -> int:
+def _member_count(body: IO[bytes]) -> int:
     """Return the number of members, or some more, whatever number is stated; 0 if unreadable."""
     try:
         _, size, offset = _directory(body)
@@ -261,7 +260,7 @@ def _from_extra(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, int, 
 
 
 # What reading a damaged, encrypted or unknown member raises.
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
+UNREADABLE = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 
 LocatedRecords = Iterator[tuple[str, Any]]
 Read = Callable[["io.BufferedReader[Any]"], LocatedRecords]
@@ -282,8 +281,14 @@ def located_records(body: IO[bytes], read: Read) -> LocatedRecords:
     try:
         with open_zip(cast(IO[bytes], buffered)) as archive:
             for info in zip_members(archive):
-                yield from _inside(archive, info, read)
-    except zipfile.BadZipFile as error:
+                name = info.filename
+                try:
+                    with archive.open(info) as member:
+                        for location, record in read(counted(member)):
+                            yield (f"{name}#{location}" if location else name), record
+                except UNREADABLE as error:
+                    yield name, f"damaged from here on: {type(error).__name__}"
+    except BadZipFile as error:
         yield "", f"not a zip: {error}"
 
 
@@ -293,33 +298,17 @@ def open_zip(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
 
     The directory of a zip is at its end.
     """
-    if body.seekable():
-        _refuse_too_many(body)
-        with zipfile.ZipFile(body) as archive:
-            yield archive
-        return
-    with tempfile.TemporaryFile() as spooled:
-        shutil.copyfileobj(body, spooled, _CHUNK)
-        _refuse_too_many(spooled)
-        with zipfile.ZipFile(spooled) as archive:
-            yield archive
-
-
-def _refuse_too_many(body: IO[bytes]) -> None:
-    count = member_count(body)
-    if count > _MOST_MEMBERS:
-        raise zipfile.BadZipFile(f"it has {count:,} members; {_MOST_MEMBERS:,} are allowed")
+    with ExitStack() as opened:
+        if not body.seekable():
+            spooled = opened.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(body, spooled, _CHUNK)
+            body = cast(IO[bytes], spooled)
+        count = _member_count(body)
+        if count > _MOST_MEMBERS:
+            raise BadZipFile(f"it has {count:,} members; {_MOST_MEMBERS:,} are allowed")
+        yield opened.enter_context(zipfile.ZipFile(body))
 
 
 def zip_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members that are files, in their order."""
     return [info for info in archive.infolist() if not info.is_dir()]
-
-
-def _inside(archive: zipfile.ZipFile, info: zipfile.ZipInfo, read: Read) -> LocatedRecords:
-    try:
-        with archive.open(info) as member:
-            for location, record in read(counted(member)):
-                yield (f"{info.filename}#{location}" if location else info.filename), record
-    except UNREADABLE as error:
-        yield info.filename, f"damaged from here on: {type(error).__name__}"

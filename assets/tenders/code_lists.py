@@ -20,25 +20,11 @@ _PARTS = re.compile(r"[\s_-]+")
 _ROLE_WORDS = {row["words"]: row["role"] for row in csv_rows(__name__, "role_words")}
 
 # The lists of OCDS 1.1. The names are those of the members of ``Words``.
-CODES: dict[str, tuple[str, ...]] = {
-    "tender_status": (
-        *("planning", "planned", "active", "cancelled", "unsuccessful", "complete", "withdrawn"),
-    ),
-    "award_status": ("pending", "active", "cancelled", "unsuccessful"),
-    "contract_status": ("pending", "active", "cancelled", "terminated"),
-    "procurement_method": ("open", "selective", "limited", "direct"),
-    "category": ("goods", "works", "services"),
-    "tag": (
-        *("planning", "planningUpdate"),
-        *("tender", "tenderAmendment", "tenderUpdate", "tenderCancellation"),
-        *("award", "awardUpdate", "awardCancellation"),
-        *("contract", "contractUpdate", "contractAmendment", "contractTermination"),
-        *("implementation", "implementationUpdate", "compiled"),
-    ),
-    "role": get_args(Role),
-    # An open list: any single word is a code of it.
-    "scheme": (),
-}
+CODES: dict[str, tuple[str, ...]] = {}
+for _row in csv_rows(__name__, "code_lists"):
+    CODES[_row["list"]] = (*CODES.get(_row["list"], ()), _row["code"])
+# Of the open list of schemes any single word is a code.
+CODES |= {"role": get_args(Role), "scheme": ()}
 
 _Declared = frozenset[Annotated[str, Field(min_length=1, max_length=200)]]
 

@@ -9,11 +9,11 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import product
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, cast
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 from assets.fetching.addresses import without_secrets
@@ -48,8 +48,7 @@ _REFRESH = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Span:
+class _Span(NamedTuple):
     """One period and one value of each list: its name, and the values of its placeholders."""
 
     name: str
@@ -312,23 +311,20 @@ def _document(request: Index, task: FetchTask, name: str) -> Iterator[FetchedRes
 
 
 def _files(request: Files, task: FetchTask, span: _Span) -> Iterator[FetchedResponse]:
-    if not _is_paged(span):
-        try:
-            yield from _file(request, task, task.base_url + span.pattern.format(**span.values))
-        except FetchError as error:
-            # No such file, or not yet.
-            if error.status not in request.ends_on:
-                raise
-        return
     for page in range(_MOST_PAGES):
         url = _page_url(request, task, span, page)
         try:
             yield from _file(request, task, url)
         except FetchError as error:
+            # After the last page; or no such file, or not yet.
             if error.status in request.ends_on:
                 return
+            if not _is_paged(span):
+                raise
             words = f"file {page + 1} did not arrive: {error}"
             raise FetchError(words, error.status, error.retryable) from None
+        if not _is_paged(span):
+            return
     raise _refuse_more_pages(url)
 
 
@@ -340,7 +336,7 @@ def _file(request: Files, task: FetchTask, url: str) -> Iterator[FetchedResponse
         else task.download(url, request.format, _retried_statuses(request))
     )
     for document in documents:
-        body = _opened(document)
+        body = cast(IO[bytes], document.body)
         start = body.read(_EMPTY + 1)
         body.seek(0)
         if len(start) > _EMPTY or not _is_empty(start):
@@ -353,12 +349,13 @@ def _refreshed(request: Files, task: FetchTask, url: str) -> Iterator[FetchedRes
     for _ in range(_REFRESHES):
         match = None
         for document in task.download(at, "any", _retried_statuses(request)):
-            start = _opened(document).read(_EMPTY)
+            body = cast(IO[bytes], document.body)
+            start = body.read(_EMPTY)
             match = _REFRESH.search(start)
             if match is None:
                 if request.format == "zip" and not start.startswith(b"PK"):
                     raise FetchError(f"{at}: it answers with something that is not zip")
-                _opened(document).seek(0)
+                body.seek(0)
                 # The address of the file itself is made up for each request.
                 yield replace(document, url=without_secrets(url))
         if match is None:
@@ -367,14 +364,6 @@ def _refreshed(request: Files, task: FetchTask, url: str) -> Iterator[FetchedRes
         at = _followed(task, at, link)
         time.sleep(min(float(match[1]), _LONGEST_WAIT))
     raise FetchError(f"{url}: it refreshes itself more than {_REFRESHES} times; try again later")
-
-
-def _opened(document: FetchedResponse) -> IO[bytes]:
-    assert not isinstance(document.body, bytes)
-    return document.body
-
-
-# What the three shapes share.
 
 
 def _page_values(request: Request, page: int) -> dict[str, int]:

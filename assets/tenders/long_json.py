@@ -11,16 +11,16 @@ A value, or a release, that is too long is rejected, so that memory stays flat.
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import IO, Any
+from typing import Any, Literal
 
 import ijson
 import msgspec
 from ijson.common import JSONError, ObjectBuilder
 
-from assets.parsing.csv_lines import BoundedRecords, Readable, RecordTooLong
+from assets.parsing.csv_lines import BoundedRecords, RecordTooLong
 from assets.tenders.ocds import decode_release
 from assets.tenders.releases import (
     WRAPPERS,
@@ -58,17 +58,24 @@ def first_value_is_complete(start: bytes) -> bool:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Consecutive whole lines of a body; ``utf8`` if a line before them proved it to be UTF-8."""
+class Part:
+    """Some releases of a body, as bytes.
 
+    ``whole``: a body by itself. ``lines``: whole lines, of which ``first_line`` is the number of
+    the first; ``utf8`` if a line before them proved the body to be UTF-8. ``values``: pickled
+    values with their locations and licences. ``within`` is the member of a zip they are in.
+    """
+
+    kind: Literal["whole", "lines", "values"]
     content: bytes
-    first_line: int
-    utf8: bool
+    first_line: int = 1
+    utf8: bool = False
+    within: str | None = None
 
 
 def cut_lines(
     chunks: Iterable[bytes], size: int, longest: int = LONGEST
-) -> Iterator[Lines | JsonValue | Unreadable]:
+) -> Iterator[Part | JsonValue | Unreadable]:
     """Cut a body into parts of some ``size`` bytes, each before a line that could begin a value.
 
     Where there is none for too long, the rest is read here, value by value.
@@ -82,7 +89,7 @@ def cut_lines(
         except Exception:
             # The body is damaged from here on: its whole lines are kept.
             if at := rest.rfind(b"\n") + 1:
-                yield Lines(bytes(rest[:at]), first_line, utf8)
+                yield Part("lines", bytes(rest[:at]), first_line, utf8)
             raise
         if chunk is None:
             break
@@ -91,7 +98,7 @@ def cut_lines(
             content = bytes(rest[:at])
             del rest[:at]
             searched = 0
-            yield Lines(content, first_line, utf8)
+            yield Part("lines", content, first_line, utf8)
             first_line += content.count(b"\n")
             utf8 = utf8 or _proves_utf8(content)
         # Up to here nothing begins a value; the last byte may be the first of a mark.
@@ -100,7 +107,7 @@ def cut_lines(
             yield from values(chain([bytes(rest)], pending), longest, first_line, utf8)
             return
     if rest:
-        yield Lines(bytes(rest), first_line, utf8)
+        yield Part("lines", bytes(rest), first_line, utf8)
 
 
 def _boundary(lines: bytearray, size: int, searched: int) -> int:
@@ -174,8 +181,18 @@ class _ValueReader:
     def rest(self) -> Iterator[JsonValue | Unreadable]:
         """Yield the values of the pending lines."""
         pending, self._pending, self.size = b"\n".join(self._pending), [], 0
-        if pending:
-            yield from self._numbered(self._text(pending) or self._marked(pending))
+        if not pending:
+            return
+        try:
+            text = pending.decode()
+            self.utf8 = self.utf8 or not text.isascii()
+        except UnicodeDecodeError:
+            # In a UTF-8 body the wrong bytes become surrogates.
+            in_utf8 = self.utf8
+            text = pending.decode("utf-8", "surrogateescape") if in_utf8 else decode_text(pending)
+        for value in read_concatenated(text, decode_release_or_value, self._first):
+            # Only an unreadable value can have no location: give it that of the first line.
+            yield value if value.location else Unreadable(f"line {self._first}", value.reason)  # type: ignore[union-attr]
 
     def too_long(self, longest: int) -> Unreadable:
         """Discard the pending lines."""
@@ -185,24 +202,6 @@ class _ValueReader:
     def _add(self, line: bytes) -> None:
         self._pending.append(line)
         self.size += len(line) + 1
-
-    def _numbered(self, text: str) -> Iterator[JsonValue | Unreadable]:
-        for value in read_concatenated(text, decode_release_or_value, self._first):
-            # Only an unreadable value can have no location: give it that of the first line.
-            yield value if value.location else Unreadable(f"line {self._first}", value.reason)  # type: ignore[union-attr]
-
-    def _text(self, line: bytes) -> str | None:
-        """Decode UTF-8 and remember that the body uses it; None if it is not UTF-8."""
-        try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            return None
-        self.utf8 = self.utf8 or not text.isascii()
-        return text
-
-    def _marked(self, pending: bytes) -> str:
-        """Decode what is not UTF-8; in a UTF-8 body the wrong bytes become surrogates."""
-        return pending.decode("utf-8", "surrogateescape") if self.utf8 else decode_text(pending)
 
 
 def _lines(chunks: Iterable[bytes], longest: int, first_line: int = 1) -> Iterator[Line]:
@@ -221,8 +220,6 @@ def _lines(chunks: Iterable[bytes], longest: int, first_line: int = 1) -> Iterat
         yield number, None if too_long else b"".join(rest)
 
 
-# One value: a package, or an array.
-
 LocatedMember = tuple[JsonValue, str | None]
 Event = tuple[str, Any]
 
@@ -234,27 +231,21 @@ def members(chunks: Iterable[bytes]) -> Iterator[LocatedMember | Unreadable]:
     """Yield each release or record with its location and the licence of its package."""
     with tempfile.TemporaryFile() as spooled:
         # Spooled while it is read: of what breaks off nothing more is unpacked.
-        first_pass = _PackageWalk(_Spooling(chunks, spooled), {}, build=False)
+        remaining, rest = iter(chunks), b""
+
+        def read(size: int) -> bytes:
+            nonlocal rest
+            if not rest:
+                rest = next(remaining, b"")
+                spooled.write(rest)
+            content, rest = rest[:size], rest[size:]
+            return content
+
+        first_pass = _PackageWalk(read, {}, build=False)
         for _ in first_pass.members():
             pass
         spooled.seek(0)
-        yield from _PackageWalk(spooled, first_pass.licences, build=True).members()
-
-
-class _Spooling:
-    """Chunks as a file that is written to another one as it is read."""
-
-    def __init__(self, chunks: Iterable[bytes], spooled: IO[bytes]) -> None:
-        self._chunks, self._spooled = iter(chunks), spooled
-        self._rest = b""
-
-    def read(self, size: int) -> bytes:
-        """Read at most ``size`` bytes."""
-        if not self._rest:
-            self._rest = next(self._chunks, b"")
-            self._spooled.write(self._rest)
-        content, self._rest = self._rest[:size], self._rest[size:]
-        return content
+        yield from _PackageWalk(spooled.read, first_pass.licences, build=True).members()
 
 
 class _PackageWalk:
@@ -263,8 +254,10 @@ class _PackageWalk:
     Without ``build`` members are skipped, not built: only the licences are collected.
     """
 
-    def __init__(self, file: Readable, licences: dict[str, str], *, build: bool) -> None:
-        self._file = BoundedRecords(file, LONGEST)
+    def __init__(
+        self, read: Callable[[int], bytes], licences: dict[str, str], *, build: bool
+    ) -> None:
+        self._file = BoundedRecords(read, LONGEST)
         # ijson reads numbers as int or Decimal, so amounts keep their digits.
         self._events: Iterator[Event] = ijson.basic_parse(self._file, multiple_values=True)
         self._build = build
@@ -325,9 +318,8 @@ class _PackageWalk:
             if event == "start_map":
                 yield from self._element(f"{location}/{position}")
             else:
-                yield self._done(
-                    f"{location}/{position}", self._consume(event, value, self._builder())
-                )
+                value = self._consume(event, value, self._builder())
+                yield self._done(f"{location}/{position}", value)
 
     def _element(self, location: str) -> Iterator[LocatedMember | Unreadable]:
         """Build a release; if it turns out to be a package, walk it instead."""
@@ -337,7 +329,10 @@ class _PackageWalk:
                 break
             names.add(name)
             if name in _ARRAYS and "ocid" not in names:
-                yield from self._walk_as_package(location, name)
+                self._enclosing.append(location)
+                yield from self._member(location, name)
+                self._enclosing.pop()
+                yield from self._package(location)
                 return
             if builder:
                 builder.event(event, name)
@@ -346,12 +341,6 @@ class _PackageWalk:
                 self.licences[location] = value
             self._consume(event, value, builder)
         yield self._done(location, builder)
-
-    def _walk_as_package(self, location: str, name: str) -> Iterator[LocatedMember | Unreadable]:
-        self._enclosing.append(location)
-        yield from self._member(location, name)
-        self._enclosing.pop()
-        yield from self._package(location)
 
     def _builder(self, event: str | None = None) -> ObjectBuilder | None:
         builder = ObjectBuilder() if self._build else None

@@ -26,7 +26,6 @@ from warehouse.tables import OPEN_CLASSES, LicenseClass
 # A party row copies columns from its release and from its party. They are copied by index with
 # Arrow's ``take``: building a Python object for each value takes ten times as long.
 
-
 _RELEASES, _PARTIES = incoming_schema(TENDER_RELEASES), incoming_schema(TENDER_PARTIES)
 # The columns of a release that differ from row to row; the parser names them.
 ReleaseRow = dict[str, Any]
@@ -38,11 +37,9 @@ class ReleaseColumns:
     def __init__(self, common: dict[str, Any]) -> None:
         """Take the columns that all rows have in common; a row may have its own value of one."""
         self._common = common
-        self._clear()
-
-    def _clear(self) -> None:
         self._releases: list[ReleaseRow] = []
-        self._release_json: list[bytes] = []
+        # The published JSON of the releases, in the same order.
+        self.release_json: list[bytes] = []
         # Distinct parties, numbered in order of appearance: most occur many times.
         self._party_number: dict[Party, int] = {}
         # Per party row: its release, its party and its role.
@@ -60,24 +57,20 @@ class ReleaseColumns:
             self._party_numbers.append(numbers.setdefault(party, len(numbers)))
             self._roles.append(role)
 
-    def add_json(self, release_json: list[bytes]) -> None:
-        """Add the published JSON of releases, in the order in which they were added."""
-        self._release_json += release_json
-
     def flush(self, parsed: Parsed) -> None:
-        """Move all rows to ``parsed``; as plain rows if a value does not fit its column.
+        """Add all rows to ``parsed``; as plain rows if a value does not fit its column.
 
         Plain rows are checked one by one later, so that only the misfits are rejected.
         """
-        if self._releases:
-            try:
-                releases = self._release_table()
-                parsed.add_typed(TENDER_RELEASES, releases)
-                if self._roles:
-                    parsed.add_typed(TENDER_PARTIES, self._party_table(releases))
-            except MISFITS:
-                self._flush_plain_rows(parsed)
-        self._clear()
+        if not self._releases:
+            return
+        try:
+            releases = self._release_table()
+            parsed.add_typed(TENDER_RELEASES, releases)
+            if self._roles:
+                parsed.add_typed(TENDER_PARTIES, self._party_table(releases))
+        except MISFITS:
+            self._flush_plain_rows(parsed)
 
     def _release_table(self) -> pa.Table:
         # All rows have the same columns: they come from one place in the parser.
@@ -89,7 +82,7 @@ class ReleaseColumns:
         def column(field: pa.Field) -> pa.Array:
             name = field.name
             if name == "release":
-                return pa.array(self._release_json, field.type)
+                return pa.array(self.release_json, field.type)
             if name in stated:
                 return pa.array([row[name] for row in self._releases], field.type)
             return self._repeated(field, len(self._releases))
@@ -120,7 +113,7 @@ class ReleaseColumns:
     def _flush_plain_rows(self, parsed: Parsed) -> None:
         releases = [
             self._common | row | {"release": release_json}
-            for row, release_json in zip(self._releases, self._release_json, strict=True)
+            for row, release_json in zip(self._releases, self.release_json, strict=True)
         ]
         shared = [{name: row[name] for name in _PARTIES.names if name in row} for row in releases]
         parties = [party.columns() for party in self._party_number]
@@ -163,9 +156,8 @@ class ReleaseReader:
         self._release_page = None if is_fictional(document.url) else portal.release_url
         self._party_checker = party_checker(portal, key)
         self._redactor = Redactor(portal, self._observed_on)
-        self._columns = ReleaseColumns(
-            provenance(document, "", portal.method) | {"country": portal.country}
-        )
+        common = provenance(document, "", portal.method) | {"country": portal.country}
+        self._columns = ReleaseColumns(common)
         # Many packages state the same licence.
         self._licences = lru_cache(maxsize=256)(self._license)
         self._parsed = Parsed()
@@ -185,15 +177,13 @@ class ReleaseReader:
             self._reject(item.location, str(refusal))
 
     def parsed(self) -> Parsed:
-        """Return what was read since the last call."""
+        """Return all that was read; call it once."""
         self._redact_texts()
         # Once a member: a portal may write its own words in each of a million releases.
         for member, (first, number) in self._unlisted.items():
             self._reject(first, unlisted_reason(member, number), partial=True)
-        self._unlisted.clear()
-        parsed, self._parsed = self._parsed, Parsed()
-        self._columns.flush(parsed)
-        return parsed
+        self._columns.flush(self._parsed)
+        return self._parsed
 
     def _reject(self, location: str, reason: str, *, partial: bool = False) -> None:
         self._parsed.reject(TENDER_RELEASES, self._document, location, reason, partial=partial)
@@ -209,6 +199,7 @@ class ReleaseReader:
         body, texts, numbers = self._redactor.redact(release, parties)
         tender = body.tender or _NO_TENDER
         value, period = tender.value or _NO_MONEY, tender.tenderPeriod or _NO_PERIOD
+        page = self._release_page
         row = {
             "source_ref": source_ref(self._document, item.location),
             "license_class": license_class,
@@ -233,7 +224,7 @@ class ReleaseReader:
             "numbers_as_text": numbers.as_text,
             "parties_withheld": parties.withheld(),
             "withheld_names": "\n".join(sorted(parties.withheld_names)) or None,
-            "source_url": self._release_url(ocid),
+            "source_url": page.format(ocid=quote(ocid, safe="")) if page else None,
         }
         for reason in (*item.misplaced, *numbers.unread):
             self._reject(item.location, reason, partial=True)
@@ -247,16 +238,12 @@ class ReleaseReader:
             self._redact_texts()
 
     def _redact_texts(self) -> None:
-        self._columns.add_json(self._redactor.encode(self._bodies, self._texts))
+        self._columns.release_json += self._redactor.encode(self._bodies, self._texts)
         self._bodies.clear()
         self._texts.clear()
 
     def _day(self, value: Any) -> date | None:
         return parse_day(value, self._portal, self._observed_on)
-
-    def _release_url(self, ocid: str) -> str | None:
-        template = self._release_page
-        return template.format(ocid=quote(ocid, safe="")) if template else None
 
     def _license(self, licence_text: str | None) -> LicenseClass:
         license_class = license_of(licence_text) or self._portal.license_class

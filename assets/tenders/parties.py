@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-import pycountry
-
+from assets.macro.iso_codes import country_code
 from assets.tenders.code_lists import role_codes
 from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portal_files import Portal
@@ -131,7 +130,9 @@ class PartyChecker:
         party_id = self._own_id(own_id) or (scheme and f"{scheme}-{number}")
         if not name and not party_id:
             return None
-        country = (_country(*address) if address else None) or self.portal.country
+        # That of its own address, by name or code.
+        stated = text(address[0]) or text(address[1]) if address else None
+        country = (country_code(stated) if stated else None) or self.portal.country
         names = party_names(name or "", country)
         # Under one number there is one organisation, or one person, whatever the name looks like.
         one_number = is_organisation_number(scheme, number) or is_personal_number(scheme, number)
@@ -162,7 +163,12 @@ class PartyChecker:
             scheme=None if shared else written.scheme,
             identifier=None if shared else written.identifier,
         )
-        base = _base(written, other)
+        # What identifies the party: its register number, its own id, or its name.
+        base = written.id or f"name:{written.plain}"
+        if written.scheme and written.identifier:
+            base = f"{written.scheme}:{written.identifier}"
+        if other:
+            base = f"name:{written.plain}"
         if isinstance(verdict, Evidence):
             return Party(base, written.name, written.scheme, written.identifier, str(verdict))
         key = withheld_party_key(self._key, self.portal.key, base)
@@ -176,29 +182,6 @@ def party_checker(portal: Portal, key: bytes) -> PartyChecker:
     Only the last one is kept: sources are read one after the other.
     """
     return PartyChecker(portal, key)
-
-
-def _base(written: WrittenParty, other: bool) -> str:
-    """Return what identifies the party: its register number, its own id, or its name."""
-    if other:
-        return f"name:{written.plain}"
-    if written.scheme and written.identifier:
-        return f"{written.scheme}:{written.identifier}"
-    return written.id or f"name:{written.plain}"
-
-
-def _country(name: Any, code: Any) -> str | None:
-    """Return the country of a party's own address; None if absent or unknown."""
-    country = text(name) or text(code)
-    return _country_code(country) if country else None
-
-
-@lru_cache(maxsize=1 << 10)
-def _country_code(country: str) -> str | None:
-    try:
-        return str(pycountry.countries.lookup(country).alpha_2)
-    except LookupError:
-        return None
 
 
 class Parties:
@@ -226,7 +209,13 @@ class Parties:
         self.unlisted_roles = sum(
             role_codes(organisation.roles, words)[1] for organisation, _, _ in listed
         )
-        idle = self._list(listed)
+        # Listed parties without a role.
+        idle: list[Party] = []
+        for organisation, written, _ in listed:
+            if written:
+                parties, roles = self._parties(written), self._roles_of(organisation)
+                self.roles |= {(party, role): None for party in parties for role in roles}
+                idle += () if roles else parties
         self.references: list[tuple[OcdsOrganisation, tuple[Party, ...]]] = []
         for organisation, written, role in acting:
             parties = self._parties(written) if written else ()
@@ -238,7 +227,13 @@ class Parties:
             self.roles |= {(party, "unspecified"): None for party in idle if party not in busy}
         buyers = self.references[0][1] if release.buyer else ()
         self.buyer = buyers[0] if buyers else None
-        self.joint_bids = self._count_bids([*listed, *acting]) if self._has_lists else None
+        # Several firms that one tenderer lists are one bid.
+        bids = {
+            self._parties(written)
+            for organisation, written, role in ([*listed, *acting] if self._has_lists else ())
+            if written and "tenderer" in (role, *self._roles_of(organisation))
+        }
+        self.joint_bids = len(bids) if any(len(parties) > 1 for parties in bids) else None
 
     def withheld(self) -> int:
         """Return the number of parties that are not proven to be organisations."""
@@ -260,34 +255,11 @@ class Parties:
                     self._shared.add(written.id)
         return parsed
 
-    def _count_bids(
-        self, organisations: list[tuple[OcdsOrganisation, WrittenParty | None, str]]
-    ) -> int | None:
-        """Return the number of tenderers if one of them lists several firms: it is one bid."""
-        bids = set()
-        for organisation, written, role in organisations:
-            if written and "tenderer" in (role, *self._roles_of(organisation)):
-                bids.add(self._parties(written))
-        return len(bids) if any(len(parties) > 1 for parties in bids) else None
-
     def _roles_of(self, organisation: OcdsOrganisation) -> tuple[str, ...]:
         roles, _ = role_codes(organisation.roles, self._checker.portal.words.role)
         if self._checker.portal.supplier_means_bidder and "supplier" in roles:
             return tuple("tenderer" if role == "supplier" else role for role in roles)
         return roles
-
-    def _list(self, listed: list[tuple[OcdsOrganisation, WrittenParty | None, str]]) -> list[Party]:
-        """Record the roles of listed parties; return those without a role."""
-        idle: list[Party] = []
-        for organisation, written, _ in listed:
-            if written:
-                parties, roles = self._parties(written), self._roles_of(organisation)
-                for party in parties:
-                    for role in roles:
-                        self.roles[party, role] = None
-                if not roles:
-                    idle += parties
-        return idle
 
     def _parties(self, written: WrittenParty) -> tuple[Party, ...]:
         """Return the party, or those that its name lists; note the names that are not published."""

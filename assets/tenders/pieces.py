@@ -12,15 +12,15 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import IO, Any, Literal
+from itertools import chain, islice
+from typing import IO, Any
 
 from assets.parsing.limits import count_unpacked
 from assets.parsing.parsed import InPieces, Parsed
 from assets.parsing.unpacking import TruncatedBody, gunzip_chunks
-from assets.tenders.long_json import Lines, cut_lines, first_value_is_complete, members, values
+from assets.tenders.long_json import Part, cut_lines, first_value_is_complete, members, values
 from assets.tenders.parse import ReleaseReader
 from assets.tenders.portal_files import Portal
 from assets.tenders.releases import (
@@ -120,22 +120,6 @@ HEAD = 8 << 20
 _PACKED = 64
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some releases of a body, as bytes.
-
-    ``whole``: a body by itself. ``lines``: whole lines, of which ``first_line`` is the number of
-    the first; ``utf8`` if a line before them proved the body to be UTF-8. ``values``: pickled
-    values with their locations and licences. ``within`` is the member of a zip they are in.
-    """
-
-    kind: Literal["whole", "lines", "values"]
-    content: bytes
-    first_line: int = 1
-    utf8: bool = False
-    within: str | None = None
-
-
 def cut(body: IO[bytes], *, size: int = SIZE, head: int = HEAD) -> Iterator[list[Part]]:
     """Yield the pieces of a body, each of some ``size`` bytes."""
     piece: list[Part] = []
@@ -150,15 +134,8 @@ def cut(body: IO[bytes], *, size: int = SIZE, head: int = HEAD) -> Iterator[list
         yield piece
 
 
-def releases_in_part(part: Part) -> Iterator[LocatedRelease | Unreadable]:
-    """Yield every release of a part, located in the document."""
-    for item in _releases(part):
-        yield (
-            replace(item, location=located_in(part.within, item.location)) if part.within else item
-        )
-
-
 def _releases(part: Part) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a part, located in it."""
     if part.kind == "whole":
         yield from releases_in_json(part.content)
         return
@@ -198,10 +175,7 @@ def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> It
         yield Part("whole", start)
     elif first_value_is_complete(start):
         for lines in cut_lines(chain([start], body_chunks), size):
-            if isinstance(lines, Lines):
-                yield Part("lines", lines.content, lines.first_line, lines.utf8)
-            else:
-                yield _packed([lines])
+            yield lines if isinstance(lines, Part) else _packed([lines])
     else:
         yield from _in_packs(members(chain([start], body_chunks)))
     if body_chunks.broken:
@@ -209,13 +183,7 @@ def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> It
 
 
 def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
-    pack: list[Any] = []
-    for item in items:
-        pack.append(item)
-        if len(pack) == _PACKED:
-            yield _packed(pack)
-            pack = []
-    if pack:
+    while pack := list(islice(items, _PACKED)):
         yield _packed(pack)
 
 
@@ -243,7 +211,9 @@ def read_piece(document: Document, piece: list[Part], portal: Portal, key: bytes
     with gc_paused():
         reader = ReleaseReader(document, portal, key)
         for part in piece:
-            for item in releases_in_part(part):
+            for item in _releases(part):
+                if part.within:
+                    item = replace(item, location=located_in(part.within, item.location))
                 reader.read(item)
         return reader.parsed()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
@@ -26,7 +26,7 @@ from assets.declared_files import (
 )
 from assets.tenders.code_lists import Words
 from assets.tenders.requests import AnyRequest, check_pattern
-from warehouse.shared.data_files import HOME_CURRENCY
+from warehouse.shared.data_files import HOME_CURRENCY, csv_rows
 from warehouse.tables import LicenseClass
 
 # The tender portals as the parser knows them: country, licence, quirks.
@@ -65,22 +65,7 @@ class Portal:
 
 
 # Restrictions are looked for first: "CC BY-NC" also looks like "CC BY".
-_CLOSED = (
-    r"\bby-n[cd]\b|\bnon-?commercial\b|\bno-?deriv|\bnc-(?:sa|nd)\b",
-    r"\bby-sa\b|\bshare-?alike\b|\bodbl\b",
-    r"all rights reserved|todos los derechos reservados|todos os direitos reservados",
-    r"\bproprietary\b|not be (?:re)?distributed|no redistribution",
-)
-_OPEN: tuple[tuple[str, LicenseClass], ...] = (
-    (
-        r"pddl|publicdomain/mark|public domain|dominio p[uú]blico|dom[ií]nio p[uú]blico",
-        "public-domain",
-    ),
-    (r"\bcc-?0\b|publicdomain/zero|creative commons zero", "cc0"),
-    (r"\bcc[ -]by\b|creativecommons\.org/licenses/by/|creative commons attribution", "cc-by"),
-    (r"\bodc-by\b|opendatacommons\.org/licenses/by\b", "open-attribution"),
-    (r"open[ -]government[ -]licen[cs]e|\bogl\b|licence[ -]ouverte|etalab", "open-attribution"),
-)
+_LICENCE_WORDS = csv_rows(__name__, "licence_words")
 
 
 def license_of(licence_text: str | None) -> LicenseClass | None:
@@ -89,11 +74,10 @@ def license_of(licence_text: str | None) -> LicenseClass | None:
     None if there is none, or none that we recognise.
     """
     lowered = (licence_text or "").lower()
-    if any(re.search(pattern, lowered) for pattern in _CLOSED):
-        return "restricted"
-    return next(
-        (license_class for pattern, license_class in _OPEN if re.search(pattern, lowered)), None
-    )
+    for row in _LICENCE_WORDS:
+        if re.search(row["pattern"], lowered):
+            return cast(LicenseClass, row["license_class"])
+    return None
 
 
 BUILT_IN = Path(__file__).with_name("portals.toml")
@@ -179,26 +163,23 @@ def read_portals(file: Path) -> list[PortalEntry]:
 
 def portal_of(entry: PortalEntry) -> Portal:
     """Return what the parser needs to know of a portal."""
+    license_class: LicenseClass | None
+    match entry.licence.license_class:
+        case "per-package":
+            license_class = None
+        case "not-stated":
+            license_class = "restricted"
+        case open_class:
+            license_class = open_class
     return Portal(
         entry.key,
         entry.country,
         entry.title,
-        licence_class_of(entry),
+        license_class,
         release_url=entry.release_url,
         words=entry.words,
         **dict(entry.quirks),
     )
-
-
-def licence_class_of(entry: PortalEntry) -> LicenseClass | None:
-    """Return the licence class of a portal; None if each package states its own."""
-    match entry.licence.license_class:
-        case "per-package":
-            return None
-        case "not-stated":
-            return "restricted"
-        case open_class:
-            return open_class
 
 
 ENTRIES = tuple(read_portals(BUILT_IN))

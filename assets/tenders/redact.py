@@ -107,10 +107,11 @@ def _build_redactor(
         "note": note,
         "clean": clean,
         "days": days,
-        "integer_id": _integer_id,
+        # A number with a fraction is not an id.
+        "integer_id": lambda value: value if type(value) is int else None,
         "number": number,
         "redact_OcdsMoney": money,
-        "redact_OcdsOrganisation": _if_named,
+        "redact_OcdsOrganisation": lambda each: None if each.name is None else each,
     }
     exec(_compiled(text), namespace)  # noqa: S102
     return namespace["redact_PublicRelease"]  # type: ignore[no-any-return]
@@ -150,15 +151,6 @@ def _source(struct: type, templates: Mapping[str, str]) -> str:
         _MEMBER.format(name=field.name, read=reads[field.name]) for field in fields(struct)
     )
     return _FUNCTION.format(struct=struct.__name__, members=members)
-
-
-def _integer_id(value: Any) -> int | None:
-    """Return an id that is an integer; a number with a fraction is not an id."""
-    return value if type(value) is int else None
-
-
-def _if_named(organisation: OcdsOrganisation) -> OcdsOrganisation | None:
-    return None if organisation.name is None else organisation
 
 
 class TextCache(dict[str, str | None]):

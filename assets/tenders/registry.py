@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pycountry
-
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import response_json
+from assets.macro.iso_codes import country_code
 from assets.tenders.portal_files import license_of
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
@@ -50,12 +49,7 @@ class Publication:
     def country_code(self) -> str | None:
         """The ISO 3166 code of the country; None if its name is not recognised."""
         # Kosovo has no code of ISO 3166, and everybody uses this one.
-        if self.country.casefold() == "kosovo":
-            return "XK"
-        try:
-            return str(pycountry.countries.lookup(self.country).alpha_2)
-        except LookupError:
-            return None
+        return "XK" if self.country.casefold() == "kosovo" else country_code(self.country)
 
 
 def registry_url(settings: Settings) -> str:
@@ -66,7 +60,12 @@ def registry_url(settings: Settings) -> str:
 def read_publications(settings: Settings, recording: Path | None = None) -> list[Publication]:
     """Return all publications: from the registry, or from a saved copy of its list."""
     if recording is not None:
-        return list(_publications(_recorded(recording), str(recording)))
+        try:
+            listed = json.loads(recording.read_bytes())
+        except (ValueError, RecursionError) as error:
+            words = f"not JSON ({error}); save {URL}{_LIST} again"
+            raise SankofaError(f"{recording}: {words}") from None
+        return list(_publications(listed, str(recording)))
     url = registry_url(settings) + _LIST
     with Client(settings.contact, settings.turns) as client:
         return list(_publications(response_json(client.get(url, "json")), url))
@@ -91,13 +90,14 @@ def matching(
     publications: Iterable[Publication], country: str | None, words: str | None
 ) -> list[Publication]:
     """Return the publications of a country that contain every word, in any case."""
-    wanted = (words or "").casefold().split()
-    return [
-        publication
-        for publication in publications
-        if (country is None or _is_of(publication, country))
-        and all(word in _searched(publication) for word in wanted)
-    ]
+    wanted, found = (words or "").casefold().split(), []
+    for each in publications:
+        is_named = country is None or country.casefold() == each.country.casefold()
+        is_coded = country and len(country) == 2 and each.country_code == country.upper()
+        searched = f"{each.title} {each.country} {each.source_id}".casefold()
+        if (is_named or is_coded) and all(word in searched for word in wanted):
+            found.append(each)
+    return found
 
 
 def licence_in(page: str) -> str | None:
@@ -122,13 +122,15 @@ def portal_entry(publication: Publication, licence: str | None, page: str) -> st
     license_class = license_of(licence) if licence else None
     key = re.sub(r"[^a-z0-9]+", "-", publication.source_id.lower()).strip("-")
     name = licence or "Not found on the page of the publication"
+    span = f"{publication.date_from or 'unknown'} to {publication.date_to or 'unknown'}"
+    note = f"Publication {publication.id} of the data registry; releases of {span}."
     lines = [
         f"[{code.lower() + '-' if code else ''}registry-{key or publication.id}]",
         f"country = {_quoted(code or '')}" + ("" if code else "  # its ISO 3166 code"),
         f"title = {_quoted(publication.title)}",
         f"base_url = {_quoted(URL)}",
         f"hosts = [{_quoted(_FILES_HOST)}]",
-        f"notes = {_quoted(_note(publication))}",
+        f"notes = {_quoted(note)}",
         "",
         "licence.class = "
         + (
@@ -149,21 +151,9 @@ def portal_entry(publication: Publication, licence: str | None, page: str) -> st
     return "\n".join(lines) + "\n"
 
 
-def _note(publication: Publication) -> str:
-    span = f"{publication.date_from or 'unknown'} to {publication.date_to or 'unknown'}"
-    return f"Publication {publication.id} of the data registry; releases of {span}."
-
-
 def _quoted(text: str) -> str:
     # A JSON string is a TOML basic string, as long as it escapes no slash and no surrogate.
     return json.dumps(text, ensure_ascii=False)
-
-
-def _recorded(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise SankofaError(f"{path}: not JSON ({error}); save {URL}{_LIST} again") from None
 
 
 def _publications(listed: Any, address: str) -> Iterator[Publication]:
@@ -177,13 +167,3 @@ def _publications(listed: Any, address: str) -> Iterator[Publication]:
             for name in Publication.__dataclass_fields__.keys() - {"id", "frozen"}
         }
         yield Publication(id=str(item["id"]), frozen=item.get("frozen") is True, **texts)
-
-
-def _is_of(publication: Publication, country: str) -> bool:
-    return country.casefold() == publication.country.casefold() or (
-        len(country) == 2 and publication.country_code == country.upper()
-    )
-
-
-def _searched(publication: Publication) -> str:
-    return f"{publication.title} {publication.country} {publication.source_id}".casefold()

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -24,8 +24,7 @@ from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
-# Decodes a value and returns where it ends, which msgspec does not; slower.
-# Only the standard library says where a value ends; msgspec refuses anything after it.
+# Only the standard library says where a value ends; msgspec, which is faster, refuses what follows.
 _ENDS = json.JSONDecoder(parse_float=Decimal)
 # After a value that cannot be read: the next line that could begin one.
 _RESTART = re.compile(r"\n(?=[\[{])")
@@ -66,12 +65,7 @@ class Unreadable:
 Decode = Callable[[str], Any]
 
 
-def decode_json(text: str) -> Any:
-    """Decode a text that is one JSON value, with exact numbers."""
-    return _DECODER.decode(text)
-
-
-def json_values(body: bytes, decode: Decode = decode_json) -> Iterator[JsonValue | Unreadable]:
+def json_values(body: bytes, decode: Decode = _DECODER.decode) -> Iterator[JsonValue | Unreadable]:
     """Yield the values of a body: one value, JSON Lines or concatenated, gzipped or not."""
     try:
         text = decode_text(gunzip(body) if body.startswith(b"\x1f\x8b") else body)
@@ -106,7 +100,7 @@ def decode_text(body: bytes) -> str:
 
 
 def read_concatenated(
-    text: str, decode: Decode = decode_json, first_line: int = 1
+    text: str, decode: Decode = _DECODER.decode, first_line: int = 1
 ) -> Iterator[JsonValue | Unreadable]:
     """Yield concatenated values, located by the line on which each begins."""
     start, line, counted = _space(text, 0), first_line, 0
@@ -115,9 +109,8 @@ def read_concatenated(
         line += text.count("\n", counted, start)
         counted = start
         if left < 0:
-            yield Unreadable(
-                f"line {line}", "not JSON from here on: too many values without an end"
-            )
+            reason = "not JSON from here on: too many values without an end"
+            yield Unreadable(f"line {line}", reason)
             return
         # A line is tried as one value once: what follows a value on it is read value by value.
         begins_line = start > line_end
@@ -154,11 +147,8 @@ def _value(
         failed_at = error.pos if isinstance(error, json.JSONDecodeError) else start + _NESTED_COST
         restart = _RESTART.search(text, start + 1)
         resume = restart.end() if restart else len(text)
-        return (
-            Unreadable("", f"not JSON: {_reason(error)}"),
-            resume,
-            max(0, min(failed_at, len(text)) - resume) if restart else 0,
-        )
+        in_vain = max(0, min(failed_at, len(text)) - resume) if restart else 0
+        return Unreadable("", f"not JSON: {_reason(error)}"), resume, in_vain
 
 
 def _decode_at(text: str, start: int) -> tuple[Any, int]:
@@ -191,8 +181,7 @@ def _reason(error: Exception) -> str:
 
 
 def _space(text: str, start: int) -> int:
-    space = _SPACE.match(text, start)
-    return space.end() if space else start
+    return cast(re.Match[str], _SPACE.match(text, start)).end()
 
 
 # The states of a contracting process in a versioned release, one for each release that made it.
@@ -200,7 +189,6 @@ def _space(text: str, start: int) -> int:
 # A versioned release has, in place of each value, all values that it ever had, with the release and
 # the day of each. So it tells what was known on every day, also where the releases themselves are
 # only linked.
-
 
 _VERSION = frozenset({"releaseDate", "releaseID", "value"})
 # A release by its day and id, in the order in which they were made.
@@ -227,11 +215,8 @@ def _versions(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_history(node: Any) -> bool:
-    return (
-        isinstance(node, list)
-        and bool(node)
-        and all(isinstance(each, dict) and each.keys() >= _VERSION for each in node)
-    )
+    is_filled = isinstance(node, list) and bool(node)
+    return is_filled and all(isinstance(each, dict) and each.keys() >= _VERSION for each in node)
 
 
 def _moment(version: dict[str, Any]) -> Moment:
@@ -281,8 +266,7 @@ class LocatedRelease:
     misplaced: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class _RawRelease:
+class _RawRelease(NamedTuple):
     location: str
     release: dict[str, Any]
     licence: str | None
@@ -347,7 +331,7 @@ def decode_release_or_value(text: str) -> Any:
 
     Most texts are bare releases, and decoding into structs is several times faster.
     """
-    return decode_release(text) or decode_json(text)
+    return decode_release(text) or _DECODER.decode(text)
 
 
 def releases_in_value(
@@ -381,20 +365,19 @@ def _walk(
     elif not isinstance(value, dict):
         yield Unreadable(location, f"{_kind(value)}, not a release")
     # A record has releases, too, but an ocid of its own.
-    elif isinstance(value.get("releases"), list) and "ocid" not in value:
-        yield from _walk_list(
-            value["releases"], f"{location}/releases", _licence(value, licence), depth
-        )
-    elif isinstance(value.get("records"), list):
-        yield from _walk_list(
-            value["records"], f"{location}/records", _licence(value, licence), depth
-        )
+    elif isinstance(found := value.get("releases"), list) and "ocid" not in value:
+        yield from _walk_list(found, f"{location}/releases", _licence(value, licence), depth)
+    elif isinstance(found := value.get("records"), list):
+        yield from _walk_list(found, f"{location}/records", _licence(value, licence), depth)
     elif "releases" in value or "compiledRelease" in value or "versionedRelease" in value:
         yield from _record(value, location, licence)
     elif not _RELEASE_MEMBERS.isdisjoint(value):
         yield _RawRelease(location, value, licence)
+    elif inner := [name for name in WRAPPERS if isinstance(value.get(name), dict | list)]:
+        within = f"{location}/{inner[0]}"
+        yield from _walk(value[inner[0]], within, _licence(value, licence), depth + 1)
     else:
-        yield from _wrapped(value, location, licence, depth)
+        yield Unreadable(location, "no OCDS release, record or package")
 
 
 def _walk_list(
@@ -414,11 +397,13 @@ def _record(
     The compiled release only if there is nothing else.
     """
     embedded = record.get("releases")
-    embedded = embedded if isinstance(embedded, list) else []
-    releases = [
-        _embedded(item, f"{location}/releases/{position}", licence)
-        for position, item in enumerate(embedded)
-    ]
+    releases: list[_RawRelease | Unreadable] = []
+    for position, item in enumerate(embedded if isinstance(embedded, list) else []):
+        here = f"{location}/releases/{position}"
+        if isinstance(item, dict) and ("id" in item or "url" not in item):
+            releases.append(_RawRelease(here, item, licence))
+        else:
+            releases.append(Unreadable(here, "a link, not a release"))
     versioned, compiled = record.get("versionedRelease"), record.get("compiledRelease")
     history = list(states(versioned)) if isinstance(versioned, dict) else []
     # The compiled release only repeats the others.
@@ -431,23 +416,6 @@ def _record(
         yield _RawRelease(f"{location}/compiledRelease", compiled, licence)
     else:
         yield Unreadable(location, "a record with links only, no release in it")
-
-
-def _embedded(value: Any, location: str, licence: str | None) -> _RawRelease | Unreadable:
-    if isinstance(value, dict) and ("id" in value or "url" not in value):
-        return _RawRelease(location, value, licence)
-    return Unreadable(location, "a link, not a release")
-
-
-def _wrapped(
-    value: dict[str, Any], location: str, licence: str | None, depth: int
-) -> Iterator[_RawRelease | Unreadable]:
-    inner = next((name for name in WRAPPERS if isinstance(value.get(name), (dict, list))), None)
-    if inner is None:
-        yield Unreadable(location, "no OCDS release, record or package")
-    else:
-        inner_licence = _licence(value, licence)
-        yield from _walk(value[inner], f"{location}/{inner}", inner_licence, depth + 1)
 
 
 def _licence(package: dict[str, Any], outer: str | None) -> str | None:

@@ -53,16 +53,13 @@ class Period:
     @property
     def name(self) -> str:
         """The period as a short text, for messages."""
-        match self.kind:
-            case "day":
-                return str(self.first)
-            case "month":
-                return f"{self.first:%Y-%m}"
-            case "year":
-                return str(self.first.year)
-            case "financial-year":
-                return f"{self.first.year}-{self.first.year + 1}"
-        return f"{self.first} to {self.last}"
+        names = {
+            "day": str(self.first),
+            "month": f"{self.first:%Y-%m}",
+            "year": str(self.first.year),
+            "financial-year": f"{self.first.year}-{self.first.year + 1}",
+        }
+        return names.get(self.kind, f"{self.first} to {self.last}")
 
     def values(self, year_offset: int) -> dict[str, Any]:
         """Return the values of the placeholders; ``year_offset`` counts from another year 0."""
@@ -77,13 +74,6 @@ class Period:
             "day": self.first.day,
         }
         return {name: values[name] for name in _PLACEHOLDERS[self.kind]}
-
-
-def period_examples(kind: PeriodKind | None) -> dict[str, Any]:
-    """Return an example value for each placeholder of a kind of period."""
-    if kind is None:
-        return {}
-    return Period(kind, date(2024, 7, 1), date(2024, 7, 31)).values(0)
 
 
 def periods_of(
@@ -124,10 +114,8 @@ def periods_of(
 
 def _start(kind: PeriodKind, day: date, year_starts: int) -> date:
     """Return the first day of the period that a day lies in."""
-    if kind == "day":
-        return day
-    if kind == "month":
-        return day.replace(day=1)
+    if kind in ("day", "month"):
+        return day if kind == "day" else day.replace(day=1)
     month = year_starts if kind == "financial-year" else 1
     year = day.year if day.month >= month else day.year - 1
     return date(year, month, 1)
@@ -244,8 +232,8 @@ class Request(DeclaredTable):
     def examples(self, member: str) -> dict[str, Any]:
         """Return an example value for each placeholder that a member may use."""
         examples: dict[str, Any] = {name: values[0] for name, values in self.each.items()}
-        if member != "whole":
-            examples |= period_examples(self.period)
+        if member != "whole" and self.period is not None:
+            examples |= Period(self.period, date(2024, 7, 1), date(2024, 7, 31)).values(0)
         return examples | {"page": 1, "offset": 0, "publication": "1"}
 
 

@@ -58,14 +58,10 @@ def _fits_amount(number: int | Decimal) -> bool:
     return -(10**20) < number < 10**20 and isinstance(exponent, int) and exponent >= -18
 
 
-def _fits_count(number: int | Decimal) -> bool:
-    return -(1 << 63) <= number < 1 << 63
-
-
 # Members that are columns of the record. All other numbers are kept in the JSON, whatever they are.
 _FITS_COLUMN: Mapping[str, Callable[[int | Decimal], bool]] = {
     "tender/value/amount": _fits_amount,
-    "tender/numberOfTenderers": _fits_count,
+    "tender/numberOfTenderers": lambda number: -(1 << 63) <= number < 1 << 63,
 }
 
 

@@ -1,6 +1,5 @@
 """``python -m mcp_server``: serve the published builds to agents."""
 
-import argparse
 import logging
 import os
 import socket
@@ -16,8 +15,8 @@ from mcp_server import http, stdio
 from mcp_server.worker import TimedConnection, configure_logging, worker_app
 from warehouse.contract.problems import PRICING, Problem
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.server_log import add_store_options, available_cores
-from warehouse.shared.settings import Settings, read_settings
+from warehouse.shared.server_log import server_options
+from warehouse.shared.settings import read_settings
 
 _LOG = logging.getLogger("sankofa.mcp")
 _KEY = "SANKOFA_API_KEY"
@@ -36,7 +35,14 @@ def main() -> None:
         settings = read_settings(os.environ)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
-    arguments = _parser(settings).parse_args()
+    values = {
+        "exports-url": settings.exports_url,
+        "upgrade-url": f"{settings.base_url}{PRICING}",
+    }
+    lists = ("base-url", "allowed-host", "allowed-origin", "trusted-proxy")
+    parser = server_options(settings, 8322, values, lists)
+    parser.add_argument("--stdio", action="store_true")
+    arguments = parser.parse_args()
     options = http.Options(
         marts=arguments.marts,
         control=arguments.control,
@@ -50,7 +56,7 @@ def main() -> None:
         hosts=tuple(arguments.allowed_host),
         origins=tuple(arguments.allowed_origin),
         proxies=tuple(arguments.trusted_proxy),
-        workers=arguments.workers or len(available_cores()),
+        workers=arguments.workers,
     )
     try:
         if arguments.stdio:
@@ -107,37 +113,6 @@ def _serve_stdio(options: http.Options, key: str) -> None:
         anyio.run(stdio.serve, options.service(), key)
     except Problem as problem:
         raise SankofaError(f"{problem.detail} See {_KEY}.") from problem
-
-
-def _parser(settings: Settings) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mcp_server", description=__doc__)
-    add_store_options(parser, settings)
-    parser.add_argument(
-        "--stdio", action="store_true", help=f"serve one local agent; its key is in {_KEY}"
-    )
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8322)
-    parser.add_argument("--workers", type=int, help="number of processes; default: one per core")
-    _repeatable(parser, "--base-url", "public URL of the server")
-    _repeatable(parser, "--allowed-host", "further Host header to accept, such as host:port")
-    _repeatable(parser, "--allowed-origin", "further Origin to accept, for web clients")
-    _repeatable(parser, "--trusted-proxy", "proxy whose X-Forwarded headers are trusted")
-    parser.add_argument(
-        "--exports-url",
-        default=settings.exports_url,
-        help="URL of the bulk files, for links to them; a local one is given with the host under "
-        "which the server was reached (default: SANKOFA_EXPORTS_URL)",
-    )
-    parser.add_argument(
-        "--upgrade-url",
-        default=f"{settings.base_url}{PRICING}",
-        help="where to get a higher tier (default: /pricing below SANKOFA_BASE_URL)",
-    )
-    return parser
-
-
-def _repeatable(parser: argparse.ArgumentParser, name: str, meaning: str) -> None:
-    parser.add_argument(name, action="append", default=[], help=f"{meaning}; may be repeated")
 
 
 if __name__ == "__main__":

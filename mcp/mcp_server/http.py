@@ -36,7 +36,7 @@ _EXPOSED_HEADERS = (
 
 
 class Options(msgspec.Struct, frozen=True):
-    """Which stores are served, and how; see ``python -m mcp_server --help``."""
+    """Which stores are served, and how; see ``sankofa mcp --help``."""
 
     marts: str
     control: str

@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -200,7 +199,7 @@ def sources(context: CheckContext) -> Iterator[Finding]:
     except SankofaError as error:
         yield fault("SANKOFA_PORTALS", str(error), "correct the file; until then no command works")
         known = SOURCES
-    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
+    with Prober(context.settings) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
         yield from executor.map(lambda source: _check_source(context, source, client), known)
 
 

@@ -132,23 +132,8 @@ def list_keys(as_json: bool) -> None:
     """List all keys by their public prefix."""
     rows = _read(_store())
     if as_json:
-        print_json(
-            [
-                {
-                    "prefix": row.prefix,
-                    "key_id": row.key_id,
-                    "tier": row.tier,
-                    "created_at": row.created_at,
-                    "ends_at": row.ends_at,
-                    "expires_at": row.expires_at,
-                    "datasets": row.datasets,
-                    "networks": row.networks,
-                    "in_use": row.is_active(),
-                    "label": row.label,
-                }
-                for row in rows
-            ]
-        )
+        hidden = {"sha256", "sandbox"}
+        print_json([{**row.model_dump(exclude=hidden), "in_use": row.is_active()} for row in rows])
         return
     print_table(
         rows,
@@ -206,18 +191,12 @@ def show_usage(month: str | None, as_json: bool) -> None:
     rows_by_id = {row.key_id: row for row in _read(_store())}
     used = {key_id: usage.used(key_id, chosen_month) for key_id in rows_by_id}
     if as_json:
+        shown = {"prefix", "key_id", "tier", "label"}
         print_json(
             [
-                {
-                    "prefix": row.prefix,
-                    "key_id": row.key_id,
-                    "tier": row.tier,
-                    "label": row.label,
-                    "month": chosen_month,
-                    "charged": used[row.key_id],
-                    "allowed": allowed[row.tier],
-                }
-                for row in rows_by_id.values()
+                row.model_dump(include=shown)
+                | {"month": chosen_month, "charged": used[key_id], "allowed": allowed[row.tier]}
+                for key_id, row in rows_by_id.items()
             ]
         )
         return

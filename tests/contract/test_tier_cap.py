@@ -22,9 +22,9 @@ from api.endpoints.response import Format, send_list, send_row
 from api.resources.exports import file_routes
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
-from warehouse.contract import parameters as p
 from warehouse.contract.limits import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.contract.listing import Answer, Listing, ListRows, Question
+from warehouse.contract.parameters import PARAMETERS
 from warehouse.contract.problems import Problem
 from warehouse.control.keys import Key, KeyStore, create_key
 from warehouse.publish.builds import SAMPLE_NOTICE
@@ -172,7 +172,9 @@ def test_a_tool_that_forgets_its_limit_is_capped(
     listing = Listing("many", ("Match",), lambda question: ListRows(many), never_empty)
     question = Question(mart, mart.build(), {}, TIERS[tier])
     page = Answer(listing, question, ListRows(many), b"", None)
-    tool = Tool("get_many", "Many", "", "{}", (p.VERSION,), lambda asking, asked: ToolRows(page))
+    tool = Tool(
+        "get_many", "Many", "", "{}", (PARAMETERS["VERSION"],), lambda asking, asked: ToolRows(page)
+    )
     call = Call(key=Key("sk_live_test", TIERS[tier]))
     result = Service(mart, keys).run(tool, {}, call)
     body = json.loads(call.exact.insert(result.model_dump_json(by_alias=True).encode()))

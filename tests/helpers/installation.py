@@ -46,7 +46,7 @@ class WholePublication(Publication):
     def run(self) -> str:
         """Publish what is loaded and return the data_version."""
         if self.begin() is None:
-            return str(builds_at(self.marts).current())
+            return str(builds_at(self.settings.marts).current())
         for node in NODES:
             self.make(node)
         refuse_failed(self.audit())
@@ -67,17 +67,7 @@ def publication(
     settings: Settings, kind: type[WholePublication] = WholePublication, **others: str
 ) -> WholePublication:
     """Return a publication of a home; ``others`` replaces some of its URLs."""
-    urls = {"marts": settings.marts, "exports": settings.exports, **others}
-    return kind(
-        open_record(settings),
-        urls["marts"],
-        settings.work,
-        urls["exports"],
-        settings.signing_key,
-        SAMPLE_NOTICE,
-        withheld_key=settings.withheld_key,
-        shared_marts=urls.get("shared_marts", ""),
-    )
+    return kind(open_record(settings), settings.model_copy(update=others), SAMPLE_NOTICE)
 
 
 def write_sample(home: Path, world: SampleWorld = SMALL_WORLD) -> None:

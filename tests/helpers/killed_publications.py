@@ -3,17 +3,21 @@
 ``python -m tests.helpers.killed_publications`` kills ``sankofa publish`` 60 times in a row in one
 home, with all its processes: at the beginning and end of every step, while it cleans up after the
 last kill, and at random moments. It prints what became of each, one JSON object per line, and fails
-if a publication waited for a dead one or the last one published nothing. ``… in-a-row HOME
-MOMENT…`` does so at the given moments.
+if a publication waited for a dead one or the last one published nothing.
 
-``… states HOME MARTS MOMENTS`` kills a little later each time, and prints what it left after each
-kill and after the first publication that finished. A third of the kills happen before the export
-begins, the others after that. These moments are counted in changes to files, not in seconds: they
-are the same on every machine.
+``… states HOME MOMENTS`` adds a figure to a home that is published, kills a little later each time,
+and prints what it left after each kill and after the first publication that finished. A third of
+the kills happen before the export begins, the others after that. These moments are counted in
+changes to files, not in seconds: they are the same on every machine.
+
+``… few HOME`` does some of both in one home: the command is terminated while it waits, killed as it
+begins and while it cleans up; a publication is killed before and in its export; the command then
+finishes.
 """
 
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -35,12 +39,12 @@ import quality.expectations  # noqa: F401
 from pipelines import definitions, jobs
 from pipelines.alerts import send_alert
 from pipelines.commands.main import sankofa
-from pipelines.dagster_home import PUBLISH
+from pipelines.dagster_home import PUBLISH, killed_runs
 from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, settings_of
-from tests.helpers.random_world import ISSUERS, everything
-from tests.helpers.reads import facts_known, metrics, panel, series_known
+from tests.helpers.reads import facts_known, issuers, metrics, panel, series_known
 from tests.helpers.record_rows import load
+from tests.helpers.waiting import wait_until
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
@@ -57,26 +61,32 @@ CLEANING = ("before marking", "after marking", "before alert", "after alert")
 _LONGEST_SECONDS, _LONGEST_WAIT = 240.0, 30.0
 
 
-def begin(work: str, home: Path, marts: str, react: Reaction | None = None) -> int:
-    """Start a child that publishes, loads or adds a fact; return its process id."""
+def begin(work: Callable[[], object], home: Path, react: Reaction | None = None) -> int:
+    """Start a child that does something; return its process id."""
     child = os.fork()
     if child:
         return child
     try:
         if react is not None:
             before_each_change(home, react)
-        record = Record(settings_of(home).record)
-        if work == "publish":
-            publication(settings_of(home), BriefPublication, marts=marts).run()
-        elif work == "load":
-            for table, rows in everything(Random(7)).items():
-                load(record, table, *rows)
-        else:
-            load(record, FUNDAMENTALS, fact("7", issuer=ISSUERS[0], available_at=_LATER))
+        work()
     except BaseException:
         sys.excepthook(*sys.exc_info())
         os._exit(1)
     os._exit(0)
+
+
+def publish(home: Path) -> None:
+    publication(settings_of(home), BriefPublication).run()
+
+
+def add_fact(home: Path) -> None:
+    """Load a figure that changes what is answered, in a child."""
+    settings = settings_of(home)
+    mart = Mart(settings.marts)
+    row = fact("7", issuer=issuers(mart, 1)[0], available_at=_LATER)
+    mart.close()
+    ended(begin(lambda: load(Record(settings.record), FUNDAMENTALS, row), home))
 
 
 def ended(child: int) -> bool:
@@ -96,17 +106,19 @@ def before_each_change(home: Path, react: Reaction) -> None:
         nonlocal in_export
         if (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)) or event in _CHANGES:
             path = str(arguments[0])
-            in_export = in_export or path.startswith(exports)
+            # Which export is the latest is also settled for a publisher that was killed.
+            begins = path.startswith(exports) and not Path(path).name.startswith("latest")
+            in_export = in_export or begins
             if path.startswith(str(home)):
                 react(in_export)
 
     sys.addaudithook(hook)
 
 
-def count_changes(home: Path, marts: str) -> tuple[int, int]:
+def count_changes(home: Path) -> tuple[int, int]:
     """Publish, and return the number of changes before the export began, and from then on."""
     reading, writing = os.pipe()
-    child = begin("publish", home, marts, lambda in_export: _note(writing, in_export))
+    child = begin(lambda: publish(home), home, lambda in_export: _note(writing, in_export))
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         noted = pipe.read()
@@ -118,7 +130,7 @@ def _note(writing: int, in_export: bool) -> None:
     os.write(writing, bytes([in_export]))
 
 
-def killed(home: Path, marts: str, change: int, *, in_export: bool, after: float = 0) -> bool:
+def killed(home: Path, change: int, *, in_export: bool, after: float = 0) -> bool:
     """Publish in a child that is killed at one of its changes, or some seconds after it.
 
     Return whether it was still running.
@@ -136,15 +148,15 @@ def killed(home: Path, marts: str, change: int, *, in_export: bool, after: float
         elif left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return not ended(begin("publish", home, marts, react))
+    return not ended(begin(lambda: publish(home), home, react))
 
 
-def answers(marts: str) -> list[str]:
+def answers(home: Path) -> list[str]:
     """Query the current build."""
-    mart = Mart(marts)
+    mart = Mart(settings_of(home).marts)
     rows: list[bytes] = []
     for day in (None, _LATER):
-        for issuer in ISSUERS:
+        for issuer in issuers(mart, 3):
             facts = facts_known(mart, issuer, day)
             rows += facts.rows if facts else []
             rows += metrics(mart, issuer, as_of=day).rows
@@ -155,14 +167,14 @@ def answers(marts: str) -> list[str]:
     return [row.decode() for row in rows]
 
 
-def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, object]:
+def state_after_kill(home: Path, expected: list[str]) -> dict[str, object]:
     """Describe what a killed publisher left, and whether the current build answers as before."""
     settings = settings_of(home)
-    exports = Path(settings.exports)
+    exports, builds = Path(settings.exports), builds_at(settings.marts)
     return {
-        "current": builds_at(marts).current(),
-        "builds": builds_at(marts).names(),
-        "same": answers(marts) == expected,
+        "current": builds.current(),
+        "builds": builds.names(),
+        "same": answers(home) == expected,
         "staged": sorted(path.name for path in settings.work.iterdir()),
         "exported": sorted(path.parent.name for path in exports.glob("*/manifest.json")),
         "begun": sorted(path.name for path in exports.iterdir() if path.is_dir()),
@@ -225,6 +237,26 @@ class Attempts:
             "waiting for" in output,
             after != before,
         )
+
+    def terminate_waiting(self) -> dict[str, object]:
+        """Publish while the builds are in use, until it says so, and describe how it ended."""
+        settings = settings_of(self.home)
+        # Never released: what does not answer the signal waits for ever.
+        with builds_at(settings.marts).publishing_lock():
+            self.output.write_text("")
+            child = _forked(lambda: self._publish(None, self.home.with_name("unused")))
+            wait_until(lambda: "\n" in self.output.read_text(), 120)
+            os.kill(child, signal.SIGTERM)
+            status = self._end(child, None)
+        with jobs.instance(settings) as dagster_instance:
+            runs = [run.status.value for run in dagster_instance.get_runs()]
+        return {
+            "output": self.output.read_text(),
+            "status": os.waitstatus_to_exitcode(status),
+            "lock": os.getpid(),
+            "runs": runs,
+            "killed_runs": len(killed_runs(settings)),
+        }
 
     def _publish(self, moment: str | float | None, begun: Path) -> None:
         began = time.monotonic()
@@ -356,34 +388,58 @@ def trial(kills: int = 60) -> None:
     assert max(begun) < _LONGEST_WAIT, summary
 
 
-def states(home: Path, marts: str, moments: int) -> None:
-    ended(begin("load", home, marts))
-    before_export, from_export_on = count_changes(home, marts)
-    ended(begin("add", home, marts))
-    expected = answers(marts)
-    random = Random(moments)
+def states(home: Path, moments: int) -> None:
+    add_fact(home)
+    counted = home.with_name(f"{home.name}.counted")
+    shutil.copytree(home, counted)
+    before_export, from_export_on = count_changes(counted)
+    shutil.rmtree(counted)
+    expected, random = answers(home), Random(moments)
 
     def print_state() -> None:
-        print(json.dumps(state_after_kill(home, marts, expected)), flush=True)
+        print(json.dumps(state_after_kill(home, expected)), flush=True)
 
     print_state()
     early = moments // 3
     for number in range(early):
         change = max(1, before_export * number // early)
-        killed(home, marts, change, in_export=False, after=random.choice([0, 0.01, 0.1]))
+        killed(home, change, in_export=False, after=random.choice([0, 0.01, 0.1]))
         print_state()
     step, change, after = max(1, from_export_on // (moments - early)), 1, 0.0
-    while killed(home, marts, change, in_export=True, after=after):
+    while killed(home, change, in_export=True, after=after):
         print_state()
         change, after = change + step, random.choice([0, 0.005])
     print_state()
 
 
+def few(home: Path) -> None:
+    """Print what the terminated command said, the state before, after each kill and at the end."""
+    add_fact(home)
+    attempts, expected = Attempts(home), answers(home)
+    # Read here once, and not by each child.
+    steps()
+    with jobs.instance(settings_of(home)):
+        pass
+
+    def print_state(attempt: Attempt | None = None) -> None:
+        became = None if attempt is None else asdict(attempt)
+        print(json.dumps({**state_after_kill(home, expected), "attempt": became}), flush=True)
+
+    print(json.dumps(attempts.terminate_waiting()), flush=True)
+    print_state()
+    for moment in ("start of snapshot", "after marking"):
+        print_state(attempts.publish(moment))
+    for in_export in (False, True):
+        if killed(home, 25, in_export=in_export):
+            print_state()
+    print_state(attempts.publish(None))
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["states", home, marts, moments]:
-            states(Path(home), marts, int(moments))
-        case ["in-a-row", home, *names]:
-            in_a_row(Path(home), names)
+        case ["states", home, moments]:
+            states(Path(home), int(moments))
+        case ["few", home]:
+            few(Path(home))
         case _:
             trial()

@@ -1,5 +1,6 @@
 """A few releases with their parties, through the real record, to the panels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -117,21 +118,26 @@ class TenderWorld(TenderRows):
         return rows
 
 
-def add_countries(world: TenderWorld, countries: list[TenderRows]) -> list[str]:
-    """Add the rows of several countries, each under a code of its own; return the codes."""
+def add_countries(
+    world: TenderWorld, countries: list[TenderRows], codes: Sequence[str] = ()
+) -> list[str]:
+    """Add the rows of several countries, each under a code of its own; return the codes.
+
+    Without ``codes``, some are chosen.
+    """
     # In all of them, as many days are between a month and its closing.
-    codes = sorted(HOME_CURRENCY.keys() - CLOSES_AFTER.keys())[: len(countries)]
+    codes = codes or sorted(HOME_CURRENCY.keys() - CLOSES_AFTER.keys())[: len(countries)]
     for code, country in zip(codes, countries, strict=True):
         for table, rows in country.rows.items():
             world.rows.setdefault(table, []).extend(_moved(row, code) for row in rows)
-    return codes
+    return list(codes)
 
 
-def panels(countries: list[TenderRows]) -> list[list[Row]]:
+def panels(countries: list[TenderRows], codes: Sequence[str] = ()) -> list[list[Row]]:
     """Derive the panels of several countries together; return the rows of each."""
     with TemporaryDirectory() as folder:
         world = TenderWorld(Record(f"{folder}/record"), Path(folder, "stage"))
-        codes = add_countries(world, countries)
+        codes = add_countries(world, countries, codes)
         rows = world.signals()
     return [[row for row in rows if row["country"] == code] for code in codes]
 

@@ -21,14 +21,17 @@ from typing import Any
 
 import duckdb
 
-from assets.entities.identifiers import is_isin, market_country, mint
+from assets.entities.identifiers import is_isin, mint
 from tests.helpers.paths import REAL
 from tests.helpers.reads import lookup
 from tests.helpers.registers import entity, identifier, joins
 from tests.helpers.whole_tables import query
 from warehouse.serve.build import Mart
+from warehouse.shared.data_files import csv_rows
 
 Row = dict[str, Any]
+# The country of each market, by its MIC.
+_COUNTRIES = {row["mic"]: row["country"] for row in csv_rows("assets.entities.identifiers", "mics")}
 _FILERS = "more/sec/fsds/2021q1_sub.txt.parquet"
 
 
@@ -80,7 +83,7 @@ def _is_reached(mart: Mart, issuer: str, id_type: Any) -> bool:
 
 def _has_home_listing(record: Row) -> bool:
     home = {record.get("country"), (record.get("jurisdiction") or "")[:2]}
-    return any(market_country(listing["mic"]) in home for listing in record.get("listings", ()))
+    return any(_COUNTRIES.get(listing["mic"]) in home for listing in record.get("listings", ()))
 
 
 def join_filers(path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from dagster._core.workspace.load_target import ModuleTarget
 from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 
-from assets.filings.fetch import BATCHES
 from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
 from pipelines.jobs import instance, run_job
@@ -35,7 +34,6 @@ RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-03,oops,A
 """
-ZA_TABLES = [dg.AssetKey(f"za_etenders_tender_{table}") for table in ("releases", "parties")]
 # Neither the server that loads the code nor a process that copies output outlasts a test.
 NOTHING_LEFT_RUNNING = """\
 code_servers:
@@ -72,24 +70,6 @@ def a_day(request: ReceivedRequest) -> Reply:
     day = request.query["dateFrom"]
     package = {"releases": [{"ocid": f"ocds-1-{day}", "id": day, "date": f"{day}T00:00:00Z"}]}
     return Reply(json.dumps(package).encode())
-
-
-def test_a_range_of_days_is_filled_in_by_one_run(settings: Settings, server: Replay) -> None:
-    server.answer("/api/OCDSReleases", a_day)
-
-    metadata = run_job(settings, "fetch_za_etenders_landed", span("2024-02-27", "2024-03-02"))
-
-    assert [request.query["dateFrom"] for request in server.requests] == [
-        str(date(2024, 2, 27) + timedelta(days=n)) for n in range(5)
-    ]
-    assert metadata["za_etenders_landed"]["documents_new"] == 5
-    with instance(settings) as dagster_instance:
-        [run] = dagster_instance.get_runs()
-        filled = dagster_instance.get_materialized_partitions(dg.AssetKey("za_etenders_landed"))
-    assert run.is_success
-    assert len(filled) == 5
-    loaded = run_job(settings, "ingest", assets=ZA_TABLES)
-    assert loaded["za_etenders_tender_releases"]["read"] == 5
 
 
 BACKFILLS = {
@@ -170,8 +150,6 @@ def test_issuers_are_fetched_by_batches_that_never_change(
 
     ciks_fetched = [request.path[-15:-5] for request in server.requests]
     assert ciks_fetched == ["0000000016", "0000000032", "0000000017"]
-    run_job(settings, "fetch_sec_submissions_landed", span(BATCHES[0], BATCHES[-1]))
-    assert len(server.requests) == 3 + len(ciks)
 
 
 def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Replay) -> None:

@@ -204,6 +204,20 @@ def test_an_indicator_with_a_missing_page_is_not_accepted(server: Replay, client
     assert "page 2 of 2 did not arrive, so nothing of A is taken" in words
 
 
+def test_pages_that_the_last_answer_adds_are_named_as_missing(
+    server: Replay, client: Client
+) -> None:
+    def growing(request: ReceivedRequest) -> Reply:
+        page = int(request.query["page"])
+        return world_bank_page(page, page + 1)
+
+    server.answer("/v2/country/all/indicator/A", growing)
+    _, words = documents_and_error(
+        fetch("worldbank", client, server.base, ALWAYS, configured(INDICATORS="A"))
+    )
+    assert "A: pages [3] are missing, so nothing is taken" in words
+
+
 def test_pages_of_two_updates_are_not_put_together(server: Replay, client: Client) -> None:
     def updated(request: ReceivedRequest) -> Reply:
         page = int(request.query["page"])

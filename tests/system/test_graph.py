@@ -13,18 +13,17 @@ import pytest
 from assets.ingest.assets import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines import publication
-from pipelines.definitions import Publishing, published_assets
+from pipelines.definitions import published_assets, publishing_resource
 from pipelines.stages import NODES, STAGES, WHOLE_SUITES, derivations, suites_of
 from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
 from tests.helpers.facts import fact
+from tests.helpers.installation import settings_of
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import builds_at
 from warehouse.publish.snapshot import DerivedTables, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
-
-PERSON = "Thandiwe Nomsa Mokoena"
 
 
 @cache
@@ -41,19 +40,13 @@ class Home:
         self.storage = IngestResource(
             documents="", landing_url=str(folder / "landing"), record_url=self.record.root
         )
-        self.publishing = Publishing(
-            marts=str(folder / "marts"),
-            work=str(folder / "work"),
-            exports=str(folder / "exports"),
-            exports_url="http://127.0.0.1:8321/exports",
-            signing_key=str(folder / "key"),
-            keep=3,
-            withheld_key=WITHHELD_KEY,
-        )
+        changed = {"withheld_key": WITHHELD_KEY, "keep_builds": 3, "processes": 1}
+        self.settings = settings_of(folder).model_copy(update=changed)
+        self.publishing = publishing_resource(self.settings)
 
     @property
     def current(self) -> str | None:
-        return builds_at(self.publishing.marts).current()
+        return builds_at(self.settings.marts).current()
 
     def run(self, *names: str) -> dg.ExecuteInProcessResult:
         """Materialise some assets, or all of them."""
@@ -194,22 +187,6 @@ def test_a_failing_check_blocks_exactly_what_depends_on_it(
 
     monkeypatch.undo()
     assert home.run().success is True and home.current == before
-
-
-def test_a_check_of_the_whole_blocks_what_makes_it_readable(
-    published: Published, tmp_path: Path
-) -> None:
-    home = published.copy(tmp_path / "home")
-    before = home.current
-    load(home.record, TENDER_PARTIES, *(party_row(PERSON, ocid=f"ocds-{n}") for n in range(25)))
-
-    failed = home.run()
-
-    assert not failed.success and home.current == before
-    assert materialised(failed) == {"snapshot", *(node.name for node in NODES)}
-    assert started(failed).isdisjoint({"exports", "mart", "published_build"})
-    passed = results(failed)
-    assert [name for name in passed if not passed[name]] == ["quality left_out"]
 
 
 def test_an_asset_without_a_publication_says_what_to_do(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from tests.helpers.installation import (
 from tests.helpers.made_once import copy_of
 from tests.helpers.random_world import derived_of
 from tests.helpers.rest_service import world_of
-from tests.helpers.signals_world import FIRST, TenderWorld, award
+from tests.helpers.signals_world import FIRST, TenderRows, award, panels
 from tests.helpers.site import served_site
 from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.methodology.signals import FEWEST_AMOUNTS
@@ -41,8 +41,8 @@ Row = dict[str, Any]
 FIRM = "Mzansi Fictional Roads (Pty) Ltd"
 NUMBERS = (990_001, 990_002, 990_003)
 BIDS, LARGE, NEGATIVE = 2**62, 10**18, -5
-# The panels say which releases they were computed from, and these differ.
-NOT_COMPARED = ("provenance_id",)
+# The panels say which releases they were computed from, and these differ; each is of a country.
+NOT_COMPARED = ("provenance_id", "country")
 
 
 def zar(amount: int) -> Row:
@@ -129,16 +129,18 @@ def test_files_show_what_was_stated_and_a_mark(build: Published) -> None:
     assert release["number_of_tenderers"] == BIDS
 
 
+# Of one currency: panels count amounts in that of their country.
+COUNTRIES, CURRENCY = ("BJ", "CI", "SN"), "XOF"
 NONE = (None, None, None)
 IMPOSSIBLE = [(BIDS, None, None), (None, LARGE, LARGE), (None, None, NEGATIVE)]
 
 
-def panels(folder: Path, amount: str | None, *, impossible: bool = False) -> list[Row]:
-    """Return the panels of a portal of small amounts, but for this of one tender and one award.
+def portal(amount: str | None, *, impossible: bool = False) -> TenderRows:
+    """Return a portal of small amounts, but for this of one tender and one award.
 
     Three more processes have numbers that cannot be, or none.
     """
-    world = TenderWorld(Record(str(folder / "record")), folder / "stage")
+    world = TenderRows()
     january, march = date(2024, 1, 15), date(2024, 3, 2)
 
     def release(ocid: str, day: date, estimate: str | None, paid: str | None = None) -> None:
@@ -146,11 +148,11 @@ def panels(folder: Path, amount: str | None, *, impossible: bool = False) -> lis
             ocid,
             day,
             number=str(day),
-            awards=[award(day=day, amount=paid, by=(f"s{ocid[-1]}",))],
+            awards=[award(day=day, amount=paid, currency=CURRENCY, by=(f"s{ocid[-1]}",))],
             buyer_key="b",
             category="works",
             tender_value=estimate and Decimal(estimate),
-            tender_currency=estimate and "ZAR",
+            tender_currency=estimate and CURRENCY,
         )
 
     # Trailing sums of a year begin a year after the first release.
@@ -162,26 +164,29 @@ def panels(folder: Path, amount: str | None, *, impossible: bool = False) -> lis
     release("ocds-tender", march, amount)
     release("ocds-usual", march, "7", "7")
     for number, (bids, estimate, paid) in enumerate(IMPOSSIBLE if impossible else [NONE] * 3):
+        amount = str(paid) if paid else None
         world.release(
             f"ocds-impossible-{number}",
             march,
-            awards=[award(day=march, amount=str(paid) if paid else None, by=("s",))],
+            awards=[award(day=march, amount=amount, currency=CURRENCY, by=("s",))],
             category="works",
             number_of_tenderers=bids,
             tender_value=estimate and Decimal(estimate),
-            tender_currency=estimate and "ZAR",
+            tender_currency=estimate and CURRENCY,
         )
-    rows = world.signals()
-    return [{name: row[name] for name in row if name not in NOT_COMPARED} for row in rows]
+    return world
 
 
-def test_a_number_that_cannot_be_or_is_far_above_all_others_counts_in_no_panel(
-    tmp_path: Path,
-) -> None:
-    without = panels(tmp_path / "none", None)
+def test_a_number_that_cannot_be_or_is_far_above_all_others_counts_in_no_panel() -> None:
+    portals = [portal(None), portal(str(10**12), impossible=True), portal(str(10**5))]
+    without, error, large = (
+        [{name: row[name] for name in row if name not in NOT_COMPARED} for row in rows]
+        for rows in panels(portals, COUNTRIES)
+    )
 
-    assert panels(tmp_path / "error", str(10**12), impossible=True) == without
-    assert panels(tmp_path / "large", str(10**5)) != without
+    assert any(row["value"] is not None for row in without)
+    assert error == without
+    assert large != without
 
 
 @contextmanager

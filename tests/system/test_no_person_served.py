@@ -187,14 +187,9 @@ def test_neither_rest_nor_mcp_answers_with_a_withheld_name(home: Settings) -> No
         assert SURNAME not in json.dumps(answer).lower()
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        pytest.param("identifier", marks=pytest.mark.nightly),
-        pytest.param("address", marks=pytest.mark.nightly),
-        "text",
-    ],
-)
+# By day, one case of it: `test_a_place_that_is_not_redacted_is_found` of the search.
+@pytest.mark.nightly
+@pytest.mark.parametrize("place", ["identifier", "address", "text"])
 def test_each_place_of_redaction_is_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

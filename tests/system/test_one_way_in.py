@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from pipelines.commands.main import sankofa
 from pipelines.dagster_home import INGEST, alive_folder, killed_runs
 from pipelines.jobs import instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
+from tests.helpers.waiting import wait_until
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.record.landing import Document, open_landing
 from warehouse.shared.locks import alive_file
@@ -142,9 +144,9 @@ def ingests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingests]:
 
 def test_a_window_of_days_fills_the_partitions_of_a_daily_source(ingests: Ingests) -> None:
     assert "3 documents, 3 new; 3 read, 3 appended" in ingests.outputs["days"]
-    days = {"2024-02-28", "2024-02-29", "2024-03-01"}
-    assert {request.query["dateFrom"] for request in ingests.requests["days"]} == days
-    assert filled_partitions(ingests.settings, "za_etenders_landed") == days
+    days = ["2024-02-28", "2024-02-29", "2024-03-01"]
+    assert [request.query["dateFrom"] for request in ingests.requests["days"]] == days
+    assert filled_partitions(ingests.settings, "za_etenders_landed") == set(days)
     runs = stored_runs(ingests.settings)
     place = [run.job_name for run in runs].index("fetch_za_etenders_landed")
     fetched, loaded = runs[place : place + 2]
@@ -289,7 +291,7 @@ def test_a_source_of_which_nothing_is_landed_needs_no_run(settings: Settings) ->
 
 
 def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
-    settings: Settings, server: Replay
+    settings: Settings, server: Replay, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The first one is interrupted while it is read from: that ends its run."""
     first_request, go_on = threading.Event(), threading.Event()
@@ -299,25 +301,30 @@ def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
         go_on.wait(240)
         return Reply(RATES)
 
-    def started() -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "--live"]
-        return subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
-
     server.answer(RATES_PATH, wait_for_release)
     server.on("/monthly.csv", Reply(MONTHLY))
-    interrupted = started()
-    assert first_request.wait(120)
-    assert "1 appended" in run("ingest", "h10", "--live").stdout
-    waiting = started()
-    assert waiting.stderr is not None
-    words = f"waiting for the source ecb, in use by process {interrupted.pid} on "
-    assert waiting.stderr.readline().startswith(words)
-    interrupted.send_signal(signal.SIGINT)
-    _, err = interrupted.communicate(timeout=240)
-    go_on.set()
-    output, _ = waiting.communicate(timeout=240)
+    command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "--live"]
+    with (
+        subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True) as interrupted,
+        ThreadPoolExecutor(1) as other,
+    ):
+        assert first_request.wait(120)
+        assert "1 appended" in run("ingest", "h10", "--live").stdout
+        words = f"waiting for the source ecb, in use by process {interrupted.pid} on "
 
-    assert (interrupted.returncode, err.strip()) == (1, "Aborted!")
+        def interrupt() -> str:
+            try:
+                wait_until(lambda: any(text.startswith(words) for text in caplog.messages))
+                interrupted.send_signal(signal.SIGINT)
+                return interrupted.communicate(timeout=240)[1]
+            finally:
+                interrupted.kill()
+                go_on.set()
+
+        err = other.submit(interrupt)
+        output = run("ingest", "ecb", "--live").stdout
+
+    assert (interrupted.returncode, err.result().strip()) == (1, "Aborted!")
     assert "1 documents, 1 new; 2 read, 1 appended" in output
     assert len(server.requests) == 3
     first, *others = stored_runs(settings)

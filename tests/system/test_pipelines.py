@@ -1,9 +1,9 @@
 """The jobs, schedules and the terminal: what runs when, and what a person sees."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
@@ -25,10 +25,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_table_of_every_source_is_an_asset() -> None:
+@dataclass(frozen=True)
+class Defined:
+    """A home, and what Dagster reads for it."""
+
+    home: Path
+    definitions: dg.Definitions
+
+
+@pytest.fixture(scope="module")
+def defined(tmp_path_factory: pytest.TempPathFactory) -> Defined:
+    home = tmp_path_factory.mktemp("defined")
+    return Defined(home, definitions(read_settings({"SANKOFA_HOME": str(home)})))
+
+
+def test_every_table_of_every_source_is_an_asset(defined: Defined) -> None:
     keys = {
         key.to_user_string()
-        for key in definitions(read_settings(os.environ)).resolve_asset_graph().get_all_asset_keys()
+        for key in defined.definitions.resolve_asset_graph().get_all_asset_keys()
     }
     for source in SOURCES:
         name = source.key.replace("-", "_")
@@ -37,8 +51,8 @@ def test_every_table_of_every_source_is_an_asset() -> None:
         assert (f"{name}_landed" in keys) == (source.fetch is not None and source.permitted)
 
 
-def test_every_live_source_is_fetched_every_night_and_retried() -> None:
-    repository = definitions(read_settings(os.environ)).get_repository_def()
+def test_every_live_source_is_fetched_every_night_and_retried(defined: Defined) -> None:
+    repository = defined.definitions.get_repository_def()
     assert repository.has_sensor_def("fetch_every_night")
     for source in SOURCES:
         if source.fetch is not None and source.permitted:
@@ -51,10 +65,9 @@ def test_every_live_source_is_fetched_every_night_and_retried() -> None:
             assert retries.max_retries == 3
 
 
-def test_a_new_file_requests_one_load(home: Path) -> None:
-    repository = definitions(read_settings(os.environ)).get_repository_def()
-    sensor = repository.get_sensor_def("new_files")
-    document = home / "sample" / "ecb" / "2026-01-01" / "a.csv"
+def test_a_new_file_requests_one_load(defined: Defined) -> None:
+    sensor = defined.definitions.get_repository_def().get_sensor_def("new_files")
+    document = defined.home / "sample" / "ecb" / "2026-01-01" / "a.csv"
     document.parent.mkdir(parents=True)
     document.write_text("KEY\n")
     with dg.build_sensor_context(cursor=None) as context:
@@ -64,16 +77,6 @@ def test_a_new_file_requests_one_load(home: Path) -> None:
         second = sensor.evaluate_tick(context)
     assert not second.run_requests
     assert second.skip_message == "no new file"
-
-
-def test_the_terminal_reports_the_result_of_every_source() -> None:
-    runner = CliRunner()
-    assert runner.invoke(sankofa, ["sample"]).exit_code == 0
-    result = runner.invoke(sankofa, ["ingest", "ecb", "gleif"])
-    assert result.exit_code == 0, result.output
-    assert re.search(r"ecb +41 documents, 41 new; [0-9,]+ read, [0-9,]+ appended", result.output)
-    second = runner.invoke(sankofa, ["ingest", "ecb"])
-    assert "41 documents, 0 new; nothing new" in second.output
 
 
 def test_an_unknown_source_is_refused_with_the_list_of_sources() -> None:
@@ -99,6 +102,22 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 
 
+def test_the_terminal_reports_every_source_and_the_sample_world_is_not_mixed_with_live_documents(
+    server: Replay,
+) -> None:
+    runner = CliRunner()
+    assert runner.invoke(sankofa, ["sample"]).exit_code == 0
+    result = runner.invoke(sankofa, ["ingest", "ecb", "gleif"])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"ecb +41 documents, 41 new; [0-9,]+ read, [0-9,]+ appended", result.output)
+    second = runner.invoke(sankofa, ["ingest", "ecb"])
+    assert "41 documents, 0 new; nothing new" in second.output
+    live = runner.invoke(sankofa, ["ingest", "h10", "--live"])
+    assert "this home holds the sample world, which is fictional" in live.output
+    assert live.exit_code == 1
+    assert server.requests == []
+
+
 def test_a_home_of_real_documents_does_not_read_the_sample_world(
     home: Path, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,19 +136,6 @@ def test_a_home_of_real_documents_does_not_read_the_sample_world(
     assert "set SANKOFA_HOME to another folder for the sample world" in sample.output
     (document_landed,) = Landing(str(home / "landing")).documents("h10")
     assert document_landed.url.startswith("https://raw.githubusercontent.com/datasets/")
-
-
-def test_the_sample_world_is_not_mixed_with_live_documents(home: Path, server: Replay) -> None:
-    document = home / "sample" / "h10" / "2024-03-01" / "annual.csv"
-    document.parent.mkdir(parents=True)
-    document.write_bytes(H10)
-    sample = CliRunner().invoke(sankofa, ["ingest", "h10"])
-    live = CliRunner().invoke(sankofa, ["ingest", "h10", "--live"])
-
-    assert "1 documents, 1 new; 1 read, 1 appended" in sample.output
-    assert "this home holds the sample world, which is fictional" in live.output
-    assert live.exit_code == 1
-    assert server.requests == []
 
 
 def test_lei_records_are_ingested_from_the_api(

@@ -1,24 +1,25 @@
-"""Publishing by the command: a failure, a kill or a loss leaves the current build as it was."""
+"""Publishing by the command: a failure or a loss leaves the current build as it was."""
 
 import json
 import re
-import signal
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.jobs import instance
 from pipelines.publication import CONFIRMED
+from pipelines.stages import NODES
 from quality.report import history
 from tests.helpers.exports import load, party_row, verify_export
 from tests.helpers.facts import fact
-from tests.helpers.installation import load_sample, run_command, sample_home, sankofa, settings_of
+from tests.helpers.installation import load_sample, run_command, sample_home, settings_of
 from tests.helpers.made_once import copy_of
 from tests.helpers.reads import facts_known, issuers, panel, screen, series_known
-from tests.helpers.waiting import wait_until
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
@@ -134,8 +135,6 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     load(record, TENDER_PARTIES, *(party_row(PERSON, ocid=f"ocds-{n}") for n in range(25)))
     story.run("blocked", "publish")
     story.refused = refused(home)
-    _killed(home)
-    story.see("killed")
     story.run("confirmed", "publish", "--confirm-loss", WHY)
     story.run("back", "rollback")
     story.run("forward", "rollback", _published(story.steps["confirmed"][1]))
@@ -143,20 +142,6 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     story.run("again", "publish", SANKOFA_KEEP_BUILDS="1")
     story.run("too far back", "rollback")
     return story
-
-
-def _killed(home: Path) -> None:
-    """Kill the command as soon as it has begun to write the snapshot."""
-    work = settings_of(home).work
-    with sankofa(home, "publish", "--confirm-loss", WHY) as command:
-
-        def is_staging() -> bool:
-            assert command.poll() is None
-            # What was refused is taken up again.
-            return not any((work / "failed").iterdir())
-
-        wait_until(is_staging, 200, every=0.01)
-        command.send_signal(signal.SIGKILL)
 
 
 def _published(out: str) -> str:
@@ -192,9 +177,33 @@ def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -
     assert 'sankofa publish --confirm-loss "why"' in err
 
 
-def test_a_killed_command_leaves_the_current_build_and_the_next_one_works(story: Story) -> None:
-    assert story.states["killed"] == story.states["before"]
-    assert story.answers_after["killed"] == story.answers
+def test_a_check_of_the_whole_blocks_what_makes_it_readable(story: Story) -> None:
+    with instance(settings_of(story.home)) as dagster_instance:
+        *_, blocked = dagster_instance.get_runs()
+        logs = dagster_instance.all_logs(blocked.run_id)
+    events = [entry.dagster_event for entry in logs if entry.dagster_event is not None]
+    made = {
+        event.asset_key.to_user_string()
+        for event in events
+        if event.is_step_materialization and event.asset_key
+    }
+    assert made == {"snapshot", *(node.name for node in NODES)}
+    started = {event.step_key for event in events if event.is_step_start}
+    assert "quality" in started and started.isdisjoint({"exports", "mart", "published_build"})
+    checks = [
+        event.asset_check_evaluation_data
+        for event in events
+        if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    failed = {
+        f"{check.asset_key.to_user_string()} {check.check_name}"
+        for check in checks
+        if not check.passed
+    }
+    assert len(checks) > len(NODES) and failed == {"quality left_out", "quality losses"}
+
+
+def test_what_was_refused_is_taken_up_by_the_next_publication(story: Story) -> None:
     assert story.steps["confirmed"][0] == 0
     work = {path.name for path in settings_of(story.home).work.iterdir()}
     version = _published(story.steps["confirmed"][1])

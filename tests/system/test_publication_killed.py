@@ -1,9 +1,9 @@
 """Killed at any moment of publishing, the old build answers and the next publication is whole."""
 
 import json
-import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from pipelines.jobs import instance
 from quality.report import history
 from tests.helpers.exports import verify_export
 from tests.helpers.facts import fact
-from tests.helpers.installation import sankofa, settings_of
-from tests.helpers.nightly import times
+from tests.helpers.installation import sample_home, settings_of
+from tests.helpers.made_once import copy_of
 from tests.helpers.publishing import publish
 from tests.helpers.reads import facts_known
 from tests.helpers.record_rows import load
@@ -27,29 +27,44 @@ from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
 
 MODULE = (sys.executable, "-m", "tests.helpers.killed_publications")
+Line = dict[str, Any]
 
 
-def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
-    tmp_path: Path,
-) -> None:
-    home, moments = tmp_path / "home", str(times(3))
-    completed = subprocess.run(
-        [*MODULE, "states", str(home), str(home / "marts"), moments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def lines_of(*words: str) -> list[Line]:
+    """Return what a trial prints."""
+    completed = subprocess.run([*MODULE, *words], capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr
-    before, *kills, after = (json.loads(line) for line in completed.stdout.splitlines())
+    return [json.loads(line) for line in completed.stdout.splitlines()]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Publications of one home that were ended at a few moments, and then a whole one."""
+
+    home: Path
+    terminated: Line
+    states: list[Line]
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    home = copy_of(sample_home(tmp_path_factory), "killed", tmp_path_factory)
+    terminated, *states = lines_of("few", str(home))
+    return Trial(home, terminated, states)
+
+
+def require_whole(home: Path, states: list[Line], least: int) -> None:
+    """Require that the old build answered after every kill, and that the last one is whole."""
+    before, *kills, after = states
     (first,) = before["builds"]
 
-    assert len(kills) >= int(moments) // 2
+    assert len(kills) >= least
     for kill in kills:
         old = kill["current"] == first
         assert old == kill["same"]
         assert kill["current"] in kill["builds"] and kill["current"] in kill["exported"]
         assert kill["latest"] in kill["exported"]
-    assert {_reached(kill, first) for kill in kills} >= {"exporting"}, "killed too early always"
+    assert {_reached(kill, first) for kill in kills} >= {"deriving", "exporting"}
 
     assert not after["same"]
     assert after["current"] == after["latest"] == after["builds"][-1] != first
@@ -63,53 +78,52 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     assert {first, after["current"]} <= measured <= set(after["builds"])
 
 
+def _reached(state: Line, first: str) -> str:
+    if state["current"] != first:
+        return "switched"
+    return "exporting" if len(state["begun"]) > 1 else "deriving"
+
+
+def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(trial: Trial) -> None:
+    # Twice as a command, before its export and in it.
+    require_whole(trial.home, trial.states, 4)
+
+
+@pytest.mark.nightly
+def test_killed_at_many_moments_the_old_build_answers_and_the_next_one_is_whole(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    home = copy_of(sample_home(tmp_path_factory), "killed", tmp_path_factory)
+    require_whole(home, lines_of("states", str(home), "30"), 15)
+
+
 def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_waits_for_nobody(
-    tmp_path: Path,
+    trial: Trial,
 ) -> None:
     """``python -m tests.helpers.killed_publications`` does so 60 times, at every step."""
-    moments = ("start of snapshot", "after marking")
-    completed = subprocess.run(
-        [*MODULE, "in-a-row", str(tmp_path / "home"), *moments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert completed.returncode == 0, completed.stderr
-    *kills, last = (json.loads(line) for line in completed.stdout.splitlines())
-    assert [kill["moment"] for kill in kills if kill["killed"]] == list(moments)
+    *kills, last = (state["attempt"] for state in trial.states if state["attempt"])
+    moments = ["start of snapshot", "after marking"]
+    assert [kill["moment"] for kill in kills if kill["killed"]] == moments
     assert last["switched"] and not last["waited"], last
-    settings = settings_of(tmp_path / "home")
+    settings = settings_of(trial.home)
     assert killed_runs(settings) == []
     with instance(settings) as dagster_instance:
         (succeeded, *failed) = dagster_instance.get_runs()
     assert succeeded.is_success
-    # The one that was killed while it cleaned up had no run of its own yet.
-    assert [run.status for run in failed] == [dg.DagsterRunStatus.FAILURE]
+    # The one that was terminated, and the one that was killed as it began: the other one was
+    # killed while it cleaned up and had no run of its own yet.
+    assert [run.status for run in failed] == [dg.DagsterRunStatus.FAILURE] * 2
 
 
 def test_a_publication_says_what_it_waits_for_and_ends_at_once_when_it_is_terminated(
-    tmp_path: Path,
+    trial: Trial,
 ) -> None:
-    home = tmp_path / "home"
-    settings = settings_of(home)
-    load(Record(settings.record), FUNDAMENTALS, fact())
-    with builds_at(settings.marts).publishing_lock(), sankofa(home, "publish") as publisher:
-        assert publisher.stderr is not None
-        words = f"waiting for the builds, in use by process {os.getpid()} on "
-        assert publisher.stderr.readline().startswith(words)
-        publisher.terminate()
-        # The lock is never released here: what does not answer the signal waits for ever.
-        _, err = publisher.communicate(timeout=60)
-    assert publisher.returncode == 1 and "Aborted!" in err
-    with instance(settings) as dagster_instance:
-        (run,) = dagster_instance.get_runs()
-    assert run.status == dg.DagsterRunStatus.FAILURE and killed_runs(settings) == []
-
-
-def _reached(state: dict[str, Any], first: str) -> str:
-    if state["current"] != first:
-        return "switched"
-    return "exporting" if len(state["begun"]) > 1 else "deriving"
+    terminated = trial.terminated
+    words = f"waiting for the builds, in use by process {terminated['lock']} on "
+    assert terminated["output"].startswith(words)
+    assert terminated["status"] == 1 and "Aborted!" in terminated["output"]
+    # Its run had ended by itself: otherwise the next command would have been the one to mark it.
+    assert terminated["runs"] == ["FAILURE"] and terminated["killed_runs"] == 0
 
 
 def test_killed_between_a_complete_build_and_its_switch_the_next_publication_is_whole(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Context, Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class Files:
 
     folder: Path
 
+    @cache  # noqa: B019
     def rows(self, key: str) -> list[Row]:
         return list(pq.read_table(self.folder / f"{key}.parquet").to_pylist())
 
@@ -62,6 +64,7 @@ def rows_known(rows: list[Row], day: date, country: str) -> list[Row]:
     ]
 
 
+@cache
 def processes(files: Files, day: date, country: str) -> dict[str, ProcessState]:
     """Merge the releases known on a day, the newest statement of each member last."""
     tendering = defaultdict(set)

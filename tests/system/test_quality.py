@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.derive.metrics import metrics
 from assets.filings import companyfacts
 from pipelines.definitions import audit_results, audit_specs, suite_results, suite_specs
 from quality.audit import audit, is_loss
@@ -20,14 +19,14 @@ from quality.report import Counts, Report, append_history, history
 from quality.suites import RECORD_SUITES, SUITES
 from tests.helpers.audited import MOMENT, audited, load, party, release, sighting, staged
 from tests.helpers.facts import fact, facts
-from tests.helpers.installation import loaded_record
-from tests.helpers.organisations import derive_organisations
+from tests.helpers.installation import sample_home, settings_of
 from tests.helpers.paths import REAL
 from tests.helpers.real_files import REAL_FILES, read_file
 from tests.helpers.real_files import load as load_real
 from tests.helpers.record_rows import series_row
 from tests.helpers.tenders import real
 from tests.helpers.unchecked import append_unchecked
+from warehouse.publish.builds import builds_at
 from warehouse.publish.tables import MART_TABLES
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
@@ -187,11 +186,31 @@ def measured(report: Report, metric: str) -> tuple[int | None, int | None, str]:
     return row.n_checked, row.n_passed, row.status
 
 
-def test_a_balance_sheet_that_does_not_add_up_turns_red_and_never_stops_the_build(
-    record: Record, tmp_path: Path
-) -> None:
+READ = datetime(2026, 11, 14, tzinfo=UTC)
+
+
+def observed(day: date, **others: Any) -> dict[str, Any]:
+    shared = {"source": "both", "observed_at": READ, "document": str(others)}
+    return series_row("1", day, **(shared | others))
+
+
+def annual(year: int, **others: Any) -> dict[str, Any]:
+    row = observed(date(year, 12, 31), available_at=None, **others)
+    del row["series"], row["series_type"], row["frequency"]
+    return row | {"indicator": "X"}
+
+
+def of_issuer(name: str, *items: str, year: int = 2018) -> list[dict[str, Any]]:
+    return [fact("1", issuer=name, item=item, year=year) for item in items]
+
+
+@pytest.fixture(scope="module")
+def measurements(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The audit of balance sheets, of core items, and of sources of several ages."""
+    folder = tmp_path_factory.mktemp("measurements")
+    record = Record(str(folder / "record"))
     right = {"total_assets": "100", "total_liabilities": "70", "total_equity": "30"}
-    rows = [
+    sheets = [
         *balance(2015, **right),
         *balance(2016, **(right | {"total_equity": "20", "temporary_equity": "10"})),
         *balance(2017, **(right | {"total_equity": "10"})),
@@ -201,32 +220,42 @@ def test_a_balance_sheet_that_does_not_add_up_turns_red_and_never_stops_the_buil
     # It adds up, but contradicts another line of its filing.
     in_conflict = balance(2019, **right)
     in_conflict[0] |= {"conflicts_with": "liabilities_and_equity"}
-    append(record, FUNDAMENTALS, facts(*rows, *in_conflict), Load("test", ()))
+    whole = [
+        *of_issuer("DCWHOLE", "revenue", "profit_attributable"),
+        *(row | {"service_id": "DCWHOLE"} for row in balance(2018, total_assets="9")),
+    ]
+    stopped = of_issuer("DCSTOPPED", "revenue", "profit", year=2017)
+    stopped += of_issuer("DCSTOPPED", "profit")
+    bank = of_issuer("DCBANK", "profit", "premiums")
+    rows = facts(*sheets, *in_conflict, *whole, *stopped, *bank)
+    # Published in March 2019 and read in January 2026: the age is that of the filing.
+    append(record, FUNDAMENTALS, rows, Load("test", ()))
+    # In several tables, the newest counts.
+    load(record, MACRO_SERIES, observed(date(2026, 1, 1), available_at=date(2026, 1, 2)))
+    # Without a day, but named by one; and with neither: then the first sight of it counts.
+    load(record, MACRO_ANNUAL, annual(2024, publication="2026-10-16"))
+    load(record, MACRO_ANNUAL, annual(2023, publication="autumn", source="undated"))
+    # Reading the same again makes a source no fresher.
+    for day in ("2026-06-01", "2026-11-14"):
+        moment = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        found = {"available_at": moment.date(), "publication": day, "observed_at": moment}
+        load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), source="h10", **found))
+    floors = with_freshness({"both": 30, "undated": 120})
+    return audited(record, folder / "stage", floors=floors, suites=())
 
-    report = audited(record, tmp_path / "stage", suites=())
 
-    assert measured(report, "accounting_identity") == (4, 2, "FAIL")
-    assert report.ok
+def test_a_balance_sheet_that_does_not_add_up_turns_red_and_never_stops_the_build(
+    measurements: Report,
+) -> None:
+    assert measured(measurements, "accounting_identity") == (4, 2, "FAIL")
+    assert measurements.ok
 
 
 def test_core_items_are_those_of_the_newest_full_year_and_not_asked_of_banks(
-    record: Record, tmp_path: Path
+    measurements: Report,
 ) -> None:
-    def issuer(name: str, *items: str, year: int = 2018) -> list[dict[str, Any]]:
-        return [fact("1", issuer=name, item=item, year=year) for item in items]
-
-    whole = [
-        *issuer("DCWHOLE", "revenue", "profit_attributable"),
-        *(row | {"service_id": "DCWHOLE"} for row in balance(2018, total_assets="9")),
-    ]
-    stopped = [*issuer("DCSTOPPED", "revenue", "profit", year=2017), *issuer("DCSTOPPED", "profit")]
-    bank = issuer("DCBANK", "profit", "premiums")
-    append(record, FUNDAMENTALS, facts(*whole, *stopped, *bank), Load("test", ()))
-
-    report = audited(record, tmp_path / "stage", suites=())
-
-    assert measured(report, "core_items_reported") == (2, 1, "FAIL")
-    assert report.ok
+    assert measured(measurements, "core_items_reported") == (2, 1, "FAIL")
+    assert measurements.ok
 
 
 def test_only_floors_that_our_own_mistake_can_miss_stop_a_build() -> None:
@@ -260,43 +289,16 @@ def ages(report: Report) -> dict[str, tuple[Decimal | None, Decimal | None, str]
 
 
 def test_the_age_of_a_source_is_that_of_its_newest_publication_and_never_stops_the_build(
-    record: Record, tmp_path: Path
+    measurements: Report,
 ) -> None:
-    read = datetime(2026, 11, 14, tzinfo=UTC)
-
-    def observed(day: date, **others: Any) -> dict[str, Any]:
-        shared = {"source": "both", "observed_at": read, "document": str(others)}
-        return series_row("1", day, **(shared | others))
-
-    def annual(year: int, **others: Any) -> dict[str, Any]:
-        row = observed(date(year, 12, 31), available_at=None, **others)
-        del row["series"], row["series_type"], row["frequency"]
-        return row | {"indicator": "X"}
-
-    # Published in March 2019 and read in January 2026: the age is that of the filing.
-    append(record, FUNDAMENTALS, facts(fact()), Load("test", ()))
-    published = next(iter(facts(fact()).to_pylist()))["available_at"]
-    # In several tables, the newest counts.
-    load(record, MACRO_SERIES, observed(date(2026, 1, 1), available_at=date(2026, 1, 2)))
-    # Without a day, but named by one; and with neither: then the first sight of it counts.
-    load(record, MACRO_ANNUAL, annual(2024, publication="2026-10-16"))
-    load(record, MACRO_ANNUAL, annual(2023, publication="autumn", source="undated"))
-    # Reading the same again makes a source no fresher.
-    for day in ("2026-06-01", "2026-11-14"):
-        moment = datetime.fromisoformat(day).replace(tzinfo=UTC)
-        found = {"available_at": moment.date(), "publication": day, "observed_at": moment}
-        load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), source="h10", **found))
-
-    floors = with_freshness({"both": 30, "undated": 120})
-    report = audited(record, tmp_path / "stage", floors=floors, suites=())
-
-    assert ages(report) == {
+    published = fact()["available_at"]
+    assert ages(measurements) == {
         "test": (Decimal((MOMENT.date() - published).days), Decimal(7), "FAIL"),
         "both": (Decimal(30), Decimal(30), "PASS"),
         "undated": (Decimal(1), Decimal(120), "PASS"),
         "h10": (Decimal(167), Decimal(7), "FAIL"),
     }
-    assert report.ok
+    assert measurements.ok
 
 
 def test_sample_data_does_not_age(record: Record, tmp_path: Path) -> None:
@@ -378,32 +380,25 @@ def test_the_history_grows_by_each_publication_once(record: Record, tmp_path: Pa
         assert len(history(record)) == number * len(report.measurements)
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    return loaded_record(tmp_path_factory)
-
-
 def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
-    sample: Record, tmp_path: Path
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    from quality.data_docs import write_docs
+    settings = settings_of(sample_home(tmp_path_factory))
+    made = settings.work / str(builds_at(settings.marts).current())
+    docs, results = made / "quality", made / "expectations" / "uncommitted" / "validations"
 
-    with staged(sample, tmp_path / "stage") as snapshot:
-        snapshot.add(derive_organisations(snapshot))
-        snapshot.add(metrics(snapshot))
-        report = audit(snapshot, measured_at=MOMENT, results=tmp_path / "results")
-    write_docs(report, tmp_path / "results", tmp_path / "docs")
-
-    assert report.ok, report.problems
-    pages = {
-        page.relative_to(tmp_path / "docs"): page for page in (tmp_path / "docs").rglob("*.html")
-    }
+    assert "All checks passed." in (docs / "index.html").read_text("utf-8")
+    pages = {page.relative_to(docs): page for page in docs.rglob("*.html")}
+    without_rows = set()
     for suite in SUITES:
         parts = suite.name.split(".")
         assert Path("expectations", *parts).with_suffix(".html") in pages
         validations = [page for page in pages if page.parts[0] == "validations"]
         shown = any(page.parts[1:3] == tuple(parts) for page in validations)
-        assert shown == (report.results[suite.name] is not None)
+        assert shown == any(results.joinpath(*parts).rglob("*.json"))
+        if not shown:
+            without_rows.add(suite.name)
+    assert without_rows == {"served.left_out"}
     text = "\n".join(page.read_text("utf-8") for page in pages.values())
     assert "//" not in text.replace("https://www.w3.org/2000/svg", "")
     assert not re.search(r"<style|<script|<[^>]*\s(?:style|on[a-z]+)=", text)

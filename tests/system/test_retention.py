@@ -2,43 +2,44 @@
 
 from pathlib import Path
 
-from assets.ingest.land import land_sample
+import pytest
+
 from assets.ingest.load import load_source
 from pipelines.verify import damaged_landing
 from pipelines.why import explain
 from tests.helpers.found_bytes import files_with
-from tests.helpers.installation import BriefPublication, publication, run_command, settings_of
-from tests.helpers.tender_packages import ZA, award_release, write_package
+from tests.helpers.installation import files_below, run_command, sample_home, settings_of
+from tests.helpers.made_once import copy_of
+from tests.helpers.tender_packages import ZA
 from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record
 
-COMPANY = "Xyzzy Fictional Trading (Pty) Ltd"
+OCID, COMPANY = "ocds-9t57fa-165000", "Marula Fictional Stores Ltd"
 
 
-def test_compact_removes_old_bodies_and_every_command_says_so(tmp_path: Path) -> None:
-    settings = settings_of(tmp_path / "home")
-    package = write_package(settings, "2026-05-03", "a.json", award_release(1, COMPANY))
-    landing, record = open_landing(settings), open_record(settings)
-    land_sample(landing, settings.sample, ZA)
-    load_source(record, landing, ZA.with_withheld_key(settings.withheld_key))
-    package.unlink()
-    publication(settings, BriefPublication).run()
-    before = files_with(Path(settings.record), COMPANY)
-    assert files_with(Path(settings.landing), COMPANY)
+def test_compact_removes_old_bodies_and_every_command_says_so(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    settings = settings_of(copy_of(sample_home(tmp_path_factory), "retention", tmp_path_factory))
+    landing, parties = Path(settings.landing), Path(settings.record, "tender_parties")
+    bodies = list(files_below(landing / "bodies"))
+    assert len(bodies) > 1 and files_with(landing, COMPANY)
 
     status, out, err = run_command(settings.home, "compact")
     assert (status, "bodies" in out) == (0, False), err
-    assert files_with(Path(settings.landing), COMPANY)
+    before = files_with(parties, COMPANY)
+    assert list(files_below(landing / "bodies")) == bodies
     status, out, err = run_command(settings.home, "compact", SANKOFA_LANDING_DAYS="1")
     assert status == 0, err
-    assert out.splitlines()[-1].split(None, 1) == ["landing", "1 bodies removed after 1 days"]
+    words = f"{len(bodies)} bodies removed after 1 days"
+    assert out.splitlines()[-1].split(None, 1) == ["landing", words]
 
-    assert files_with(Path(settings.landing), COMPANY) == []
-    assert files_with(Path(settings.record), COMPANY) == before != []
+    assert files_with(landing, COMPANY) == []
+    assert files_with(parties, COMPANY) == before != []
     assert list(damaged_landing(settings)) == []
-    explained = explain(settings, "ocds-9t57fa-1")
+    explained = explain(settings, OCID)
     assert explained.answer.startswith("served")
-    assert ["its body was removed on" in document.state for document in explained.documents] == [
-        True
-    ]
-    assert load_source(open_record(settings), open_landing(settings), ZA) == []
+    assert explained.documents
+    assert all("its body was removed on" in document.state for document in explained.documents)
+    source = ZA.with_withheld_key(settings.withheld_key)
+    assert load_source(open_record(settings), open_landing(settings), source) == []

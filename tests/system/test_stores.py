@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import pytest
 
+from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.postgres_server import Postgres
-from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
-from tests.helpers.rest_service import Served, World, served
+from tests.helpers.rest_service import Served, World, publish_invented, served
 from tests.helpers.stores import Stores, stores_of
 from tests.helpers.waiting import wait_until
 from warehouse.control.keys import KeyStore, create_key, sandbox
@@ -40,9 +40,8 @@ WITHOUT: dict[str, Met] = {
 def stores(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Stores]:
-    root = tmp_path_factory.mktemp("stores")
-    with stores_of(root, request.param) as running:
-        publish_world(root / "record", running.datastore.url, 3)
+    invented = made_once(tmp_path_factory, "invented", publish_invented)
+    with stores_of(copy_of(invented, "stores", tmp_path_factory), request.param) as running:
         yield running
 
 

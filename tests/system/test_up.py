@@ -84,26 +84,31 @@ def greeting(process: "subprocess.Popen[str]") -> str:
 def test_killed_outright_it_takes_its_servers_with_it_starts_again_and_all_stop_together(
     home: Path,
 ) -> None:
-    rest, mcp = free_ports(2)
-    options = ["--port", str(rest), "--mcp-port", str(mcp), "--no-dagster"]
-    with running(home, *options) as process:
+    """Metrics are those of both surfaces; only this machine reaches them, whoever reaches these."""
+    rest, mcp, metrics = free_ports(3)
+    options = ["--port", str(rest), "--no-dagster"]
+    with running(home, *options, "--no-mcp") as process:
         greeting(process)
         process.kill()
-    # At once: the servers of the one that was killed are still leaving.
+    options += ["--mcp-port", str(mcp), "--metrics-port", str(metrics), "--host", "0.0.0.0"]
+    # At once: the server of the one that was killed is still leaving.
     with running(home, *options) as process:
         output = greeting(process)
         commands = CURL.findall(output)
         assert len(commands) == 3
         for key, address in commands:
             assert json.loads(get(address, key))["data"]
+        get(f"http://127.0.0.1:{mcp}/health")
         assert f"http://127.0.0.1:{mcp}/mcp" in output and "Dagster" not in output
-        assert not is_free("127.0.0.1", mcp)
         context = CheckContext(settings_of(home), "127.0.0.1", {"REST": rest, "MCP": mcp})
         assert [finding.state for finding in look_at_ports(context)] == ["ok", "ok"]
+        require_metrics_of_both(process, output, rest, metrics)
+        assert addresses_of(rest) == addresses_of(mcp) == {"0.0.0.0"}
+        assert addresses_of(metrics) == {"127.0.0.1"}
         process.send_signal(signal.SIGINT)
         after, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert is_free("127.0.0.1", rest) and is_free("127.0.0.1", mcp)
+    assert all(is_free("127.0.0.1", port) for port in (rest, mcp, metrics))
     assert not still_there(home)
     # The addresses stay in sight: what the servers log is in their files.
     assert (after, err) == ("\nStopping the servers …\n", "")
@@ -112,6 +117,21 @@ def test_killed_outright_it_takes_its_servers_with_it_starts_again_and_all_stop_
     paths = {json.loads(line).get("path") for line in (logs / "rest.log").read_text().splitlines()}
     assert {address.partition("?")[0].partition(str(rest))[2] for _, address in commands} <= paths
     assert "listening" in (logs / "mcp.log").read_text()
+
+
+def require_metrics_of_both(
+    process: "subprocess.Popen[str]", output: str, rest: int, metrics: int
+) -> None:
+    asked = f"http://127.0.0.1:{metrics}/metrics"
+    assert f"Metrics       {asked}" in output
+    facts = 'endpoint="/v1/fundamentals/{service_id}",status="2xx",surface="rest"}'
+    health = 'endpoint="/health",status="2xx",surface="mcp"}'
+    for labels in (facts, health):
+        counted = f"sankofa_request_duration_seconds_count{{{labels}"
+        until(lambda counted=counted: counted in scraped(asked), process)  # type: ignore[misc]
+    assert 'sankofa_build_info{data_version="' in scraped(asked)
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get(f"http://127.0.0.1:{rest}/metrics")
 
 
 @pytest.mark.nightly
@@ -130,30 +150,12 @@ def test_the_dagster_page_answers_and_none_of_its_processes_is_left_behind(home:
     assert not still_there(home)
 
 
-def test_metrics_are_those_of_both_surfaces_until_a_server_dies_and_ends_the_others(
-    home: Path,
-) -> None:
-    """Only this machine reaches them, whoever reaches the surfaces."""
-    rest, mcp, metrics = free_ports(3)
-    options = ["--port", str(rest), "--mcp-port", str(mcp), "--metrics-port", str(metrics)]
-    with running(home, *options, "--no-dagster", "--host", "0.0.0.0") as process:
-        output = greeting(process)
-        commands = CURL.findall(output)
-        for key, address in commands:
-            get(address, key)
-        get(f"http://127.0.0.1:{mcp}/health")
-        asked = f"http://127.0.0.1:{metrics}/metrics"
-        assert f"Metrics       {asked}" in output
-        facts = 'endpoint="/v1/fundamentals/{service_id}",status="2xx",surface="rest"}'
-        health = 'endpoint="/health",status="2xx",surface="mcp"}'
-        for labels in (facts, health):
-            counted = f"sankofa_request_duration_seconds_count{{{labels}"
-            until(lambda counted=counted: counted in scraped(asked), process)  # type: ignore[misc]
-        assert 'sankofa_build_info{data_version="' in scraped(asked)
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            get(f"http://127.0.0.1:{rest}/metrics")
-        assert addresses_of(rest) == addresses_of(mcp) == {"0.0.0.0"}
-        assert addresses_of(metrics) == {"127.0.0.1"}
+@pytest.mark.nightly
+def test_a_server_that_dies_ends_the_others(home: Path) -> None:
+    rest, mcp = free_ports(2)
+    options = ["--port", str(rest), "--mcp-port", str(mcp), "--no-dagster"]
+    with running(home, *options) as process:
+        greeting(process)
         (parent,) = [pid for pid in children_of(process.pid) if str(rest) in command_line(pid)]
         os.kill(parent, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
@@ -161,7 +163,7 @@ def test_metrics_are_those_of_both_surfaces_until_a_server_dies_and_ends_the_oth
     assert "sankofa: the REST service exited by itself (signal SIGKILL)" in err
     assert "The others were stopped" in err
     assert f"Its log is {settings_of(home).logs / 'rest.log'}" in err
-    assert all(is_free("127.0.0.1", port) for port in (rest, mcp, metrics))
+    assert is_free("127.0.0.1", rest) and is_free("127.0.0.1", mcp)
 
 
 def test_dagster_listens_on_loopback_and_is_read_only_elsewhere(home: Path) -> None:
@@ -280,27 +282,53 @@ import sys
 from pathlib import Path
 from pipelines import supervisor
 supervisor._STOP_SECONDS = 0.5
-logs = supervisor.Logs(Path(sys.argv[3]), 10_000_000, on_stderr=True)
-words = [sys.executable, "-c", sys.argv[1], sys.argv[2]]
-child = supervisor.Child("the stubborn one", words, "127.0.0.1", int(sys.argv[2]), {})
-supervisor.supervise([child], lambda names: print(*names, flush=True), logs)
+program, logs, *ports = sys.argv[1:]
+children = [
+    supervisor.Child(
+        f"stubborn {port}", [sys.executable, "-c", program, port], "127.0.0.1", int(port), {}, port
+    )
+    for port in ports
+]
+kept = supervisor.Logs(Path(logs), 10_000_000, on_stderr=True)
+supervisor.supervise(children, lambda names: print(len(names), flush=True), kept)
 """
 
 
-def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
+@contextmanager
+def two_stubborn_ones(logs: Path, ports: list[int]) -> Iterator["subprocess.Popen[str]"]:
+    """Run two servers that ignore SIGTERM, until both listen."""
     with subprocess.Popen(
-        [sys.executable, "-c", SUPERVISED, STUBBORN, str(port), str(tmp_path)],
+        [sys.executable, "-c", SUPERVISED, STUBBORN, str(logs), *map(str, ports)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "the stubborn one\n"
+        while process.stdout.readline() != "2\n":
+            assert process.poll() is None, process.communicate()
+        yield process
+
+
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    with two_stubborn_ones(tmp_path, ports) as process:
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 0 and "I stay" in err
-    assert is_free("127.0.0.1", port)
+    assert process.returncode == 0 and err.count("I stay") == 2
+    assert all(is_free("127.0.0.1", port) for port in ports)
+
+
+def test_a_server_that_dies_is_named_with_its_log_and_ends_the_others(tmp_path: Path) -> None:
+    dies, other = ports = free_ports(2)
+    with two_stubborn_ones(tmp_path, ports) as process:
+        (server,) = [pid for pid in children_of(process.pid) if str(dies) in command_line(pid)]
+        os.kill(server, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"stubborn {dies} exited by itself (signal SIGKILL)" in err
+    assert f"The others were stopped. Its log is {tmp_path / str(dies)}" in err
+    assert f"stubborn {other}" not in err
+    assert all(is_free("127.0.0.1", port) for port in ports)
 
 
 BROKEN = """

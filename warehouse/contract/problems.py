@@ -3,13 +3,14 @@
 Both surfaces use the same codes and the same words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from warehouse.contract.parameter_types import ParameterType
 from warehouse.methodology.other_names import named_here
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import (
     ControlUnavailable,
     DatastoreUnavailable,
@@ -29,89 +30,9 @@ class ProblemType:
     advice: str
 
 
-PROBLEMS: dict[str, ProblemType] = {
-    "parameter_missing": ProblemType(
-        400, "A parameter is missing", "Send it in the form given in `expected`."
-    ),
-    "parameter_invalid": ProblemType(
-        400, "A parameter is malformed", "Send it in the form given in `expected`."
-    ),
-    "parameter_unknown": ProblemType(
-        400,
-        "Unknown parameter",
-        "See `allowed`. A misspelt parameter is refused: ignoring it would change the result.",
-    ),
-    "parameter_repeated": ProblemType(400, "A parameter was sent more than once", "Send it once."),
-    "parameter_conflict": ProblemType(
-        400,
-        "Conflicting parameters",
-        "`detail` says why no answer has both, and what to ask instead.",
-    ),
-    "limit_above_ceiling": ProblemType(
-        400, "The limit is above the ceiling", "Ask for at most `maximum` rows at a time."
-    ),
-    "cursor_invalid": ProblemType(
-        400,
-        "The cursor is not valid",
-        "Pass `next_cursor` back unchanged, with the same filters, or start again without one.",
-    ),
-    "key_missing": ProblemType(401, "No API key was sent", "Send it in the header X-API-Key."),
-    "key_invalid": ProblemType(
-        401, "The API key is not valid", "`detail` says why. Check it, or request a new one."
-    ),
-    "row_cap_exceeded": ProblemType(
-        402,
-        "More rows than the tier allows",
-        "Leave `limit` out for the free preview, or see `upgrade_url`.",
-    ),
-    "paid_crosswalk": ProblemType(
-        402,
-        "The paid crosswalk needs a higher tier",
-        "Look up by `lei` or `ticker`, which are free, or see `upgrade_url`.",
-    ),
-    "licensed_export": ProblemType(
-        402, "The file needs a higher tier", "Take the open panels, or see `upgrade_url`."
-    ),
-    "network_not_allowed": ProblemType(
-        403,
-        "The key is for other networks",
-        "Send the request from a network of the key, or request another key.",
-    ),
-    "dataset_not_allowed": ProblemType(
-        403,
-        "The key is for other datasets",
-        "Ask for a dataset in `allowed`, or request another key.",
-    ),
-    "not_found": ProblemType(
-        404, "No such record or page", "See /docs; ids are in the rows of other endpoints."
-    ),
-    "method_not_allowed": ProblemType(405, "The method is not allowed", "Use GET or HEAD."),
-    "not_acceptable": ProblemType(
-        406, "No acceptable media type", "Let Accept allow application/json."
-    ),
-    "body_too_large": ProblemType(
-        413, "The body is too large", "Send less; GET requests need no body."
-    ),
-    "uri_too_long": ProblemType(414, "The URL is too long", "Send fewer or shorter parameters."),
-    "range_not_satisfiable": ProblemType(
-        416, "Range not satisfiable", "Content-Range has the size of the file."
-    ),
-    "headers_too_large": ProblemType(
-        431, "The headers are too large", "Send fewer or shorter headers."
-    ),
-    "rate_limited": ProblemType(
-        429, "Too many requests", "Try again after `retry_after` seconds; see `violated_policies`."
-    ),
-    "request_refused": ProblemType(400, "The request cannot be parsed", "Check its syntax."),
-    "internal_error": ProblemType(
-        500, "Internal error", "Try again; if it persists, report the request id."
-    ),
-    "key_store_unavailable": ProblemType(
-        503, "The key store is unavailable", "Try again after `retry_after` seconds."
-    ),
-    "datastore_unavailable": ProblemType(
-        503, "The datastore is unavailable", "Try again after `retry_after` seconds."
-    ),
+PROBLEMS: Mapping[str, ProblemType] = {
+    row["code"]: ProblemType(int(row["status"]), row["title"], row["advice"])
+    for row in csv_rows(__name__, "problems")
 }
 
 

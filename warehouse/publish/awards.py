@@ -6,7 +6,6 @@ would lose digits of large amounts.
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import date
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
@@ -128,7 +127,7 @@ def add_stated_awards(snapshot: Snapshot) -> None:
     if snapshot.paths(STATED_AWARDS):
         return
     path = snapshot.path(STATED_AWARDS)
-    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _SCHEMA) as writer:
+    with snapshot.cursor() as sql, pq.ParquetWriter(path, _SCHEMA) as writer:
         for batch in _SQL.query(sql, "releases_with_awards").to_arrow_reader(_BATCH):
             writer.write_table(_stated(batch))
     snapshot.create_view(STATED_AWARDS)

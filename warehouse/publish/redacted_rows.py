@@ -9,7 +9,6 @@ DuckDB finds the few rows that contain a word of a name that concerns them; Pyth
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -255,7 +254,7 @@ class _RowRedaction:
             plain=_PLAIN.format(f"concat_ws(' ', {', '.join((*texts, *decoded))})"),
             also=also.get(self.table, "FALSE"),
         )
-        with closing(sql.cursor()) as cursor:
+        with self.snapshot.cursor() as cursor:
             words = _search_list(self.everywhere.names)
             given = {"everywhere": words, "everywhere_short": _short(words)}
             query = cursor.execute(statement, given)

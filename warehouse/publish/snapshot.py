@@ -6,7 +6,8 @@ The audit, the mart and the exports all read the snapshot, so that they always s
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -96,6 +97,7 @@ class Snapshot:
     files: tuple[BuildFile, ...] = ()
     results: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     sql: duckdb.DuckDBPyConnection = field(init=False)
+    _database: str = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _shown: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
@@ -106,6 +108,7 @@ class Snapshot:
         spill = str(self.folder / "spill")
         self.sql = self.connection or duckdb.connect(config={"temp_directory": spill})
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
+        (self._database,) = self.sql.execute("SELECT current_catalog()").fetchone() or ("memory",)
         self.record.let_read(self.sql)
         version = self.data_version.replace("'", "''")
         # For the SQL in ``tables.py``, which is written before there is a data_version.
@@ -118,6 +121,13 @@ class Snapshot:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self.connection is None:
             self.sql.close()
+
+    @contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a connection of its own that sees the tables: threads can query in parallel."""
+        with closing(self.sql.cursor()) as cursor:
+            cursor.execute(f"USE {self._database}")
+            yield cursor
 
     def path(self, name: str) -> Path:
         """Return the file of a table that was written here."""
@@ -186,11 +196,8 @@ class Snapshot:
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Run a query and return its rows, on a cursor of its own."""
-        cursor = self.sql.cursor()
-        try:
+        with self.cursor() as cursor:
             return cursor.execute(statement).fetchall()
-        finally:
-            cursor.close()
 
     def replace_rows(self, table: RecordTable, relation: str) -> None:
         """Read the stored rows of a table through a relation over ``{stored}``.
@@ -262,11 +269,8 @@ class Snapshot:
 
     def read(self, statement: str) -> pa.Table:
         """Run a query over the tables."""
-        cursor = self.sql.cursor()
-        try:
+        with self.cursor() as cursor:
             return cursor.sql(statement).to_arrow_table()
-        finally:
-            cursor.close()
 
     def create_view(self, name: str) -> None:
         """Make the files of a table readable by its name."""

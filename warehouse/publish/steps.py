@@ -6,6 +6,7 @@ process can run it, and must know no clock, no network and no other partition: i
 is made from. What steps do belongs to ``nodes`` and ``assets``.
 """
 
+import atexit
 import hashlib
 import shutil
 import tempfile
@@ -13,9 +14,9 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Self
@@ -38,7 +39,7 @@ _LEAST_MB = 256
 
 @dataclass(frozen=True)
 class Task:
-    """A call of ``function(task, sql)``, where ``sql`` is a DuckDB connection of its own.
+    """A call of ``function(task, sql)``, where ``sql`` has a database in memory of its own.
 
     ``function`` is one of a module, or a ``partial`` of one. It reads the files of ``inputs`` (by
     name: paths of Parquet files) and writes into ``folder``; what it returns is small and can be
@@ -147,19 +148,41 @@ _Outcome = tuple[Any, str | None]
 
 
 def _run_task(task: Task, limits: Mapping[str, str]) -> _Outcome:
-    """Run a task in this process, with a DuckDB in memory whose days are days in UTC."""
+    """Run a task in this process, in a database in memory whose days are days in UTC."""
     try:
-        with (
-            tempfile.TemporaryDirectory(prefix="sankofa-spill-") as spill,
-            closing(duckdb.connect(config={**limits, "temp_directory": spill})) as sql,
-        ):
-            sql.execute("SET GLOBAL TimeZone = 'UTC'")
+        with _database(_engine(tuple(limits.items()))) as sql:
             return task.function(task, sql), None
     except SankofaError as error:
         return None, str(error)
     # Whatever it is, it must reach the caller, with the name of the task.
     except Exception as error:
+        # After some errors DuckDB refuses all further work: the next task opens another.
+        _engine.cache_clear()
         return None, f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+
+
+@cache
+def _engine(limits: tuple[tuple[str, str], ...]) -> duckdb.DuckDBPyConnection:
+    """Open the DuckDB of this process's tasks: to open one takes longer than many a task."""
+    spill = tempfile.mkdtemp(prefix="sankofa-spill-")
+    atexit.register(shutil.rmtree, spill, ignore_errors=True)
+    engine = duckdb.connect(config={**dict(limits), "temp_directory": spill})
+    engine.execute("SET GLOBAL TimeZone = 'UTC'")
+    return engine
+
+
+@contextmanager
+def _database(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection to an empty database, which is gone afterwards."""
+    name = f"task_{uuid4().hex}"
+    with closing(engine.cursor()) as sql:
+        sql.execute(f"ATTACH ':memory:' AS {name}")
+        sql.execute(f"USE {name}")
+        try:
+            yield sql
+        finally:
+            sql.execute("USE memory")
+            sql.execute(f"DETACH {name}")
 
 
 def _result_of(task: Task, outcome: _Outcome) -> Any:

@@ -200,8 +200,7 @@ def write_mart_files(
     """
     add_tender_facts(snapshot)
     existing = builds_at(mart).intact_files()
-    sql = snapshot.sql.cursor()
-    try:
+    with snapshot.cursor() as sql:
         sql.execute("SET TimeZone = 'UTC'")
         sql.register("countries", countries())
         bodies = [msgspec.json.encode(value).decode() for value in page_data.values()]
@@ -211,8 +210,6 @@ def write_mart_files(
         for table in MART_TABLES:
             files += _files_of_table(sql, table, mart, existing, snapshot.folder, compute)
         return files
-    finally:
-        sql.close()
 
 
 def _files_of_table(

@@ -9,15 +9,14 @@ is refused again would be quarantined a second time.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse.record.rules import RowRule, rules_of
+from warehouse.record.store import local_reader
 from warehouse.record.tables import DECIMAL, RecordTable, incoming_schema
 from warehouse.shared.errors import BadTable
 from warehouse.tables.entities import NAME_LISTS
@@ -219,7 +218,7 @@ def _faults(all_rules: Sequence[RowRule], numbered: pa.Table) -> Iterator[tuple[
     if not rules:
         return
     cases = " ".join(f"WHEN {rule.fails} THEN {number}" for number, rule in enumerate(rules))
-    cursor = _rule_engine().cursor()
+    cursor = local_reader().cursor()
     try:
         cursor.register("incoming", numbered)
         found = cursor.sql(
@@ -236,15 +235,6 @@ def _may_fail(rule: RowRule, values: pa.ChunkedArray) -> bool:
     if rule.kind == "present":
         return bool(values.null_count)
     return rule.kind != "not empty" or bool(pc.any(pc.equal(values, "")).as_py())
-
-
-@cache
-def _rule_engine() -> duckdb.DuckDBPyConnection:
-    """Return the connection in which rows are checked; each check opens a cursor of its own."""
-    connection = duckdb.connect()
-    # The day of a reading is a day in UTC.
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    return connection
 
 
 def _printable(value: pa.Scalar) -> object:

@@ -171,11 +171,10 @@ class Record:
 
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection that reads; it spills to disk rather than take all memory."""
-        # No query here relies on the order of rows in a file, and keeping it would take memory.
-        connection = duckdb.connect(config={"preserve_insertion_order": False})
-        # vintages_query casts timestamps to days, and those are days in UTC.
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        """The DuckDB connection that reads; use cursors of it, with temporary tables only."""
+        if not self.is_shared:
+            return local_reader()
+        connection = _open_reader()
         self.let_read(connection)
         return connection
 
@@ -412,6 +411,24 @@ def _still_held() -> None:
 def open_record(settings: Settings) -> Record:
     """Open the record of an installation, with its caches in the home."""
     return Record(settings.record, caches=settings.caches)
+
+
+@cache
+def local_reader() -> duckdb.DuckDBPyConnection:
+    """Return the DuckDB that reads local files, one for all records of this process.
+
+    To open one takes longer than most queries of a load.
+    """
+    return _open_reader()
+
+
+def _open_reader() -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB that spills to disk rather than take all memory."""
+    # No query relies on the order of rows in a file, and keeping it would take memory.
+    connection = duckdb.connect(config={"preserve_insertion_order": False})
+    # vintages_query casts timestamps to days, and those are days in UTC.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
 
 
 def register_store(connection: duckdb.DuckDBPyConnection, store: FileStore) -> None:

@@ -1,7 +1,4 @@
-"""The log of a server, and the options that the command lines of both servers share.
-
-What only one of the servers accepts belongs to its own ``__main__``.
-"""
+"""The log of a server, and how the command lines of both servers are read."""
 
 import argparse
 import logging
@@ -10,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -186,16 +183,16 @@ class AccessLine(msgspec.Struct, kw_only=True):
     logger: str = ACCESS_LOG
     surface: str
     client: str
-    method: str
-    path: str
+    method: str = ""
+    path: str = ""
     parameters: list[str] | msgspec.UnsetType = msgspec.UNSET
     rpc: str | msgspec.UnsetType = msgspec.UNSET
     tool: str | msgspec.UnsetType | None = msgspec.UNSET
     status: int
-    milliseconds: float
+    milliseconds: float = 0.0
     bytes: int
-    key: str | None
-    data_version: str | None
+    key: str | None = None
+    data_version: str | None = None
     request_id: str
 
 
@@ -245,29 +242,31 @@ def _dropped_line(number: int) -> bytes:
     return _encode(line)
 
 
-def add_store_options(parser: argparse.ArgumentParser, settings: Settings) -> None:
-    """Add the options of the stores; the environment sets their defaults."""
+def server_options(
+    settings: Settings, port: int, values: Mapping[str, str | int | None], lists: Sequence[str]
+) -> argparse.ArgumentParser:
+    """Return the parser of a server's options: those of both servers, own values and own lists.
+
+    ``sankofa serve --help`` and ``sankofa mcp --help`` describe what people choose.
+    """
+    parser = argparse.ArgumentParser(
+        description="See `sankofa serve --help`, `sankofa mcp --help`."
+    )
     # From the environment too: a URL can contain a password, and everyone on a machine can read
-    # the arguments of its processes.
-    for name, meaning in {
-        "marts": "folder of the builds",
-        "control": "file or PostgreSQL URL of the control database",
-    }.items():
+    # the arguments of its processes. Without a usage store requests are neither counted nor
+    # limited, without a folder for metrics none are kept.
+    for name in ("marts", "control", "usage", "metrics"):
         default = settings.explicit(name)
-        text = f"{meaning} (default: SANKOFA_{name.upper()})"
-        parser.add_argument(f"--{name}", default=default, required=default is None, help=text)
-    parser.add_argument(
-        "--usage",
-        default=settings.explicit("usage"),
-        help="file or Redis URL of the usage store (default: SANKOFA_USAGE); without it, requests "
-        "are neither counted nor limited",
-    )
-    parser.add_argument(
-        "--metrics",
-        default=settings.explicit("metrics"),
-        help="folder for what `sankofa metrics` serves (default: SANKOFA_METRICS); without it, "
-        "no metrics are kept",
-    )
+        is_required = default is None and name in ("marts", "control")
+        parser.add_argument(f"--{name}", default=default, required=is_required)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=port)
+    parser.add_argument("--workers", type=int, default=len(available_cores()))
+    for name, value in values.items():
+        parser.add_argument(f"--{name}", default=value, type=int if isinstance(value, int) else str)
+    for name in lists:
+        parser.add_argument(f"--{name}", action="append", default=[])
+    return parser
 
 
 def available_cores() -> list[int]:

@@ -16,7 +16,6 @@ from assets.declared_files import DeclaredFileError, own_entries, read_entries
 from assets.entities.identifiers import (
     comparable_listing,
     doubt_of,
-    market_country,
     mint,
     operating_mic,
 )
@@ -318,7 +317,6 @@ def test_a_listing_at_a_segment_is_one_at_the_exchange() -> None:
         *("XNAS", "XNYS", "XKRX", "XJSE", "ZZZ9")
     ]
     assert comparable_listing("XNGS:aapl") == comparable_listing("XNAS:AAPL") == "XNAS:AAPL"
-    assert (market_country("XNAI"), market_country("ZZZ9")) == ("KE", None)
 
 
 def test_a_share_that_a_complete_list_no_longer_shows_was_delisted(tmp_path: Path) -> None:

@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 
 from assets.fetching.client import FetchError
 from assets.filings import fetch
-from assets.filings.fetch import FACTS, LISTS, BulkFile, issuers_by_rule, open_bulk
-from assets.filings.filed_since import filers_of, index_days, index_path
+from assets.filings.fetch import (
+    FACTS,
+    LISTS,
+    BulkFile,
+    filers_of,
+    index_days,
+    index_path,
+    issuers_by_rule,
+    open_bulk,
+)
 from assets.filings.sources import SOURCES
 from tests.helpers.daily_indexes import form_index
 from tests.helpers.paths import REAL

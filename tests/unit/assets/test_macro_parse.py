@@ -90,13 +90,6 @@ def test_an_error_with_status_200_is_one_rejection() -> None:
     assert len(reasons(parsed)) == 1 and "no such code" in reasons(parsed)[0]
 
 
-def test_missing_pages_of_a_truncated_response_are_named() -> None:
-    assert worldbank.missing_pages([{"page": 1, "pages": 2}]) == [2]
-    assert worldbank.missing_pages([{"page": "2", "pages": "3"}, {"page": 1, "pages": 3}]) == [3]
-    assert worldbank.missing_pages([{"page": 1, "pages": 1}]) == []
-    assert worldbank.missing_pages([]) == [1]
-
-
 def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
     body = b"Country Name,Country Code,Year,Value\nNigeria,NGA,2010,196.84\nWorld,WLD,2010,1\n"
     parsed = worldbank.parse(document(body, **HEADERS), body)
@@ -476,7 +469,6 @@ def test_na_in_a_real_file_is_namibia() -> None:
 @pytest.mark.shared
 def test_a_real_truncated_response_of_the_world_bank_is_rejected() -> None:
     ((path, body),) = real("macro/worldbank/api_v2", "NY.GDP.MKTP.CD.json")
-    assert worldbank.missing_pages([json.loads(body)[0]]) == [2]
     parsed = worldbank.parse(real_document(path, body), body)
     assert rows(parsed) == [] and "page 1 of 2" in reasons(parsed)[0]
     first = worldbank.parse(document(body, "https://example.org/v2?page=1", "2026-11-14"), body)
