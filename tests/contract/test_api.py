@@ -390,7 +390,7 @@ def test_a_walk_stays_in_its_build_while_another_is_published(service: Published
     assert service.get(FACTS).json["data_version"] == newest
 
 
-def test_it_answers_over_a_real_socket_while_builds_are_published(
+def test_it_answers_over_a_real_socket_with_a_build_that_was_published_meanwhile(
     service: PublishedService,
 ) -> None:
     bound, stop = bind("127.0.0.1", 0), threading.Event()
@@ -399,18 +399,15 @@ def test_it_answers_over_a_real_socket_while_builds_are_published(
     thread.start()
     try:
         connection = http.client.HTTPConnection("127.0.0.1", int(server.effective_port), timeout=10)
-        versions = []
-        for number in range(2):
-            load(service.record, TENDER_RELEASES, release_row(100 + number))
-            published = publish(service.record, service.mart, notice=SAMPLE_NOTICE)
-            connection.request(
-                "GET", f"{FACTS}?as_of=2019-12-31", headers={"X-API-Key": service.sample}
-            )
-            answer = connection.getresponse()
-            body = json.loads(answer.read())
-            versions.append((body["data_version"], published))
-            assert (answer.status, body["data"][0]["value_reported"]) == (200, 10)
-        assert all(seen == published for seen, published in versions)
+        load(service.record, TENDER_RELEASES, release_row(100))
+        published = publish(service.record, service.mart, notice=SAMPLE_NOTICE)
+        connection.request(
+            "GET", f"{FACTS}?as_of=2019-12-31", headers={"X-API-Key": service.sample}
+        )
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        assert (answer.status, body["data"][0]["value_reported"]) == (200, 10)
+        assert body["data_version"] == published
         connection.close()
     finally:
         stop.set()

@@ -374,7 +374,7 @@ def test_only_the_line_with_broken_bytes_is_rejected() -> None:
 
 @pytest.mark.slow
 def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gleif, "RECORDS_PER_PART", 200)
+    monkeypatch.setattr(gleif, "RECORDS_PER_PART", 100)
 
     def peak(count: int) -> int:
         body = io.BytesIO(as_json([cdf()] * count))
@@ -385,7 +385,7 @@ def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPa
         tracemalloc.stop()
         return peak
 
-    assert peak(2_000) < 1.2 * peak(1_000)
+    assert peak(1_000) < 1.2 * peak(500)
 
 
 def test_isins_of_an_lei_are_identifiers() -> None:
