@@ -17,7 +17,7 @@ run: $(STAMP)
 
 ## test: every check, and every test but the long trials
 test: check
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 ## test-fast: the unit tests, without real files, records on disk and whatever takes a second
 test-fast: $(STAMP)

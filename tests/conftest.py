@@ -75,6 +75,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "shared" in item.keywords:
                 item.add_marker(skip)
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return when a test is run: while one worker publishes the sample world, others do not wait.
+
+    Most tests read that world. The first file makes it, and parsers need nothing of it.
+    """
+    if "python_client/test_frames.py" in item.nodeid:
+        return 0
+    return 1 if item.nodeid.startswith("tests/unit/assets/") else 2
 
 
 @pytest.fixture
