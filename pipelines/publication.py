@@ -20,7 +20,6 @@ from pydantic import TypeAdapter
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, data_docs, page_data
-from assets.tenders.portal_files import portals_of
 from pipelines.builds import (
     ACCEPTED,
     COUNTS,
@@ -110,7 +109,7 @@ class Publication:
     @cached_property
     def candidate(self) -> Candidate:
         """The build that is made."""
-        joins, *derived = derivations(portals_of(self.settings.portal_files))
+        joins, *derived = derivations()
         return Candidate(
             self.record,
             self.settings.work,
