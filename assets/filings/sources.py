@@ -25,7 +25,7 @@ _by_issuer = partial(
     new_within=100,
 )
 # One parser reads the reports of several sources.
-_REPORTS_VERSION = 4
+_REPORTS_VERSION = 5
 
 SOURCES = (
     _by_issuer(
