@@ -9,7 +9,6 @@ from typing import IO, Literal
 from uuid import uuid4
 
 import msgspec
-import xxhash
 
 from warehouse.shared.errors import DamagedFile, LandingError, LicenceError, SankofaError
 from warehouse.shared.files import decode_sealed, seal
@@ -90,78 +89,32 @@ def decode_note(body: bytes, name: str) -> Document:
     return decode_sealed(_decode_note, body, name)
 
 
-class _Line(msgspec.Struct):
-    path: str
-    document: Document
+_decode_copies = msgspec.json.Decoder(dict[str, Document]).decode
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+def copied_documents(
+    file: Path, paths: Sequence[str], read: Callable[[list[str]], list[Document]]
+) -> list[Document]:
+    """Return the documents at paths of a landing, of whose notes a local file has copies.
 
-
-class MetadataCache:
-    """Copies of metadata files, one to a line of a local file, by their path in the landing.
-
-    Processes may use it at once: each adds lines, and an incomplete last line is not counted.
+    ``read`` is called for those that are not copied. Processes may do this at once: what the file
+    of the last one lacks is read again.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def documents(
-        self, paths: Sequence[str], read: Callable[[list[str]], list[Document]]
-    ) -> list[Document]:
-        """Return the documents at these paths, calling ``read`` for those that are not copied."""
-        copied = self._copied()
-        missing = [path for path in paths if path not in copied]
-        new = dict(zip(missing, read(missing), strict=True))
-        known = {**copied, **new}
-        wanted = {path: known[path] for path in paths}
-        if len(wanted) < len(known):
-            # Of what was erased nothing stays, here neither.
-            self._replace(wanted)
-        elif new:
-            self._add(new)
-        return list(wanted.values())
-
-    def _copied(self) -> dict[str, Document]:
-        try:
-            lines = self._path.read_bytes().splitlines()
-        except FileNotFoundError:
-            return {}
-        try:
-            decoded = [_decode_line(line) for line in lines]
-        except (msgspec.DecodeError, DamagedFile):
-            # Cut short by a power cut, damaged, or of another version: it is made again.
-            self._path.unlink(missing_ok=True)
-            return {}
-        return {line.path: line.document for line in decoded}
-
-    def _add(self, documents: dict[str, Document]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as file:
-            file.write(_lines(documents))
-
-    def _replace(self, documents: dict[str, Document]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self._path.with_name(f"{self._path.name}.{uuid4().hex}.part")
-        partial.write_bytes(_lines(documents))
-        partial.replace(self._path)
-
-
-def _lines(documents: dict[str, Document]) -> bytes:
-    encoded = (msgspec.json.encode(_Line(*item)) for item in documents.items())
-    return b"".join(_check(line) + b" " + line + b"\n" for line in encoded)
-
-
-def _decode_line(line: bytes) -> _Line:
-    check, _, encoded = line.partition(b" ")
-    if check != _check(encoded):
-        raise DamagedFile("a line of the copies is not as it was written")
-    return _decode(encoded)
-
-
-def _check(line: bytes) -> bytes:
-    return xxhash.xxh3_64_hexdigest(line).encode()
+    try:
+        copied = decode_sealed(_decode_copies, file.read_bytes(), file.name)
+    except (FileNotFoundError, DamagedFile):
+        # Not made yet, damaged, or of another version: it is made again.
+        copied = {}
+    missing = [path for path in paths if path not in copied]
+    known = {**copied, **dict(zip(missing, read(missing), strict=True))}
+    # Of what was erased nothing stays, here neither.
+    documents = {path: known[path] for path in paths}
+    if documents.keys() != copied.keys():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_name(f"{file.name}.{uuid4().hex}.part")
+        partial.write_bytes(seal(msgspec.json.encode(documents)))
+        partial.replace(file)
+    return list(documents.values())
 
 
 # What was fetched, and whether it may be landed.

@@ -22,9 +22,9 @@ from pyarrow import fs
 from warehouse.record.documents import Document as Document
 from warehouse.record.documents import FetchedResponse as FetchedResponse
 from warehouse.record.documents import (
-    MetadataCache,
     Removal,
     compact_moment,
+    copied_documents,
     decode_note,
     document_key,
     encode_note,
@@ -253,9 +253,9 @@ class Landing:
         """Return the documents of metadata files, reading each file once if there are caches."""
         if self._caches is None:
             return [self._document(path) for path in paths]
-        cache = MetadataCache(self._caches / f"{source}.jsonl")
         # Files never change, and what was erased is not listed.
-        return cache.documents([path[len(self._root) + 1 :] for path in paths], self._of)
+        below = [path[len(self._root) + 1 :] for path in paths]
+        return copied_documents(self._caches / f"{source}.jsonl", below, self._of)
 
     def _of(self, paths: list[str]) -> list[Document]:
         # In an object store each is a request: most of the time goes to waiting.
