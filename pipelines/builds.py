@@ -200,17 +200,17 @@ def clear_unpublished(marts: str, exports: str) -> None:
             published.remove(name)
 
 
-def delete_old_versions(marts: str, exports: str, keep: int, shared_marts: str = "") -> list[str]:
+def delete_old_versions(settings: Settings) -> list[str]:
     """Delete all but the newest builds and the current one, with exports; return which.
 
     Also deletes what an earlier, killed call left behind.
     """
-    builds = builds_at(marts)
+    builds, keep = builds_at(settings.marts), settings.keep_builds
     deleted = delete_old_builds(builds, keep)
     if deleted:
         with builds.publishing_lock():
-            push_builds(builds, shared_marts)
-    published, build_names = PublishedExports(exports), builds.names()
+            push_builds(builds, settings.shared_marts)
+    published, build_names = PublishedExports(settings.exports), builds.names()
     versions = published.versions()
     for name in versions:
         if name in deleted or (name in versions[:-keep] and name not in build_names):

@@ -12,12 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import dagster as dg
 
-from assets.declared_files import own_entries
-from assets.ingest.assets import FRESHNESS_POLICY, IngestResource, column_metadata, table_key
-from assets.ingest.sources import SOURCES, sources_of
+from assets.ingest.assets import ALIVE, FRESHNESS_POLICY, column_metadata, table_key
+from assets.ingest.sources import sources_of
 from assets.source import Source
-from assets.tenders.portal_files import PortalEntry
-from assets.tenders.sources import portal_source
 from pipelines.alerts import (
     ALERTS,
     BY_COMMAND,
@@ -48,6 +45,8 @@ from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, 
 from quality.rules import Suite
 from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.publish.steps import ProcessPool
+from warehouse.record.landing import open_landing
+from warehouse.record.store import open_record
 from warehouse.record.versions import require_withheld_key, world_of
 from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables import DERIVED
@@ -59,30 +58,17 @@ class Publishing:
     def __init__(self, settings: Settings, compute: ProcessPool) -> None:
         self.settings, self._compute = settings, compute
 
-    def publication(
-        self, storage: IngestResource, confirm_loss: str = "", notice: str = ""
-    ) -> Publication:
+    def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
         """Return the publication that was begun last, or one to begin, which has a notice."""
-        record = storage.record()
+        record = open_record(self.settings)
         refuse_empty(record)
-        own = own_entries(
-            self.settings.portal_files, PortalEntry, (source.key for source in SOURCES)
-        )
-        sources = (*SOURCES, *map(portal_source, own))
         return Publication(
             record,
             self.settings,
             notice,
             confirm_loss or None,
-            {source.key: source.new_within for source in sources},
+            {source.key: source.new_within for source in sources_of(self.settings)},
             self._compute,
-        )
-
-    def delete_old_versions(self) -> list[str]:
-        """Delete all builds but those that are kept; return which."""
-        settings = self.settings
-        return delete_old_versions(
-            settings.marts, settings.exports, settings.keep_builds, settings.shared_marts
         )
 
 
@@ -92,7 +78,10 @@ PublishingParam = dg.ResourceParam[Publishing]
 def publishing_resource(settings: Settings) -> dg.ResourceDefinition:
     """Return the resource: Dagster's page shows none of its settings, which can be secret."""
 
-    @dg.resource(description="Where builds and exports go, and what computes them.")
+    @dg.resource(
+        description="Where builds and exports go, and what computes them.",
+        required_resource_keys={ALIVE},
+    )
     def publishing(context: dg.InitResourceContext) -> Iterator[Publishing]:
         with ProcessPool(settings.processes, settings.memory_mb) as compute:
             yield Publishing(settings, compute)
@@ -233,15 +222,14 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         output_required=False,
         automation_condition=WHEN_INPUTS_CHANGE,
     )
-    def snapshot(
-        storage: IngestResource, publishing: PublishingParam
-    ) -> Iterator[dg.MaterializeResult[None]]:
-        world = world_of(storage.record(), storage.landing())
-        require_withheld_key(publishing.settings.withheld_key, world)
+    def snapshot(publishing: PublishingParam) -> Iterator[dg.MaterializeResult[None]]:
+        settings = publishing.settings
+        world = world_of(open_record(settings), open_landing(settings))
+        require_withheld_key(settings.withheld_key, world)
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
-        plan = publishing.publication(storage, notice=notice).begin()
+        plan = publishing.publication(notice=notice).begin()
         if plan is None:
-            publishing.delete_old_versions()
+            delete_old_versions(settings)
             return
         loads = {f"loads of {table}": number for table, number in plan.loads.items()}
         yield dg.MaterializeResult(metadata={"data_version": plan.data_version, **loads})
@@ -262,8 +250,8 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
         metadata=column_metadata(DERIVED[node.name]) if derived else None,
         automation_condition=WHEN_INPUTS_CHANGE,
     )
-    def make(storage: IngestResource, publishing: PublishingParam) -> dg.MaterializeResult[None]:
-        return dg.MaterializeResult(metadata=publishing.publication(storage).make(node))
+    def make(publishing: PublishingParam) -> dg.MaterializeResult[None]:
+        return dg.MaterializeResult(metadata=publishing.publication().make(node))
 
     return make
 
@@ -273,10 +261,8 @@ def node_checks(node: Node) -> dg.AssetChecksDefinition:
     key, suites = dg.AssetKey(node.name), suites_of(node)
 
     @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites))
-    def check(
-        storage: IngestResource, publishing: PublishingParam
-    ) -> Iterator[dg.AssetCheckResult]:
-        report = publishing.publication(storage).check(node)
+    def check(publishing: PublishingParam) -> Iterator[dg.AssetCheckResult]:
+        report = publishing.publication().check(node)
         yield from suite_results(report, key, suites)
         refuse_failed(report)
 
@@ -297,11 +283,10 @@ def node_checks(node: Node) -> dg.AssetChecksDefinition:
 def quality(
     context: dg.AssetExecutionContext,
     config: AuditConfig,
-    storage: IngestResource,
     publishing: PublishingParam,
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Measurements against the floors of each dataset, with their history."""
-    report = publishing.publication(storage, config.confirm_loss).audit()
+    report = publishing.publication(config.confirm_loss).audit()
     yield from suite_results(report, context.asset_key, WHOLE_SUITES)
     yield from audit_results(report, context.asset_key)
     refuse_failed(report)
@@ -314,9 +299,9 @@ def quality(
     kinds={"parquet"},
     automation_condition=WHEN_INPUTS_CHANGE,
 )
-def exports(storage: IngestResource, publishing: PublishingParam) -> dg.MaterializeResult[None]:
+def exports(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """Parquet files with every vintage, deltas, and the signed manifest."""
-    manifest = publishing.publication(storage).export()
+    manifest = publishing.publication().export()
     return dg.MaterializeResult(
         metadata={
             "files": len(manifest.artifacts),
@@ -332,9 +317,9 @@ def exports(storage: IngestResource, publishing: PublishingParam) -> dg.Material
     kinds={"sqlite"},
     automation_condition=WHEN_INPUTS_CHANGE,
 )
-def mart(storage: IngestResource, publishing: PublishingParam) -> dg.MaterializeResult[None]:
+def mart(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """Rows as they are served, encoded once: SQLite files that no server reads yet."""
-    files = publishing.publication(storage).write_mart()
+    files = publishing.publication().write_mart()
     return dg.MaterializeResult(
         metadata={
             "files": len(files),
@@ -351,12 +336,10 @@ def mart(storage: IngestResource, publishing: PublishingParam) -> dg.Materialize
     freshness_policy=FRESHNESS_POLICY,
     automation_condition=WHEN_INPUTS_CHANGE,
 )
-def published_build(
-    storage: IngestResource, publishing: PublishingParam
-) -> dg.MaterializeResult[None]:
+def published_build(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """The build that readers see: the switch to what was made, at once."""
-    data_version = publishing.publication(storage).switch()
-    deleted = publishing.delete_old_versions()
+    data_version = publishing.publication().switch()
+    deleted = delete_old_versions(publishing.settings)
     manifest = f"{publishing.settings.exports_url}/{data_version}/manifest.json"
     return dg.MaterializeResult(
         metadata={

@@ -10,19 +10,21 @@ Apart from ``definitions.py``, because importing what publishes takes longer tha
 import json
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from assets.ingest.assets import IngestResource, landed_key, source_assets, table_key
+from assets.ingest.assets import ALIVE, landed_key, source_assets, table_key
 from assets.ingest.load import has_unread
 from assets.ingest.sources import sources_of
 from assets.ingest.unread import remove_old_bodies
 from assets.parser_versions import effective_version
 from assets.source import Source
 from pipelines.dagster_home import COMPACT, INGEST, alive_folder
+from warehouse.record.landing import open_landing
+from warehouse.record.store import open_record
 from warehouse.record.upkeep import keep_up
+from warehouse.shared.locks import alive_file
 from warehouse.shared.settings import Settings
 
 # How far back partitions are fetched again every night: as long as a source still edits what it
@@ -72,18 +74,11 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         dg.AssetSelection.assets(compacted),
         description="Merge small files of the record and delete old ones.",
     )
-    storage = IngestResource(
-        documents=str(settings.sample),
-        landing_url=settings.landing,
-        record_url=settings.record,
-        caches=str(settings.caches),
-        alive=str(alive_folder(settings)),
-    )
     return dg.Definitions(
         assets=[*landed, *loaded, compacted],
         jobs=[ingest, *map(_fetch_job, landed), compact],
         sensors=[
-            _new_documents(ingest, storage, sources),
+            _new_documents(settings, ingest, sources),
             *_automation_sensors(settings, dg.AssetSelection.assets(*landed)),
         ],
         schedules=[
@@ -95,8 +90,20 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
             )
         ],
         executor=dg.in_process_executor,
-        resources={"storage": storage},
+        resources={ALIVE: alive_resource(settings)},
     )
+
+
+def alive_resource(settings: Settings) -> dg.ResourceDefinition:
+    """Return the resource that shows, while the steps of a run are executed, that it is alive."""
+
+    @dg.resource(description="Shows that the process of a run is alive, by a locked file.")
+    def alive(context: dg.InitResourceContext) -> Iterator[None]:
+        assert context.run is not None
+        with alive_file(alive_folder(settings) / context.run.run_id):
+            yield
+
+    return alive
 
 
 def fetch_job(landed: dg.AssetKey) -> str:
@@ -121,13 +128,14 @@ def _compacted_record(settings: Settings) -> dg.AssetsDefinition:
         description="The files of the record, merged where there are many small ones; those that "
         "it no longer consists of are deleted, and bodies of documents that are kept no longer.",
         kinds={"parquet"},
+        required_resource_keys={ALIVE},
     )
-    def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
-        record = storage.record()
+    def compacted_record() -> dg.MaterializeResult[None]:
+        record = open_record(settings)
         done = dict(keep_up(record, settings.vacuum_hours))
         if settings.landing_days is not None:
             sources, days = sources_of(settings), settings.landing_days
-            done["landing"] = remove_old_bodies(record, storage.landing(), sources, days).words
+            done["landing"] = remove_old_bodies(record, open_landing(settings), sources, days).words
         return dg.MaterializeResult(metadata={name: words for name, words in done.items() if words})
 
     return compacted_record
@@ -167,62 +175,35 @@ def _status(running: bool) -> dg.DefaultSensorStatus:
 
 
 def _new_documents(
-    ingest: Any, storage: IngestResource, sources: Sequence[Source]
+    settings: Settings, ingest: Any, sources: Sequence[Source]
 ) -> dg.SensorDefinition:
-    """Return a sensor for new files in the documents folder and for unread landed documents."""
-    description = "Load a source as soon as it has a new file or an unread document."
+    """Return a sensor for landed documents that are unread."""
+    description = "Load a source as soon as it has an unread document."
+    permitted = [source for source in sources if source.permitted]
 
     @dg.sensor(job=ingest, minimum_interval_seconds=60, description=description)
     def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Request a load of every source with new documents since the last evaluation."""
-        previous = json.loads(context.cursor or "{}")
+        landing, previous = open_landing(settings), json.loads(context.cursor or "{}")
+        # The number of landed documents, and the version of the parser.
         current = {
-            source.key: _fingerprint(storage, source) for source in sources if source.permitted
+            source.key: [len(landing.keys(source.key)), effective_version(source.parser)]
+            for source in permitted
         }
         context.update_cursor(json.dumps(current))
-        nothing_new = True
-        for source in sources:
-            if not source.permitted or not _is_new(storage, source, previous, current):
-                continue
-            nothing_new = False
+        # Reading the ledger is expensive: only of sources of which one of the two changed.
+        unread = [
+            source
+            for source in permitted
+            if current[source.key] != previous.get(source.key)
+            and has_unread(open_record(settings), landing, source)
+        ]
+        for source in unread:
             tables = [table_key(source, table) for table in source.tables]
             yield dg.RunRequest(
                 run_key=f"{source.key}:{current[source.key]}", asset_selection=tables
             )
-        if nothing_new:
-            yield dg.SkipReason("no new file")
+        if not unread:
+            yield dg.SkipReason("no new document")
 
     return new_files
-
-
-def _is_new(
-    storage: IngestResource,
-    source: Source,
-    previous: dict[str, list[int | str]],
-    current: dict[str, list[int | str]],
-) -> bool:
-    """Return whether a source has a new file, or a landed document that is not loaded yet."""
-    landed, version, *files = current[source.key]
-    previous_landed, previous_version, *previous_files = previous.get(source.key, [0, "", 0, 0])
-    if files != previous_files:
-        return True
-    # Reading the ledger is expensive: only if the number of landed documents or their parser
-    # changed.
-    changed = (landed, version) != (previous_landed, previous_version)
-    return changed and has_unread(storage.record(), storage.landing(), source)
-
-
-def _fingerprint(storage: IngestResource, source: Source) -> list[int | str]:
-    """Return what a load depends on.
-
-    The number of landed documents, the version of the parser, the number of files, and the newest
-    time of a file.
-    """
-    landing = storage.landing()
-    changed = []
-    # A home of real documents does not read the folder of the sample world.
-    if landing.world() != "real":
-        folder = Path(storage.documents, source.key)
-        changed = [path.stat().st_mtime_ns for path in folder.glob("*/**/*") if path.is_file()]
-    version = effective_version(source.parser)
-    return [len(landing.keys(source.key)), version, len(changed), max(changed, default=0)]

@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
@@ -26,12 +25,12 @@ from assets.ingest.load import load_source
 from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
 from warehouse.record.integrity import note_files, require_intact
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record, sql_text
+from warehouse.record.landing import open_landing
+from warehouse.record.store import Record, open_record, sql_text
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE, RecordTable, arrow_schema
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import SankofaError, WriteConflict
-from warehouse.shared.locks import alive_file, named_lock
+from warehouse.shared.locks import named_lock
 from warehouse.shared.metrics import (
     DOCUMENTS_FAILED,
     FETCHED_AT,
@@ -73,39 +72,8 @@ def reporter(activity: str) -> Callable[[int, int | None], None]:
     return lambda done, total: listener(activity, done, total)
 
 
-class IngestResource(dg.ConfigurableResource[Any]):
-    """Folder of the sample world, storage URLs of landing and record, and the folder of caches.
-
-    ``alive`` is the folder with a locked file for each run that is executed; see
-    ``pipelines/dagster_home.py``.
-    """
-
-    documents: str
-    landing_url: str
-    record_url: str
-    caches: str = ""
-    alive: str = ""
-
-    @contextmanager
-    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
-        """Show, while the steps of a run are executed, that its process is alive."""
-        if not self.alive or context.run is None:
-            yield self
-            return
-        with alive_file(Path(self.alive, context.run.run_id)):
-            yield self
-
-    def landing(self) -> Landing:
-        """Open the landing."""
-        return Landing(self.landing_url, self._caches)
-
-    def record(self) -> Record:
-        """Open the record."""
-        return Record(self.record_url, caches=self._caches)
-
-    @property
-    def _caches(self) -> Path | None:
-        return Path(self.caches) if self.caches else None
+# The resource that every asset needs: it shows that the process of a run is alive.
+ALIVE = "alive"
 
 
 # Metrics of fetching and loading a source; see ``warehouse/shared/metrics.py``.
@@ -229,6 +197,7 @@ def landed_asset(
         description=f"Documents of {source.title}, unchanged, as they were fetched. The sample "
         "world and recordings come in with the load.",
         partitions_def=partitions_of(source),
+        required_resource_keys={ALIVE},
         retry_policy=retry_policy,
         freshness_policy=FRESHNESS_POLICY,
         kinds={"http"},
@@ -239,7 +208,7 @@ def landed_asset(
         },
     )
     def landed(
-        context: dg.AssetExecutionContext, config: FetchConfig, storage: IngestResource
+        context: dg.AssetExecutionContext, config: FetchConfig
     ) -> dg.MaterializeResult[None]:
         with (
             _dagster_failures(),
@@ -248,13 +217,13 @@ def landed_asset(
         ):
             require_withheld_key(settings.withheld_key, source.world)
             documents, documents_new = land_live(
-                storage.landing(),
+                open_landing(settings),
                 source,
                 _window(context, config),
                 settings,
                 reporter(f"{source.key}: fetching"),
             )
-        folder = dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}")
+        folder = dg.MetadataValue.path(f"{settings.landing}/documents/{source.key}")
         return dg.MaterializeResult(
             metadata={"documents": documents, "documents_new": documents_new, "landing": folder}
         )
@@ -285,18 +254,21 @@ def loaded_assets(
     ]
 
     # One op for all tables: a document is parsed once.
-    @dg.multi_asset(name=load_step(source), specs=specs, retry_policy=retry_policy)
-    def loaded(
-        context: dg.AssetExecutionContext, storage: IngestResource
-    ) -> Iterator[dg.MaterializeResult[None]]:
-        landing, record = storage.landing(), storage.record()
+    @dg.multi_asset(
+        name=load_step(source),
+        specs=specs,
+        required_resource_keys={ALIVE},
+        retry_policy=retry_policy,
+    )
+    def loaded() -> Iterator[dg.MaterializeResult[None]]:
+        landing, record = open_landing(settings), open_record(settings)
         failed: ParserFailed | None = None
         with (
             _dagster_failures(),
             _source_lock(settings, source),
             counted_load(settings.metrics, source.key) as loaded_rows,
         ):
-            documents, documents_new = land_sample(landing, Path(storage.documents), source)
+            documents, documents_new = land_sample(landing, settings.sample, source)
             require_withheld_key(settings.withheld_key, landing.world())
             progress = reporter(f"{source.key}: loading")
             tables = [*(table.name for table in source.tables), *_TABLES_OF_LOADS]

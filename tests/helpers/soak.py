@@ -41,7 +41,7 @@ from pipelines.builds import delete_old_versions
 from tests.helpers.installation import BriefPublication, publication, settings_of
 settings = settings_of(Path(sys.argv[1]))
 print(publication(settings, BriefPublication).run())
-delete_old_versions(settings.marts, settings.exports, settings.pages, 1)
+delete_old_versions(settings.model_copy(update={"keep_builds": 1}))
 """
 # Loads one release more, so that there is something to publish.
 _LOAD_ONE = """

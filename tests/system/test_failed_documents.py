@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.ingest import load
-from assets.ingest.assets import FAILED_DOCUMENTS, IngestResource, loaded_assets
+from assets.ingest.assets import ALIVE, FAILED_DOCUMENTS, loaded_assets
 from assets.ingest.failures import ParserFailed, Raised, failure_of
 from assets.ingest.load import failed_documents, has_unread, load_source
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
+from pipelines.ingest_definitions import alive_resource
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
@@ -385,13 +386,10 @@ def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
     portal.publish(1, b"tax=1", path="a")
     portal.publish(1, b"revenue=2", path="b")
     settings = read_settings({"SANKOFA_HOME": str(tmp_path), "SANKOFA_WITHHELD_KEY": WITHHELD_KEY})
-    storage = IngestResource(
-        documents=str(settings.sample), landing_url=settings.landing, record_url=settings.record
-    )
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(
             [loaded_assets(portal.source, settings, None)],
-            resources={"storage": storage},
+            resources={ALIVE: alive_resource(settings)},
             instance=instance,
             raise_on_error=False,
         )

@@ -10,10 +10,11 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.ingest.assets import IngestResource
+from assets.ingest.assets import ALIVE
 from assets.ingest.sources import SOURCES
 from pipelines import publication
 from pipelines.definitions import published_assets, publishing_resource
+from pipelines.ingest_definitions import alive_resource
 from pipelines.stages import NODES, STAGES, WHOLE_SUITES, derivations, suites_of
 from quality.suites import SUITES
 from tests.helpers.exports import load, party_row
@@ -37,12 +38,12 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.record = folder, Record(str(folder / "record"))
-        self.storage = IngestResource(
-            documents="", landing_url=str(folder / "landing"), record_url=self.record.root
-        )
         changed = {"withheld_key": WITHHELD_KEY, "keep_builds": 3, "processes": 1}
         self.settings = settings_of(folder).model_copy(update=changed)
-        self.publishing = publishing_resource(self.settings)
+        self.resources = {
+            ALIVE: alive_resource(self.settings),
+            "publishing": publishing_resource(self.settings),
+        }
 
     @property
     def current(self) -> str | None:
@@ -53,7 +54,7 @@ class Home:
         return dg.materialize(
             assets(),
             selection=list(names) or None,
-            resources={"storage": self.storage, "publishing": self.publishing},
+            resources=self.resources,
             raise_on_error=False,
         )
 

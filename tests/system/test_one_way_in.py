@@ -12,17 +12,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any
+from typing import Any, NoReturn
 
 import dagster as dg
 import pytest
 from click.testing import CliRunner, Result
 
 from assets.filings.fetch import BATCHES
-from assets.ingest.assets import IngestResource, partitions_of
+from assets.ingest.assets import partitions_of
 from assets.ingest.sources import source_of, sources_of
 from assets.parsing.parsed import Parsed
 from assets.source import Parser
+from pipelines import ingest_definitions
 from pipelines.alerts import BY_COMMAND
 from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
@@ -400,10 +401,10 @@ def test_the_partitions_of_every_time_window_begin_on_the_same_day(settings: Set
 def test_a_run_that_cannot_begin_is_reported_for_each_of_its_sources(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: IngestResource, context: dg.InitResourceContext) -> IngestResource:
+    def broken(path: Path) -> NoReturn:
         raise OSError("no such disk")
 
-    monkeypatch.setattr(IngestResource, "yield_for_execution", broken)
+    monkeypatch.setattr(ingest_definitions, "alive_file", broken)
     done = run("ingest", "h10", "ecb", "--live", "--json")
     assert done.exit_code == Exit.FAILED
     h10, ecb = json.loads(done.stdout)

@@ -69,20 +69,6 @@ def test_every_live_source_is_fetched_every_night_and_retried(defined: Defined) 
             assert retries.max_retries == 3
 
 
-def test_a_new_file_requests_one_load(defined: Defined) -> None:
-    sensor = defined.definitions.get_repository_def().get_sensor_def("new_files")
-    document = defined.home / "sample" / "ecb" / "2026-01-01" / "a.csv"
-    document.parent.mkdir(parents=True)
-    document.write_text("KEY\n")
-    with dg.build_sensor_context(cursor=None) as context:
-        first = sensor.evaluate_tick(context)
-    assert len(first.run_requests or []) == 1
-    with dg.build_sensor_context(cursor=first.cursor) as context:
-        second = sensor.evaluate_tick(context)
-    assert not second.run_requests
-    assert second.skip_message == "no new file"
-
-
 def test_an_unknown_source_is_refused_with_the_list_of_sources() -> None:
     result = CliRunner().invoke(sankofa, ["ingest", "nonsense"])
     assert result.exit_code != 0
