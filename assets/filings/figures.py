@@ -158,7 +158,7 @@ _SUMS = {
 # The least share of another element that an element can be. Receivables include those from trade,
 # less allowances: a small fraction of them are the other receivables. Most of what is spent on
 # fixed assets is property, plant and equipment: a small fraction is that of a project, from a note.
-_HALF, _TENTH = Decimal("0.5"), Decimal("0.1")
+_HALF, _FIFTH = Decimal("0.5"), Decimal("0.2")
 _PPE = "PurchaseOfPropertyPlantAndEquipment"
 _LEAST_SHARES = {
     "ReceivablesNetCurrent": {
@@ -171,7 +171,7 @@ _LEAST_SHARES = {
     "AccountsPayableAndAccruedLiabilitiesCurrent": {"AccountsPayableTradeCurrent": _HALF},
     f"{_PPE}ClassifiedAsInvestingActivities": {
         f"{_PPE}IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets": (
-            _TENTH
+            _FIFTH
         )
     },
 }
@@ -242,9 +242,14 @@ def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
         for group in grouped(readings)
         for reading in group
         for other in group
-        if (share := _LEAST_SHARES.get(reading.element, {}).get(other.element))
-        and abs(reading.value) < share * abs(other.value)
+        if is_misused(reading, other)
     }
+
+
+def is_misused(reading: Reading, other: Reading) -> bool:
+    """Return whether a value is smaller than its element can be, by what another element states."""
+    share = _LEAST_SHARES.get(reading.element, {}).get(other.element)
+    return share is not None and abs(reading.value) < share * abs(other.value)
 
 
 def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:

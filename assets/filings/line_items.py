@@ -6,6 +6,10 @@ wins. An element without a rank is a part of the line: it never stands for the l
 never added up. Some elements are the whole only ``unless`` the filing shows that there is more,
 such as the profit of the owners in a filing that shows minorities; ``shows`` says which elements
 are that evidence.
+
+A later filing with an element of a worse rank states less than an earlier one did. A rank of
+``2=1`` is the second in a filing, and as good as the first of an earlier one: another name for the
+same, as new accounting standards gave to revenue.
 """
 
 from dataclasses import dataclass
@@ -23,10 +27,14 @@ Element = tuple[str, str]
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an element in the order of a line; the lowest rank wins."""
+    """The place of an element in the order of a line; the lowest rank wins.
+
+    ``as_good`` is its rank among the elements of earlier filings.
+    """
 
     item: LineItem
     rank: int
+    as_good: int
     unless: frozenset[str]
 
 
@@ -48,7 +56,10 @@ def _elements() -> dict[Element, TaxonomyElement]:
     for row in csv_rows(__name__, "elements"):
         name = row["taxonomy"], row["element"]
         known, item = elements.get(name), lines[row["line_item"]]
-        place = Place(item, int(row["rank"] or 0), frozenset(row["unless"].split()))
+        rank, _, as_good = row["rank"].partition("=")
+        place = Place(
+            item, int(rank or 0), int(as_good or rank or 0), frozenset(row["unless"].split())
+        )
         elements[name] = TaxonomyElement(
             name,
             known.item if known else item,
@@ -61,3 +72,19 @@ def _elements() -> dict[Element, TaxonomyElement]:
 
 
 BY_ELEMENT: dict[Element, TaxonomyElement] = _elements()
+_PLACES = {
+    (place.item.name, ":".join(element.name)): place
+    for element in BY_ELEMENT.values()
+    for place in element.places
+}
+
+
+def is_worse(line_item: str, before: str, after: str) -> bool:
+    """Return whether an element states less of a line than that of an earlier filing.
+
+    Elements are named with their taxonomy: only those of one taxonomy can be compared.
+    """
+    earlier, later = _PLACES.get((line_item, before)), _PLACES.get((line_item, after))
+    if earlier is None or later is None or before.partition(":")[0] != after.partition(":")[0]:
+        return False
+    return later.as_good > earlier.as_good

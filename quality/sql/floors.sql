@@ -132,7 +132,7 @@ balance AS (
         coalesce(max(value_reported) FILTER (WHERE line_item = 'temporary_equity'), 0) AS temporary
     FROM statements
     INNER JOIN figures USING (figure, figure_check)
-    WHERE NOT withdrawn
+    WHERE NOT withdrawn AND apparent_restatement IS NULL
     GROUP BY ALL
     HAVING assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL
 ),
