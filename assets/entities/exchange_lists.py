@@ -35,7 +35,6 @@ from assets.entities.identifiers import (
     mint,
 )
 from assets.entities.list_files import ListEntry
-from assets.macro.iso_codes import country_code
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import day_in_form
 from assets.parsing.tables import Row, fold, table_rows
@@ -43,6 +42,7 @@ from quality.persons import Withheld, judge_name, personal_name_rule
 from warehouse.names.reading import plain_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
+from warehouse.shared.countries import country_code
 
 # One row of an exchange list, read by the members that its declaration names.
 #
