@@ -145,7 +145,11 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     ticker: dict[str, Any] = {"service_id": "DCTEST1", "id_type": "ticker", "id_value": "XJSE:UFM"}
     load(record, IDENTIFIERS, sighting(**ticker, issuer="XJSE", status="active"))
     # Another list states the same listing otherwise: without a status, but with its first day.
-    first_day = {"valid_from": date(2008, 10, 6), "source": "in-nse", "status": None}
+    first_day: dict[str, Any] = {
+        "valid_from": date(2008, 10, 6),
+        "source": "in-nse",
+        "status": None,
+    }
     load(record, IDENTIFIERS, sighting(**ticker, issuer=None, **first_day))
     here.publish()
     return here
