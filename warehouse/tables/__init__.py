@@ -44,6 +44,7 @@ from warehouse.tables.operations import (
     WithheldKind,
 )
 from warehouse.tables.sighting import (
+    AS_SHOWN,
     FIRST_READ,
     LICENSE_CLASSES,
     OPEN_CLASSES,

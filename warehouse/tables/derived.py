@@ -293,7 +293,7 @@ class SilentRevision(SQLModel):
     )
     publication_before: str = column(
         "The publisher's identifier of the publication with the old content: an id, a version of "
-        "a document, or the day of our reading where it gives none.",
+        "a document, or 'as shown' where it gives none.",
         "25224/2022-12-31/0004",
     )
     publication: str = column("That of the new content.", "25224/2022-12-31/0005")

@@ -139,7 +139,7 @@ def test_a_daily_rate_is_quoted_as_published_and_available_that_day() -> None:
     assert fits(MACRO_SERIES, parsed)
     assert (row["series"], row["unit"], row["series_type"]) == ("FX.EUR.ZAR", "ZAR per EUR", "fx")
     assert (row["country"], row["frequency"], row["obs_status"]) == ("ZA", "daily", "A")
-    assert (row["available_at"], row["publication"]) == (date(2024, 1, 15), "2024-01-15")
+    assert (row["available_at"], row["publication"]) == (date(2024, 1, 15), "as shown")
     assert (row["value"], row["source_ref"][-7:]) == (Decimal("20.5103"), "#line 2")
 
 
