@@ -2,7 +2,7 @@
 
 For every metric of metrics-v1, or those named: the N (10) largest and smallest latest values, each
 with its inputs as their filings state them. Parser, record, snapshot and metrics are the product's.
-At the end, how many figures are marked, by kind.
+At the end, how many issuers of each kind have each metric, and how many figures have each mark.
 """
 
 import json
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from assets.filings.issuers import service_id_of
 from tests.helpers.facts import facts
 from tests.helpers.figures_report import parsed_rows, real_companies
-from tests.helpers.independent_facts import load
+from tests.helpers.independent_facts import kind_of, load
 from tests.helpers.metric_answers import staged
 from tests.helpers.paths import REAL
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
@@ -86,6 +87,21 @@ def lines(row: Row) -> Iterator[str]:
         )
 
 
+def coverage(metrics: Iterable[Row], paths: Iterable[Path]) -> Iterator[str]:
+    """Yield how many issuers of each kind have each metric; the kind is read independently."""
+    kinds = {service_id_of(_company(path)["cik"]): kind_of(_company(path)) for path in paths}
+    issuers = Counter(kinds.values())
+    found = Counter((row["metric"], kinds[row["service_id"]]) for row in metrics)
+    yield f"{'':28}" + "".join(f"{kind:>24}" for kind in sorted(issuers))
+    for metric in FORMULA_BY_SLUG:
+        shares = (
+            f"{found[metric, kind]:>9} of {issuers[kind]:>4} "
+            f"({found[metric, kind] / issuers[kind]:>4.0%})"
+            for kind in sorted(issuers)
+        )
+        yield f"{metric:28}" + "".join(f"{share:>24}" for share in shares)
+
+
 def marks(rows: Iterable[Row]) -> Iterator[str]:
     """Yield how many rows have each mark."""
     found: Counter[tuple[str, str]] = Counter()
@@ -106,6 +122,9 @@ def main(arguments: list[str], show: Callable[[str], None] = print) -> None:
         for row in found:
             for line in lines(row):
                 show(line)
+    show("\n## issuers with each metric")
+    for line in coverage(metrics, every_company()):
+        show(line)
     show(f"\n## marks of {sum(map(len, rows))} figures")
     for line in marks(row for of_file in rows for row in of_file):
         show(line)
