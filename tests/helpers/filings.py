@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ def later_rows(parsed: Parsed) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (row["available_at"], row["publication"]))
 
 
-def apparent(parsed: Parsed) -> list[tuple[Decimal, str]]:
+def apparent(parsed: Parsed) -> list[tuple[Any, str]]:
     """Return the values that only look like restatements, and what each is."""
     return [
         (row["value_reported"], row["apparent_restatement"])
