@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from assets.derive import metrics, organisations, signals, silent_revisions
+from assets.entities.list_files import COMMUNITY_LISTS
 from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
 from quality.rules import Suite
@@ -103,8 +104,10 @@ def checks() -> tuple[RowCheck, ...]:
 
 
 @cache
-def derivations() -> tuple[Derivation, ...]:
+def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation, ...]:
     """Return what is derived from a snapshot, under versions made from the code that does it.
+
+    ``community`` are the lists of the installation that no exchange or regulator makes.
 
     The first says which ids are one organisation; the others read canonical ids.
     The last two derive no table: a build is also made again if the code of its files, its mart, of
@@ -114,7 +117,7 @@ def derivations() -> tuple[Derivation, ...]:
         "files", "assets.exports.export", "assets.page_data", "warehouse.publish.candidate"
     )
     return (
-        organisations.joins(),
+        organisations.joins(community),
         organisations.derivation(),
         Derivation(
             code_version(METRIC_SET, "assets.derive.metrics"),
@@ -161,7 +164,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
 
     match table:
         case "same_as":
-            return {"ids": total(), **counted(table, "match_method")}
+            vetoed = sum(counted("vetoed_joins", "reason").values())
+            return {"ids": total(), **counted(table, "match_method"), "vetoed": vetoed}
         case "party_matches":
             parties, resolved = total(), total("service_id IS NOT NULL")
             return {

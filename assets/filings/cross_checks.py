@@ -33,11 +33,11 @@ _NARROWER = frozenset(
         "ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity",
     }
 )
-# By so small a share a total may be less than its parts: hedges are in one and not in the others.
-_SLIGHT = Decimal("0.005")
 # What may be added up: figures of one filing, standard, unit and period.
 Statement = tuple[str, str, str, date | None, date]
 Values = Mapping[str, Decimal]
+# By so small a share a total may be less than its parts: hedges are in one and not in the others.
+_SLIGHT = Decimal("0.005")
 
 
 @dataclass(frozen=True)

@@ -305,8 +305,8 @@ def marked_figures(
         for each in settled
         # What contradicts its filing is not added up.
         if not any(map(conflicts_of, each.parts))
-        # A total of debt in another currency is that of one loan, before it is one of all.
-        and not (_is_sum(each) and filings.is_translation(each))
+        # Debt in another currency than the filing's own is that of one loan, not of all.
+        and not (_is_sum(each) and filings.reports_in(each) != each.row["unit"])
     ]
 
 
