@@ -8,13 +8,13 @@ Each stage is an asset of ``definitions.py``; ``publication.py`` does the work.
 import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from assets.derive import metrics, organisations, signals, silent_revisions
-from assets.tenders.portal_files import PORTALS, Portal
+from assets.entities.list_files import COMMUNITY_LISTS
 from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
 from quality.rules import Suite
@@ -104,10 +104,10 @@ def checks() -> tuple[RowCheck, ...]:
 
 
 @cache
-def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[Derivation, ...]:
+def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation, ...]:
     """Return what is derived from a snapshot, under versions made from the code that does it.
 
-    ``portals`` are those of the installation.
+    ``community`` are the lists of the installation that no exchange or regulator makes.
 
     The first says which ids are one organisation; the others read canonical ids.
     The last two derive no table: a build is also made again if the code of its files, its mart, of
@@ -117,7 +117,7 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
         "files", "assets.exports.export", "assets.page_data", "warehouse.publish.candidate"
     )
     return (
-        organisations.joins(),
+        organisations.joins(community),
         organisations.derivation(),
         Derivation(
             code_version(METRIC_SET, "assets.derive.metrics"),
@@ -127,8 +127,8 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
             reads=("fundamentals", "statements"),
         ),
         Derivation(
-            f"{code_version(SIGNAL_SET, 'assets.derive.signals')}.{_dates_hash(portals)}",
-            partial(signals.signals, portals={portal.key: portal for portal in portals}),
+            code_version(SIGNAL_SET, "assets.derive.signals"),
+            signals.signals,
             makes=("signals",),
             subject=TENDERS,
             reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
@@ -164,7 +164,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
 
     match table:
         case "same_as":
-            return {"ids": total(), **counted(table, "match_method")}
+            vetoed = sum(counted("vetoed_joins", "reason").values())
+            return {"ids": total(), **counted(table, "match_method"), "vetoed": vetoed}
         case "party_matches":
             parties, resolved = total(), total("service_id IS NOT NULL")
             return {
@@ -185,13 +186,3 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
 def _guides_hash() -> str:
     """Return a hash of what the guides say, wherever the code declares it."""
     return hashlib.sha256(msgspec.json.encode(generated_guides())).hexdigest()[:8]
-
-
-def _dates_hash(portals: tuple[Portal, ...]) -> str:
-    """Return a hash of how portals write dates, which decides about signals."""
-    dates = sorted(
-        (portal.key, sorted(map(str, portal.sentinel_dates)), portal.zone_label_is_wrong)
-        for portal in portals
-        if portal.sentinel_dates or portal.zone_label_is_wrong
-    )
-    return hashlib.sha256(msgspec.json.encode(dates)).hexdigest()[:4]

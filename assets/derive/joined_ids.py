@@ -5,7 +5,8 @@ share-class FIGI; the same number of the same register; the same listing; the sa
 name in the same country, unless two subdivisions of it (``US-DE``, ``US-NV``) are stated. Never
 likeness. Two valid LEIs are two organisations, however much else
 they share (an umbrella fund and its sub-funds give one register number), unless GLEIF itself calls
-one the duplicate of the other. Weaker evidence joins nothing that stronger evidence tells apart.
+one the duplicate of the other. Weaker evidence joins nothing that stronger evidence tells apart,
+and ``vetoes`` says which identifiers of securities join nothing.
 
 ``organisations`` finds the evidence, with SQL.
 """
@@ -16,42 +17,10 @@ from datetime import date
 from itertools import combinations
 from typing import NamedTuple, get_args
 
+from assets.derive.evidence import Claim, DisjointSets, Evidence, Number
+from assets.derive.vetoes import Key, Vetoes
 from assets.entities.identifiers import has_digits, mint, normalise_number, register_of_number
 from warehouse.tables.derived import JoinMethod
-
-
-class Claim(NamedTuple):
-    """An id bears a key, in the records of a side; a listing, from a day to a day.
-
-    Of a name, ``subdivision`` is that under whose law its bearer is, if the record states it.
-    """
-
-    method: str
-    key: str
-    service_id: str
-    side: str
-    is_current: bool
-    begins: date | None = None
-    ends: date | None = None
-    subdivision: str | None = None
-
-
-class Number(NamedTuple):
-    """An identifier of an id, as it is written in its source."""
-
-    service_id: str
-    id_type: str
-    value: str
-    issuer: str | None
-
-
-class Evidence(NamedTuple):
-    """What ids share, the identifiers of these ids, and the duplicates that registers declare."""
-
-    claims: list[Claim]
-    numbers: list[Number]
-    declared: dict[str, str]
-
 
 # From strongest to weakest: the id minted from the strongest identifier is canonical.
 # An LEI is unique in the world, a register's number in its register; a ticker is used again.
@@ -67,35 +36,55 @@ _CERTAIN = frozenset({"declared", "lei"})
 _NEEDS_ONE_ON_EACH_SIDE = frozenset({"listing", "exact_name"})
 
 
-def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
-    """Return a row for every alias; the order of the evidence makes no difference.
+def joined_ids(evidence: Evidence) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return a row for every alias, and one for every join that something contradicts.
 
-    All aliases of an organisation point directly to its canonical id. The method is the weakest
-    evidence on the strongest way from one to the other.
+    The order of the evidence makes no difference. All aliases of an organisation point directly to
+    its canonical id. The method is the weakest evidence on the strongest way from one to the other.
     """
     ids = _Ids(evidence.numbers, evidence.claims)
     partitions: list[tuple[str, DisjointSets]] = []
     links: list[set[str]] = [{*pair} for pair in evidence.declared.items()]
+    vetoes: Vetoes | None = None
     for method in METHODS:
-        keys = _claims_by_key(evidence.claims, method, ids)
         before = partitions[-1][1] if partitions else DisjointSets([])
-        accepted = [
-            {claim.service_id for claim in claims}
-            for claims in keys
+        keys: Sequence[Key] = [
+            claims
+            for claims in _claims_by_key(evidence.claims, method, ids)
             if _may_join(method, claims, before, ids)
         ]
+        if vetoes is not None:
+            keys = vetoes.allowed(method, keys, before)
+        accepted = [{claim.service_id for claim in claims} for claims in keys]
         links += _without_contradictions(method, accepted, before, ids)
         partitions.append((method, DisjointSets(links)))
         if method == "lei":
             ids.same_lei = partitions[-1][1]
+            vetoes = Vetoes(evidence, ids.isins, _certain_links(evidence, ids))
     rows = []
+    canonical: dict[str, str] = {}
     for group in partitions[-1][1].groups():
         to = _canonical(group, evidence.declared, ids)
         for alias in group - {to}:
+            canonical[alias] = to
             # With which method the alias first is in one group with the canonical id.
             method = next(name for name, sets in partitions if sets.root(alias) == sets.root(to))
             rows.append({"service_id": alias, "same_as": to, "match_method": method})
-    return sorted(rows, key=lambda row: row["service_id"])
+    vetoed = [] if vetoes is None else vetoes.rows(canonical)
+    return sorted(rows, key=lambda row: row["service_id"]), vetoed
+
+
+def _certain_links(evidence: Evidence, ids: "_Ids") -> Iterator[set[str]]:
+    """Yield what joins organisations whatever they are called: their numbers, and good ISINs."""
+    for method in ("lei", "registry_id", "isin"):
+        for claims in _claims_by_key(evidence.claims, method, ids):
+            trusted = [
+                claim
+                for claim in claims
+                if method != "isin" or claim.source not in evidence.community
+            ]
+            if _may_join(method, trusted, ids.same_lei, ids):
+                yield {claim.service_id for claim in trusted}
 
 
 class _Key(NamedTuple):
@@ -143,6 +132,14 @@ class _Ids:
         """Return whether an id was minted from the identifier of a security."""
         return any(key.is_origin and key.id_type in _SECURITIES for key in self.of(service_id))
 
+    @property
+    def isins(self) -> dict[str, set[str]]:
+        """The ISINs of ids."""
+        return {
+            service_id: {key.number for key in keys if key.id_type == "isin"}
+            for service_id, keys in self._keys.items()
+        }
+
     def organisations_with_lei(self, ids: Iterable[str]) -> set[str]:
         """Return one id for each organisation among the ids that has an LEI."""
         return {self.same_lei.root(service_id) for service_id in ids if self.leis.get(service_id)}
@@ -184,7 +181,7 @@ def _was_moved(claim: Claim, claims: Iterable[Claim], ids: _Ids) -> bool:
     )
 
 
-def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids: _Ids) -> bool:
+def _may_join(method: str, claims: Sequence[Claim], before: DisjointSets, ids: _Ids) -> bool:
     """Return whether one key may join all ids that claim it."""
     if method in _CERTAIN:
         return True
@@ -207,7 +204,7 @@ def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids:
 
 
 def _without_contradictions(
-    method: str, links: Sequence[set[str]], before: "DisjointSets", ids: _Ids
+    method: str, links: Sequence[set[str]], before: DisjointSets, ids: _Ids
 ) -> Iterator[set[str]]:
     """Yield the links of groups in which no stronger evidence tells two organisations apart.
 
@@ -252,36 +249,6 @@ def _subdivisions_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:
         for members in organisations
     ]
     return any(first.isdisjoint(second) for first, second in combinations(filter(None, stated), 2))
-
-
-class DisjointSets:
-    """Union-find over names: all names of a link are in one group."""
-
-    def __init__(self, links: Iterable[Iterable[str]]) -> None:
-        self._parent: dict[str, str] = {}
-        for link in links:
-            names = list(link)
-            for name in names:
-                low, high = sorted((self.root(names[0]), self.root(name)))
-                self._parent.setdefault(low, low)
-                self._parent[high] = low
-
-    def root(self, name: str) -> str:
-        """Return the name that represents the group of a name: the smallest in it."""
-        root = name
-        while (parent := self._parent.get(root, root)) != root:
-            root = parent
-        # Path compression: the next lookup of these names is one step.
-        while name != root:
-            self._parent[name], name = root, self._parent[name]
-        return root
-
-    def groups(self) -> list[set[str]]:
-        """Return the groups of two or more, sorted by their smallest name."""
-        members: dict[str, set[str]] = defaultdict(set)
-        for name in self._parent:
-            members[self.root(name)].add(name)
-        return [members[root] for root in sorted(members) if len(members[root]) > 1]
 
 
 def _canonical(group: set[str], declared: dict[str, str], ids: _Ids) -> str:

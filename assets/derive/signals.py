@@ -5,16 +5,12 @@ the next ones read; a panel adds its measures to ``raw``, and rows become vintag
 """
 
 from collections.abc import Mapping
-from datetime import date
-from functools import lru_cache
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from assets.derive.division import MEASURE_TYPE, PANEL_TYPE, create_raw, divide, shares
-from assets.tenders.portal_files import Portal
-from assets.tenders.values import parse_day
 from warehouse.methodology.signals import (
     CLOSES_AFTER,
     CLOSES_AFTER_DEFAULT,
@@ -97,19 +93,11 @@ _EXTRACTS = sql_file(__name__, "extracts")
 # What the panel of listed issuers reads of registers and figures, for each partition of tenders.
 EXTRACTS = {"identifiers": _EXTRACTS["tickers"], "fundamentals": _EXTRACTS["revenues"]}
 
-_DAYS = pa.schema(
-    [
-        ("source", pa.string()),
-        ("observed_on", pa.date32()),
-        ("stated_date", pa.string()),
-        ("awarded_on", pa.date32()),
-    ]
-)
 # Large tables, and after which statement or file they are not needed any more.
 _DROPPED_AFTER = {
     "awards": (
         *("award_vintages", "award_suppliers", "named_parties", "tenderers"),
-        *("release_vintages", "award_days"),
+        "release_vintages",
     ),
     "award_lines": ("awards",),
     # The panel of newcomers reads the other tables of ``rolling_windows``.
@@ -119,20 +107,15 @@ _DROPPED_AFTER = {
     ),
     "divided": ("raw", "divisions", "quotients"),
 }
-# For a source without rules of its own.
-_PLAIN = Portal("", "", "", None)
 
 
-def signals(snapshot: Snapshot, portals: Mapping[str, Portal]) -> dict[str, pa.Table]:
-    """Derive every panel from all vintages of the tenders; no clock is used.
-
-    ``portals`` say how each source of tenders writes dates.
-    """
+def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
+    """Derive every panel from all vintages of the tenders; no clock is used."""
     add_stated_awards(snapshot)
     with snapshot.cursor() as sql:
         # The order is that of the tables: states need the countries, panels need the states.
         _number_countries(sql)
-        _create_states(sql, portals)
+        _create_states(sql)
         create_raw(sql)
         _ROLLING_WINDOWS.run_all(sql)
         _drop(sql, "pieces")
@@ -162,33 +145,11 @@ def _number_countries(sql: duckdb.DuckDBPyConnection) -> None:
         _CALENDAR.run(sql, name, **own_parameters.get(name, {}))
 
 
-def _create_states(sql: duckdb.DuckDBPyConnection, portals: Mapping[str, Portal]) -> None:
-    """Create ``parties``, ``states`` of processes, ``award_lines`` and ``awarded`` processes.
-
-    ``portals`` say how each source writes the dates of awards.
-    """
+def _create_states(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``parties``, ``states`` of processes, ``award_lines`` and ``awarded`` processes."""
     for name in _PROCESS_STATES.texts:
-        if name == "dates_of_awards":
-            _create_award_days(sql, portals)
-        else:
-            _PROCESS_STATES.run(sql, name)
+        _PROCESS_STATES.run(sql, name)
         _drop(sql, *_DROPPED_AFTER.get(name, ()))
-
-
-def _create_award_days(sql: duckdb.DuckDBPyConnection, portals: Mapping[str, Portal]) -> None:
-    """Create ``award_days``: the day that each stated date of an award means."""
-
-    # The same text means the same day, whatever award states it.
-    @lru_cache(maxsize=1 << 14)
-    def day_of(source: str, observed_on: date, text: str) -> date | None:
-        return parse_day(text, portals.get(source, _PLAIN), observed_on)
-
-    dates = _PROCESS_STATES.query(sql, "dates_of_awards").to_arrow_table()
-    columns = [dates[name].to_pylist() for name in _DAYS.names[:3]]
-    days = pa.array(map(day_of, *columns), pa.date32())
-    sql.register("days_read", dates.append_column("awarded_on", days).cast(_DAYS))
-    sql.execute("CREATE TEMP TABLE award_days AS FROM days_read")
-    sql.unregister("days_read")
 
 
 def _vintages(sql: duckdb.DuckDBPyConnection) -> pa.Table:

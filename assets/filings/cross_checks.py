@@ -96,6 +96,9 @@ class Check:
 
     def is_explained(self, values: Values, elements: Mapping[str, str]) -> bool:
         """Return whether lines that have no element may explain the difference."""
+        # What is owned or owed is never less than a part of it.
+        if self.total in ONE_SIDED and self.gap(values) < 0:
+            return False
         if any(elements.get(name) in _NARROWER for name in self.members):
             return True
         if any(values.get(name) for name in self.perhaps) and (
@@ -250,7 +253,8 @@ def contradictions(
 ) -> dict[str, set[str]]:
     """Return the figures that contradict others, each with those others.
 
-    ``elements`` are those that state the lines: a sum of one element with itself says nothing.
+    ``elements`` are those that state the lines: a sum of one element with itself says nothing, nor
+    one that was added up.
 
     A figure that keeps another check is not the wrong one; nor is one that a turned sign of another
     explains. Where that leaves none, every side is named.
@@ -260,7 +264,8 @@ def contradictions(
     for check in CHECKS:
         if check.standard not in (None, standard) or not values.keys() >= {*check.members}:
             continue
-        if len({elements.get(name, name) for name in check.members}) < len(check.members):
+        stated_by = [elements.get(name, name) for name in check.members]
+        if len({*stated_by}) < len(stated_by) or " + ".join(stated_by[1:]) == stated_by[0]:
             continue
         # A filing adjusts rounded figures by up to one unit each so that its sums hold.
         tolerance = rounding * len(check.members)
@@ -303,7 +308,7 @@ ONE_SIDED = frozenset(
         *("cost_of_sales", "current_assets", "current_liabilities", "deposits"),
         *("depreciation_amortisation", "dividends_paid", "finance_costs", "interest_income"),
         *("inventories", "loans", "payables", "premiums", "receivables", "shares_outstanding"),
-        *("temporary_equity", "total_assets", "total_liabilities"),
+        *("temporary_equity", "total_assets", "total_borrowings", "total_liabilities"),
     )
 )
 # Earnings per share, and the profits of which they are a share, the nearest first.

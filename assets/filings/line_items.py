@@ -2,10 +2,12 @@
 
 ``elements.csv`` has, for each line, the elements that state it in the order of their rank, with
 their balance and period type from the taxonomy. An element of a better rank is the wider one, and
-wins. An element without a rank is a part of the line: it never stands for the line, and parts are
-never added up. Some elements are the whole only ``unless`` the filing shows that there is more,
-such as the profit of the owners in a filing that shows minorities; ``shows`` says which elements
-are that evidence.
+wins. An element without a rank is a part of the line: it never stands for the line. Some elements
+are the whole only ``unless`` the filing shows that there is more, such as the profit of the owners
+in a filing that shows minorities; ``shows`` says which elements are that evidence.
+
+Parts are added up only where they are declared to be the whole: ``A + B`` in the place of an
+element, and lines in place of elements where no taxonomy is named.
 """
 
 from dataclasses import dataclass
@@ -41,13 +43,23 @@ class TaxonomyElement:
     shows: frozenset[str]
     places: tuple[Place, ...]
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The elements of a declared sum, or the lines; of an element itself alone."""
+        taxonomy, names = self.name
+        return tuple(f"{taxonomy}:{name}".lstrip(":") for name in names.split(" + "))
+
 
 def _elements() -> dict[Element, TaxonomyElement]:
     lines = {item.name: item for item in LINE_ITEMS}
     elements: dict[Element, TaxonomyElement] = {}
-    for row in csv_rows(__name__, "elements"):
+    rows = csv_rows(__name__, "elements")
+    sums = [row for row in rows if " + " in row["element"]]
+    added = {(row["taxonomy"], part) for row in sums for part in row["element"].split(" + ")}
+    for row in rows:
         name = row["taxonomy"], row["element"]
         known, item = elements.get(name), lines[row["line_item"]]
+        # A part that is added up is read, with a rank of 0: it is no line by itself.
         place = Place(item, int(row["rank"] or 0), frozenset(row["unless"].split()))
         elements[name] = TaxonomyElement(
             name,
@@ -55,9 +67,12 @@ def _elements() -> dict[Element, TaxonomyElement]:
             cast(Balance, row["balance"]) or None,
             cast(Kind, row["period"]),
             frozenset(row["shows"].split()) | (known.shows if known else frozenset()),
-            (known.places if known else ()) + ((place,) if row["rank"] else ()),
+            (known.places if known else ()) + ((place,) if row["rank"] or name in added else ()),
         )
     return elements
 
 
 BY_ELEMENT: dict[Element, TaxonomyElement] = _elements()
+# The declared sums: of elements, and of lines.
+ELEMENT_SUMS = tuple(each for each in BY_ELEMENT.values() if each.name[0] and len(each.parts) > 1)
+LINE_SUMS = tuple(each for each in BY_ELEMENT.values() if not each.name[0])

@@ -25,13 +25,14 @@ from assets.filings.cross_checks import (
 )
 from assets.filings.figures import (
     Reading,
+    declared_sums,
     grouped,
     settle,
     showing,
     without_narrower,
     without_refuted,
 )
-from assets.filings.line_items import BY_ELEMENT, TaxonomyElement
+from assets.filings.line_items import BY_ELEMENT, LINE_SUMS, TaxonomyElement
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -42,6 +43,9 @@ from warehouse.record.tables import FUNDAMENTALS
 # digits of its other filings. The size that most filings of the issuer have, of those that were
 # public by then, is the right one.
 
+
+# Lines that are the sum of others, if no element states them.
+_SUMMED = frozenset(each.item.name for each in LINE_SUMS)
 
 # Tables are printed in thousands, millions or billions.
 _SLIPS = (3, 6, 9)
@@ -275,13 +279,32 @@ def settled_figures(
     ``stated`` is what filings state by whatever element, and ``as_written`` as in
     ``without_roundings``.
     """
+    all_readings, shown = list(readings), showing(stated)
     # In this order: parts first, which are no roundings of a total; then roundings, or the elements
     # of a filing would seem to disagree.
-    unrefuted = without_refuted(readings, showing(stated))
+    unrefuted = without_refuted((each for each in all_readings if each.rank), shown)
     precise = without_roundings(parsed, document, unrefuted, as_written=as_written)
-    settled = list(settle(parsed, document, without_narrower(precise)))
+    sums = without_refuted(declared_sums(all_readings, "element"), shown)
+    return marked_figures(parsed, document, without_narrower([*precise, *sums]), witnesses)
+
+
+def marked_figures(
+    parsed: Parsed, document: Document, readings: list[Reading], witnesses: Iterable[Witness]
+) -> list[Reading]:
+    """Return each figure as the element of the best rank states it, checked against its filing.
+
+    Lines that are declared to be the sum of others come last, when those are settled.
+    """
+    settled = list(settle(parsed, document, (each for each in readings if not _is_sum(each))))
+    totals = [*filter(_is_sum, readings), *declared_sums(settled, "line_item")]
+    settled += settle(parsed, document, without_narrower(totals))
     mark_figures(settled, witnesses)
-    return settled
+    # What contradicts its filing is not added up.
+    return [each for each in settled if not any(map(conflicts_of, each.parts))]
+
+
+def _is_sum(reading: Reading) -> bool:
+    return reading.row["line_item"] in _SUMMED
 
 
 def without_roundings(

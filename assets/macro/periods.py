@@ -11,9 +11,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
-from assets.macro.iso_codes import Area
 from assets.parsing.strict import FIRST_YEAR, LAST_YEAR, calendar_day, number_from_text
 from warehouse.record.landing import Document
+from warehouse.shared.countries import Area
 from warehouse.tables import AS_SHOWN, FIRST_READ
 
 DecimalMark = Literal[".", ","]

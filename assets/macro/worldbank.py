@@ -30,7 +30,7 @@ from io import StringIO
 from shutil import copyfileobj
 from typing import IO, Any, cast
 
-from assets.macro.iso_codes import Area, area_of, is_former_country
+from assets.macro.iso_codes import is_former_country
 from assets.macro.periods import period_of
 from assets.parsing.csv_lines import LineTooLong, bounded_lines
 from assets.parsing.limits import count_unpacked
@@ -48,6 +48,7 @@ from assets.parsing.strict import (
 from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
+from warehouse.shared.countries import Area, area_of
 
 # Country, year and unit of World Bank indicators, shared by all formats they come in.
 

@@ -14,7 +14,7 @@ from assets.tenders.parties import Parties, Party, party_checker
 from assets.tenders.portal_files import Portal, license_of
 from assets.tenders.redact import Redactor
 from assets.tenders.releases import LocatedRelease, Unreadable, releases_in
-from assets.tenders.values import ReleaseRefused, count, ident, parse_day, text
+from assets.tenders.values import ReleaseRefused, calendar_day, count, day_of_moment, ident, text
 from warehouse.record.incoming import MISFITS
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
@@ -194,7 +194,7 @@ class ReleaseReader:
         if ocid is None or release_id is None:
             raise ReleaseRefused(f"a release without {'an ocid' if ocid is None else 'an id'}")
         license_class = self._licences(item.licence)
-        released_on = self._day(release.date)
+        released_on = day_of_moment(release.date, self._portal, self._observed_on)
         parties = Parties(release, self._party_checker)
         body, texts, numbers = self._redactor.redact(release, parties)
         tender = body.tender or _NO_TENDER
@@ -243,7 +243,7 @@ class ReleaseReader:
         self._texts.clear()
 
     def _day(self, value: Any) -> date | None:
-        return parse_day(value, self._portal, self._observed_on)
+        return calendar_day(value, self._portal, self._observed_on)
 
     def _license(self, licence_text: str | None) -> LicenseClass:
         license_class = license_of(licence_text) or self._portal.license_class

@@ -4,7 +4,6 @@ The built-in portals are in ``portals.toml``; ``docs/add-a-portal.md`` explains 
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,7 +20,6 @@ from assets.declared_files import (
     DeclaredText,
     LicenseEvidence,
     WebAddress,
-    own_entries,
     read_entries,
 )
 from assets.tenders.code_lists import Words
@@ -185,8 +183,3 @@ def portal_of(entry: PortalEntry) -> Portal:
 ENTRIES = tuple(read_portals(BUILT_IN))
 # The built-in portals by key.
 PORTALS = {entry.key: portal_of(entry) for entry in ENTRIES}
-
-
-def portals_of(files: Iterable[Path]) -> tuple[Portal, ...]:
-    """Return the built-in portals and those of a user's own files."""
-    return (*PORTALS.values(), *map(portal_of, own_entries(files, PortalEntry, PORTALS)))

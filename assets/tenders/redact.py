@@ -30,7 +30,7 @@ from assets.tenders.ocds import (
 )
 from assets.tenders.parties import Parties, Party
 from assets.tenders.portal_files import Portal
-from assets.tenders.values import Numbers, amount, ident, parse_day, text
+from assets.tenders.values import Numbers, amount, calendar_day, ident, text
 from quality.contacts import remove_contacts, texts_with_contact
 
 # By default msgspec writes a Decimal as a text.
@@ -241,7 +241,7 @@ class Redactor:
             self.unlisted.append(member)
 
     def _day(self, value: str) -> str | None:
-        return text(value) if parse_day(value, self._portal, self._latest) else None
+        return text(value) if calendar_day(value, self._portal, self._latest) else None
 
     def _number(self, value: Any, member: str) -> int | Decimal | None:
         return self._numbers.read(value, member)

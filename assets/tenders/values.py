@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.tenders.portal_files import Portal
-from warehouse.shared.texts import stated_and_utc_day
+from warehouse.shared.texts import stated_day_and_moment
 
 # Dates before 1980, or more than 50 years after the document was read, are typing errors.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
@@ -36,20 +36,25 @@ def ident(value: Any) -> str | None:
     return text(value)
 
 
-def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
-    """Return the UTC day of a date; None for a portal's sentinel or an impossible one.
+def calendar_day(value: Any, portal: Portal, latest: date) -> date | None:
+    """Return the day of an award, a signature or a period as it is written, whatever its zone.
+
+    None for a portal's sentinel, or a date that cannot be.
+    """
+    dates = stated_day_and_moment(value) if isinstance(value, str) else None
+    if dates is None or dates[0] in portal.sentinel_dates:
+        return None
+    return dates[0] if _FIRST_YEAR <= dates[0].year <= latest.year + _YEARS_AHEAD else None
+
+
+def day_of_moment(value: Any, portal: Portal, latest: date) -> date | None:
+    """Return the day of the moment of a release, in UTC; None as for ``calendar_day``.
 
     Where a portal labels its local time with the wrong zone, the day as written is right.
     """
-    days = stated_and_utc_day(value) if isinstance(value, str) else None
-    if days is None:
-        return None
-    written_day, utc_day = days
-    if written_day in portal.sentinel_dates:
-        return None
-    if not _FIRST_YEAR <= written_day.year <= latest.year + _YEARS_AHEAD:
-        return None
-    return written_day if portal.zone_label_is_wrong else utc_day
+    day = calendar_day(value, portal, latest)
+    dates = None if day is None or portal.zone_label_is_wrong else stated_day_and_moment(value)
+    return day if dates is None else dates[1].date()
 
 
 def _fits_amount(number: int | Decimal) -> bool:

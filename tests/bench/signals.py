@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assets.derive.signals import signals
-from assets.tenders.portal_files import PORTALS
 from tests.bench.measure import measured
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -100,7 +99,7 @@ def panels(folder: str) -> Work:
     snapshot = Snapshot(Path(folder), Record(f"{folder}/none"), {}, "bench")
     for name in ("tender_releases", "tender_parties", *_EMPTY):
         snapshot.create_view(name)
-    return lambda: signals(snapshot, PORTALS)["signals"].num_rows
+    return lambda: signals(snapshot)["signals"].num_rows
 
 
 def report() -> None:

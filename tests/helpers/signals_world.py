@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from assets.derive.signals import signals
-from assets.tenders.portal_files import PORTALS
 from tests.helpers.organisations import derive_organisations
 from warehouse.methodology.signals import CLOSES_AFTER
 from warehouse.publish.snapshot import Snapshot
@@ -113,7 +112,7 @@ class TenderWorld(TenderRows):
         with Snapshot(self.folder, self.record, loads, "test") as snapshot:
             snapshot.copy_record(SIGNAL_TABLES)
             snapshot.add(derive_organisations(snapshot))
-            snapshot.add(signals(snapshot, PORTALS))
+            snapshot.add(signals(snapshot))
             rows: list[Row] = snapshot.read("FROM signals").to_pylist()
         return rows
 

@@ -7,7 +7,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -83,6 +83,7 @@ def processes(releases: list[Row], parties: list[Row], day: date) -> list[ModelP
 
 def _merge(process: ModelProcess, row: Row, own: list[Row], statuses: dict[int, str]) -> None:
     body = json.loads(row["release"], parse_float=Decimal)
+    _periods_as_written(body, row)
     stated_on = row["released_on"] or row["available_at"]
     if "tender" in body and process.opened is None:
         process.opened = stated_on
@@ -117,8 +118,16 @@ def _merge(process: ModelProcess, row: Row, own: list[Row], statuses: dict[int, 
 
 
 def _day(text: str) -> date:
-    stated = datetime.fromisoformat(text)
-    return (stated - (stated.utcoffset() or timedelta())).date()
+    """Return the day as it is written: the zone of a local midnight does not move it."""
+    return date.fromisoformat(text.strip()[:10])
+
+
+def _periods_as_written(body: Row, row: Row) -> None:
+    """Check the days of a row against the texts of its release, where that has them."""
+    period = body.get("tender", {}).get("tenderPeriod", {})
+    for column, member in (("tender_start", "startDate"), ("tender_end", "endDate")):
+        if member in period:
+            assert row[column] == _day(period[member]), (row["source_ref"], column)
 
 
 def _suppliers(stated: Row, suppliers: dict[str, str | None], awards: int) -> frozenset[str]:

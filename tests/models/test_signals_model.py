@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from assets.derive.signals import signals
-from assets.tenders.portal_files import PORTALS
 from tests.helpers.installation import loaded_record
 from tests.helpers.nightly import times
 from tests.helpers.organisations import derive_organisations
@@ -41,7 +40,7 @@ def derived(record: Record, folder: Path) -> Tables:
     with Snapshot(folder, record, loads, "test") as snapshot:
         snapshot.copy_record(SIGNAL_TABLES)
         snapshot.add(derive_organisations(snapshot))
-        snapshot.add(signals(snapshot, PORTALS))
+        snapshot.add(signals(snapshot))
         names = ("signals", "tender_releases", "tender_parties")
         rows, releases, parties = (snapshot.read(f"FROM {name}").to_pylist() for name in names)
     return rows, releases, parties

@@ -201,14 +201,19 @@ def test_of_two_organisations_of_one_name_neither_won(world: AwardsWorld) -> Non
 
 
 OTHER_ZONE = Story(
-    release(award(date="2020-05-04T23:30:00-05:00"), award(id="b", date="0001-01-01T00:00:00Z")),
+    release(
+        award(date="2020-05-04T23:30:00-05:00"),
+        award(id="b", date="2025-12-24T00:00:00+03:00"),
+        award(id="c", date="2025-12-25"),
+        award(id="d"),
+    ),
     supplier(),
 )
 
 
-def test_the_day_of_an_award_is_the_one_in_utc(world: AwardsWorld) -> None:
+def test_the_day_of_an_award_is_the_one_that_its_publisher_wrote(world: AwardsWorld) -> None:
     days = sorted(row["period_end"] for row in world.rows(OTHER_ZONE))
-    assert days == ["2020-05-05", "2026-01-02"]
+    assert days == ["2020-05-04", "2025-12-24", "2025-12-25", "2026-01-02"]
 
 
 UNDATED = Story(release(award(), at=None), supplier(at=None))

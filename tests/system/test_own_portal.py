@@ -8,9 +8,7 @@ import dagster as dg
 import pytest
 
 from assets.ingest.sources import sources_of
-from assets.tenders.portal_files import PORTALS, portals_of
 from pipelines.definitions import definitions
-from pipelines.stages import derivations
 from tests.helpers.installation import run_command
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.record.store import Record
@@ -118,18 +116,6 @@ def test_a_portal_of_an_own_file_has_assets_that_are_fetched(tmp_path: Path, ent
     )
     assert all(spec.automation_condition is not None for spec in landed.specs)
     assert "na_epc_tender_releases" in {key.to_user_string() for key in snapshot.dependency_keys}
-
-
-def test_how_an_own_portal_writes_dates_decides_about_signals(tmp_path: Path, entry: Path) -> None:
-    own = portals_of([entry])
-    plain = tmp_path / "plain.toml"
-    plain.write_text(ENTRY.replace("sentinel_dates = [1900-01-01]", ""))
-
-    def version(portals: tuple[Any, ...]) -> list[str]:
-        return [derivation.version for derivation in derivations(portals)]
-
-    assert version(portals_of([plain])) == version(tuple(PORTALS.values()))
-    assert version(own) != version(tuple(PORTALS.values()))
 
 
 def test_a_mistake_in_an_own_file_is_one_sentence_in_the_terminal(

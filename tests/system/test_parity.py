@@ -17,7 +17,6 @@ from typing import Any
 import duckdb
 import pytest
 
-from assets.tenders.portal_files import PORTALS
 from pipelines.stages import checks, derivations
 from tests.helpers.installation import loaded_record, sample_home, settings_of
 from tests.helpers.publishing import publish
@@ -104,7 +103,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParityWorld]:
     early = f"available_at IS NULL OR available_at <= '{UNTIL}'"
     move(loaded_record(tmp_path_factory), Record(home.record), early)
     # Its rows are read, and no file of it: the audit and the exports are those of the whole world.
-    joins, *derived = derivations(tuple(PORTALS.values()))
+    joins, *derived = derivations()
     publish(Record(home.record), home.marts, checks=checks(), joins=joins, derivations=derived)
     whole = settings_of(sample_home(tmp_path_factory))
     exports = PublishedExports(whole.exports)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -28,14 +27,12 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
 from warehouse.shared.data_files import sql_file
-from warehouse.shared.texts import stated_and_utc_day
+from warehouse.shared.texts import stated_day_and_moment
 
 # Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
 _FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
 # Inexact is trapped, so that quantize fails instead of rounding.
 _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
-# Sources write years such as 1900 for "no date"; no award in the data is older than this.
-_FIRST_YEAR = 1980
 
 
 # gc=False: these structs cannot form cycles, and a build makes millions of them.
@@ -85,12 +82,6 @@ def exact_amount(number: bytes) -> str | None:
         return None
 
 
-def award_day(text: str) -> date | None:
-    """Return the UTC day of an award date; None if it is not a plausible date."""
-    days = stated_and_utc_day(text)
-    return days[1] if days and days[0].year >= _FIRST_YEAR else None
-
-
 _BATCH = 10_000
 # Table of a snapshot: every award as every release states it. ``award_id`` is the id, or the
 # position of an award without one; ``is_first`` is false if an award before it in the release has
@@ -104,7 +95,6 @@ _SCHEMA = pa.schema(
         ("stated_id", pa.string()),
         ("award_id", pa.string()),
         ("is_first", pa.bool_()),
-        ("stated_date", pa.string()),
         ("awarded_on", pa.date32()),
         ("status", pa.string()),
         ("amount", DECIMAL),
@@ -179,8 +169,7 @@ def _stated_of(row_id: str, release: str, implausible: list[str]) -> Iterator[tu
             stated_id,
             award_id,
             award_id not in seen,
-            award.date,
-            _day(award.date) if award.date else None,
+            _awarded_on(award.date),
             award.status,
             exact_amount(amount),
             ten_thousandths(amount),
@@ -206,5 +195,7 @@ def ten_thousandths(amount: bytes) -> Decimal | None:
     return (number * PARTS).to_integral_value(ROUND_HALF_EVEN) or None
 
 
-# The same few days recur in all awards of a portal.
-_day = lru_cache(maxsize=1 << 14)(award_day)
+def _awarded_on(stated: str | None) -> date | None:
+    """Return the day as the release writes it; dates that cannot be were left out of the JSON."""
+    dates = stated_day_and_moment(stated) if stated else None
+    return None if dates is None else dates[0]

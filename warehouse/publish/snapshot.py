@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
+from warehouse.methodology.line_items import MAIN_LINES
 from warehouse.publish.implausible import with_implausible
 from warehouse.publish.left_out import (
     PROVENANCE_ID,
@@ -63,20 +64,27 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "entities": ("figure", "figure_check", "vintage"),
     "identifiers": ("figure", "figure_check", "vintage"),
     "statements": ("service_id", "figure", "figure_check", "publication", "provenance_id"),
+    "newest_statements": ("service_id", "period_end", "line_item", "available_at", "row_id"),
 }
 # What a publication states of a figure: the same in every row are the columns of its vintages.
 STATEMENTS = "statements"
+# The lines of the newest publication of each statement of a period, by day.
+NEWEST_STATEMENTS = "newest_statements"
 SAME_AS = "same_as"
 _STATEMENT_COLUMNS = (
     *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
-    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source_ref"),
+    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source", "source_ref"),
     *("document", "license_class", "method", "observed_at", "extraction_confidence"),
+    "available_at_evidence",
 )
+# Those that are the same in every vintage, and those of which a row has its own.
+_OF_THE_FIGURE = ("service_id", "figure", "figure_check", "available_at", "withdrawn", "document")
 _SQL = sql_file(
     __name__,
     "snapshot",
     fragments={"provenance": PROVENANCE_ID},
 )
+_NEWEST = sql_file(__name__, "newest_statements")
 
 
 @dataclass
@@ -175,6 +183,8 @@ class Snapshot:
             if table == TENDER_RELEASES:
                 vintages = with_implausible(self.sql, rows, vintages)
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
+            if table == FUNDAMENTALS:
+                self.write(NEWEST_STATEMENTS, newest_statements(), ORDERS[NEWEST_STATEMENTS])
 
     def remaining(self, table: RecordTable) -> str:
         """Return the relation of the stored rows that are not left out, under canonical ids."""
@@ -320,6 +330,17 @@ def all_statements(relation: str, load_seq: int) -> str:
 def with_restatement_kinds(vintages: str) -> str:
     """Return the query of all vintages of figures with their ``restatement_kind``."""
     return _SQL.statement("restatement_kinds", vintages=vintages, statements=STATEMENTS)
+
+
+def newest_statements() -> str:
+    """Return the query for the lines of the newest publication of each statement, by day.
+
+    A row is one of ``fundamentals``, with what its publication states of it.
+    """
+    stated = [name for name in _STATEMENT_COLUMNS if name not in _OF_THE_FIGURE]
+    replaced = ", ".join(f"shown.{name} AS {name}" for name in (*stated, "provenance_id"))
+    main_lines = ", ".join(sql_text(line) for line in MAIN_LINES.values())
+    return _NEWEST.statement(NEWEST_STATEMENTS, main_lines=main_lines, replaced_columns=replaced)
 
 
 def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:

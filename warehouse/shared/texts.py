@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -38,26 +38,30 @@ def redact_keys(text: str) -> str:
     return _KEY_PATTERN.sub(r"\1…", text) if KEY_START in text else text
 
 
-# Dates as documents write them: the stated day, and the day it was then in UTC.
+# Dates as documents write them: the stated day, and the moment in UTC.
 
 # Minutes decide on which UTC day a local time falls; seconds cannot. ISO 8601 allows a comma.
 _DATE = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?"
+    r"(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d*)?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?"
 )
 
 
 # Documents repeat few dates many times: the cache makes reading a release much cheaper.
 @lru_cache(maxsize=1 << 14)
-def stated_and_utc_day(value: str) -> tuple[date, date] | None:
-    """Return the day that a text states and the day it was then in UTC; None if it is no date."""
+def stated_day_and_moment(value: str) -> tuple[date, datetime] | None:
+    """Return the day as a text writes it, and the minute in UTC; None if it is no date.
+
+    A date without a time has its first minute. No day but the stated one is a calendar day, such
+    as that of an award: a local midnight may lie on the day before in UTC.
+    """
     match = _DATE.fullmatch(value.strip())
     if match is None:
         return None
     year, month, day, hour, minute, zone = match.groups()
     try:
         stated = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0))
-        return stated.date(), (stated - _utc_offset(zone)).date()
+        return stated.date(), (stated - _utc_offset(zone)).replace(tzinfo=UTC)
     # OverflowError: the offset moves the first or last day of the calendar out of range.
     except (ValueError, OverflowError):
         return None

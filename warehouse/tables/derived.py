@@ -30,6 +30,19 @@ class SameAs(SQLModel):
     )
 
 
+class VetoedJoin(SQLModel):
+    """Two organisations that share an identifier of a security and are told apart all the same."""
+
+    service_id: str = column("One of them.", "DC2B8N5TRW", identity=1)
+    other_id: str = column("The other.", "DC7Q2M4XK9", identity=2)
+    match_method: JoinMethod = column("What would have joined them.", "figi", identity=3)
+    reason: Literal["isin", "names"] = column(
+        "What tells them apart: their ISINs, or names without a word in common or with different "
+        "numerals.",
+        "names",
+    )
+
+
 class PartyMatch(SQLModel):
     """The organisation that a party of tenders was resolved to, or why it was not.
 

@@ -102,7 +102,8 @@ class Fundamental(EvidencedSighting):
     )
     accounting_standard: str = column("Accounting standard of the filing.", "ifrs")
     element: str | None = column(
-        "The concept of the taxonomy under which the filing states the figure.",
+        "The concept of the taxonomy under which the filing states the figure; `A + B` where the "
+        "filing states the parts of the figure and no total.",
         "ifrs-full:Revenue",
         default=None,
         after="line_item",

@@ -48,7 +48,10 @@ class TenderRelease(Sighting):
     )
     country: str = column("ISO 3166-1 alpha-2 code of the portal's country.", "ZA", after="tag")
     released_on: date | None = column(
-        "Date of the release as the portal states it.", "2026-03-02", content=True, shown_as="date"
+        "Day of the release in UTC, from the moment that the portal states.",
+        "2026-03-02",
+        content=True,
+        shown_as="date",
     )
     released_at: str | None = column(
         "Date and time of the release exactly as the portal writes them.",
@@ -71,10 +74,10 @@ class TenderRelease(Sighting):
         "ISO 4217 code of the estimated value.", "ZAR", appears="file"
     )
     tender_start: date | None = column(
-        "First day of the submission period.", "2026-03-02", appears="file"
+        "First day of the submission period, as the portal writes it.", "2026-03-02", appears="file"
     )
     tender_end: date | None = column(
-        "Last day of the submission period.", "2026-04-02", appears="file"
+        "Last day of the submission period, as the portal writes it.", "2026-04-02", appears="file"
     )
     number_of_tenderers: int | None = column(
         "Number of tenderers as stated; null if the portal does not state it.", 3, appears="file"
@@ -159,4 +162,4 @@ class TenderParty(Sighting):
         "legal_form:(pty) ltd",
         content=True,
     )
-    released_on: date | None = column("Date of the release.", "2026-03-02", appears="file")
+    released_on: date | None = column("Day of the release in UTC.", "2026-03-02", appears="file")

@@ -6,8 +6,8 @@
 -- (value, listing), normalised_names (value, normalised).
 --
 -- Inputs: identifiers and entities, without withdrawn rows; parties, where these are compared
--- Outputs: odd_number_values, register_codes, listing_values (queries), crude_key (a macro),
--- identifier_keys, names_with_place (views)
+-- Outputs: odd_number_values, register_codes, listing_values (queries), crude_key, stated_name
+-- (macros), identifier_keys, names_with_place (views)
 
 -- name: odd_number_values
 -- Numbers that are not normalised as they are written: nearly all are, and never go to Python.
@@ -54,6 +54,16 @@ CREATE OR REPLACE TEMP MACRO crude_key(name) AS hash(
     '\b(?:[a-z0-9]|{{ form_words }})\b', '', 'g'),
     '[^a-z0-9]', '', 'g')
 );
+
+-- name: stated_name
+-- The SEC's register ends names with what tells filers apart, as in "INC /DE/" and "NV /FI".
+CREATE OR REPLACE TEMP MACRO stated_name(name, source) AS CASE
+    WHEN source LIKE 'sec-%'
+        THEN regexp_replace(
+            name, '(\s+[/\\][A-Za-z]{2,5}[/\\]?|[/\\][A-Za-z]{2,5}[/\\])+\s*$', ''
+        )
+    ELSE name
+END;
 
 -- name: identifier_keys
 -- One row for each identifier of an id that can be compared: id_type, register, number.
@@ -162,12 +172,5 @@ named AS (
 
 SELECT
     service_id, source, is_current, place, subdivision,
-    -- the SEC's register ends names with what tells filers apart, as in "INC /DE/" and "NV /FI"
-    CASE
-        WHEN source LIKE 'sec-%'
-            THEN regexp_replace(
-                name, '(\s+[/\\][A-Za-z]{2,5}[/\\]?|[/\\][A-Za-z]{2,5}[/\\])+\s*$', ''
-            )
-        ELSE name
-    END AS name
+    stated_name(name, source) AS name
 FROM named;

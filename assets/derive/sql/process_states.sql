@@ -140,7 +140,6 @@ ordered AS (
 SELECT
     release_vintage_id, process_id, country_no, known_from_closing, known_until_closing,
     merge_order, source, ocid, release_id, available_at, stated_on, buyer,
-    CAST(observed_at AS DATE) AS observed_on,
     CASE WHEN has_tender THEN stated_on END AS tender_on,
     category_code.code_no AS category,
     code_position($final_statuses, tender_status) AS status,
@@ -243,19 +242,12 @@ SELECT merged.*, month_number(tender_on, first_month) AS month_no, closing_count
 FROM merged
 JOIN countries USING (country_no);
 
--- name: dates_of_awards
--- The dates that awards state. Python reads them: each portal writes them in its own way.
-SELECT DISTINCT source, observed_on, stated_date
-FROM stated_awards
-JOIN release_vintages ON release_vintage_id = vintage_id(row_id)
-WHERE stated_date <> '';
-
 -- name: award_vintages
 -- The awards of each of those releases; if two have the same id, only the first.
 CREATE TEMP TABLE award_vintages AS
 WITH first_of_id AS (
     SELECT
-        vintage_id(row_id) AS release_vintage_id, award_id, award_days.awarded_on,
+        vintage_id(row_id) AS release_vintage_id, award_id, awarded_on,
         lower(status) AS status, CAST(award.units AS HUGEINT) AS units,
         codes.code_no AS currency, supplier_names, process_id, country_no, known_from_closing,
         known_until_closing, merge_order, stated_on
@@ -263,14 +255,10 @@ WITH first_of_id AS (
     JOIN (
         SELECT
             release_vintage_id, process_id, country_no, known_from_closing, known_until_closing,
-            merge_order, stated_on, source, observed_on
+            merge_order, stated_on
         FROM release_vintages
     ) AS released ON released.release_vintage_id = vintage_id(award.row_id)
     LEFT JOIN codes ON codes.code = award.currency
-    LEFT JOIN award_days
-        ON award_days.source = released.source
-        AND award_days.observed_on = released.observed_on
-        AND award_days.stated_date = award.stated_date
     WHERE award.is_first
 )
 

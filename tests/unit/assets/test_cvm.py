@@ -175,6 +175,17 @@ def test_one_code_means_what_the_chart_of_its_company_says() -> None:
     }
 
 
+def test_borrowings_are_those_of_both_liabilities_where_both_are_stated() -> None:
+    current = line(("2.01.04", "Empréstimos e Financiamentos"), "5")
+    non_current = line(("2.02.01", "Empréstimos e Financiamentos"), "30")
+    assert figures(read(csv(current, non_current))) == {
+        "borrowings_current": 5000,
+        "borrowings_non_current": 30000,
+        "total_borrowings": 35000,
+    }
+    assert figures(read(csv(current))) == {"borrowings_current": 5000}
+
+
 def test_what_a_company_left_empty_is_absent_and_a_true_zero_is_zero() -> None:
     parsed = read(csv(line(PROFIT, "5"), line(OWNERS, "0"), line(MINORITIES, "0")))
     assert figures(parsed) == {"profit": 5000}
