@@ -33,6 +33,8 @@ _NARROWER = frozenset(
         "ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity",
     }
 )
+# Two sizes that differ by no more are about the same, one of them rounded for a sentence.
+ABOUT = Decimal("0.02")
 # What may be added up: figures of one filing, standard, unit and period.
 Statement = tuple[str, str, str, date | None, date]
 Values = Mapping[str, Decimal]
@@ -91,7 +93,13 @@ class Check:
         return any(abs(gap) <= tolerance for gap in gaps)
 
     def turned(self, values: Values, tolerance: Decimal) -> set[str]:
-        """Return the lines with whose sign turned, one alone, the check would hold."""
+        """Return the lines with whose sign turned, one alone, the check would hold.
+
+        Two lines that are the same but for minorities are so if one of them was rounded, too; of
+        more lines, chance would find a sum that about holds.
+        """
+        if len(self.members) == 2:
+            tolerance = max(tolerance, ABOUT * abs(values[self.total]))
         return {
             name for name in self.members if self.holds({**values, name: -values[name]}, tolerance)
         }
@@ -359,11 +367,25 @@ def _mark_wrong_signs(readings: list[Reading]) -> None:
     """
     profits = Profits(readings)
     for reading in readings:
-        if contradicts_its_balance(reading):
-            _mark(reading, reading.row["line_item"])
+        mark_own_line(reading)
         loss = profits.contradicted_by(reading)
         if loss is not None and loss.value < 0:
             _mark(reading, loss.row["line_item"])
+
+
+def mark_own_line(reading: Reading, *, in_another_scale: bool = False) -> None:
+    """Mark a figure with its own line if its sign or scale is wrong; else take that mark away."""
+    line_item = reading.row["line_item"]
+    if in_another_scale or contradicts_its_balance(reading):
+        _mark(reading, line_item)
+    elif line_item in conflicts_of(reading):
+        others = conflicts_of(reading) - {line_item}
+        reading.row["conflicts_with"] = ",".join(sorted(others)) or None
+
+
+def is_money(reading: Reading) -> bool:
+    """Return whether a figure is an amount of money, and neither shares nor an amount for each."""
+    return bool(reading.row["unit"] == reading.row["currency_reported"])
 
 
 def _mark(reading: Reading, line_item: str) -> None:

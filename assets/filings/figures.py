@@ -162,7 +162,7 @@ _SUMS = {
 # fixed assets is property, plant and equipment: a small fraction is that of a project, from a note.
 # All borrowings are no less than those that a filing states as current and as non-current. Those
 # that are less than the bonds alone do not include them: less than half of both together.
-_ALL, _HALF, _TENTH = Decimal(1), Decimal("0.5"), Decimal("0.1")
+_ALL, _HALF, _FIFTH = Decimal(1), Decimal("0.5"), Decimal("0.2")
 _PPE = "PurchaseOfPropertyPlantAndEquipment"
 _LEAST_SHARES = {
     "ReceivablesNetCurrent": {
@@ -175,7 +175,7 @@ _LEAST_SHARES = {
     "AccountsPayableAndAccruedLiabilitiesCurrent": {"AccountsPayableTradeCurrent": _HALF},
     f"{_PPE}ClassifiedAsInvestingActivities": {
         f"{_PPE}IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets": (
-            _TENTH
+            _FIFTH
         )
     },
     "Borrowings": {
@@ -263,9 +263,14 @@ def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
         for group in grouped(readings)
         for reading in group
         for other in group
-        if (share := _LEAST_SHARES.get(reading.element, {}).get(other.element))
-        and abs(reading.value) < share * abs(other.value)
+        if is_misused(reading, other)
     }
+
+
+def is_misused(reading: Reading, other: Reading) -> bool:
+    """Return whether a value is smaller than its element can be, by what another element states."""
+    share = _LEAST_SHARES.get(reading.element, {}).get(other.element)
+    return share is not None and abs(reading.value) < share * abs(other.value)
 
 
 def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:
