@@ -20,7 +20,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import FIGURE, Reading
-from assets.filings.line_items import Element
+from assets.filings.line_items import BY_ELEMENT, Element
 from warehouse.shared.data_files import csv_rows
 
 # Elements that are named to come before or after lines that others include: results of associates,
@@ -140,15 +140,14 @@ def _checks() -> Iterator[Check]:
 CHECKS = tuple(_checks())
 
 
-def _witnesses() -> Iterator[Element]:
-    for check in CHECKS:
-        for name in (*check.members, *check.perhaps):
-            taxonomy, _, element = name.rpartition(":")
-            if taxonomy:
-                yield taxonomy, element
+def _element(name: str) -> Element:
+    """Return taxonomy and name of an element; the taxonomy of a line is empty."""
+    taxonomy, _, element = name.rpartition(":")
+    return taxonomy, element
 
 
-WITNESSES: frozenset[Element] = frozenset(_witnesses())
+_NAMES = (_element(name) for check in CHECKS for name in (*check.members, *check.perhaps))
+WITNESSES: frozenset[Element] = frozenset(name for name in _NAMES if name[0])
 
 
 # So many figures of a filing show its scale; with fewer, the zeros of one value may be chance.
@@ -251,10 +250,12 @@ def _mark_contradictions(readings: list[Reading], witnesses: Iterable[Witness]) 
         rounding = _rounding(lines.values(), scales)
         elements = {name: reading.element for name, reading in lines.items()}
         found = contradictions(values[statement], statement[1], rounding, elements)
-        # What only witnesses contradict is marked with its own line.
-        marks |= {
-            (statement, name): others & lines.keys() or {name} for name, others in found.items()
-        }
+        for name, others in found.items():
+            # What only a witness contradicts is marked with the line of which that is a part.
+            parts = {
+                BY_ELEMENT[each].item.name for each in map(_element, others) if each in BY_ELEMENT
+            }
+            marks[statement, name] = others & lines.keys() or parts
     for reading in readings:
         others = marks.get((_statement(reading), reading.row["line_item"]))
         if others:
