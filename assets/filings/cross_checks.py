@@ -20,7 +20,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import FIGURE, Reading
-from assets.filings.line_items import Element
+from assets.filings.line_items import BY_ELEMENT, Element
 from warehouse.shared.data_files import csv_rows
 
 # Elements that are named to come before or after lines that others include: results of associates,
@@ -38,6 +38,8 @@ ABOUT = Decimal("0.02")
 # What may be added up: figures of one filing, standard, unit and period.
 Statement = tuple[str, str, str, date | None, date]
 Values = Mapping[str, Decimal]
+# By so small a share a total may be less than its parts: hedges are in one and not in the others.
+_SLIGHT = Decimal("0.005")
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,8 @@ class Check:
 
     def is_explained(self, values: Values, elements: Mapping[str, str]) -> bool:
         """Return whether lines that have no element may explain the difference."""
-        # What is owned or owed is never less than a part of it.
-        if self.total in ONE_SIDED and self.gap(values) < 0:
+        # What is owned or owed is never less than its parts.
+        if self.total in ONE_SIDED and self.gap(values) < -_SLIGHT * values[self.total]:
             return False
         if any(elements.get(name) in _NARROWER for name in self.members):
             return True
@@ -138,15 +140,14 @@ def _checks() -> Iterator[Check]:
 CHECKS = tuple(_checks())
 
 
-def _witnesses() -> Iterator[Element]:
-    for check in CHECKS:
-        for name in (*check.members, *check.perhaps):
-            taxonomy, _, element = name.rpartition(":")
-            if taxonomy:
-                yield taxonomy, element
+def _element(name: str) -> Element:
+    """Return taxonomy and name of an element; the taxonomy of a line is empty."""
+    taxonomy, _, element = name.rpartition(":")
+    return taxonomy, element
 
 
-WITNESSES: frozenset[Element] = frozenset(_witnesses())
+_NAMES = (_element(name) for check in CHECKS for name in (*check.members, *check.perhaps))
+WITNESSES: frozenset[Element] = frozenset(name for name in _NAMES if name[0])
 
 
 # So many figures of a filing show its scale; with fewer, the zeros of one value may be chance.
@@ -196,8 +197,8 @@ class FilingScales:
 
     def _until(self, reading: Reading) -> list[Reading]:
         """Return what was public on the day of a reading."""
-        day = reading.row["available_at"]
-        return [other for other in self._readings if other.row["available_at"] <= day]
+        day = reading.row["available_at"] or date.min
+        return [each for each in self._readings if (each.row["available_at"] or date.min) <= day]
 
     def is_translation(self, reading: Reading) -> bool:
         """Return whether the filing states the same line in its reporting currency."""
@@ -249,7 +250,12 @@ def _mark_contradictions(readings: list[Reading], witnesses: Iterable[Witness]) 
         rounding = _rounding(lines.values(), scales)
         elements = {name: reading.element for name, reading in lines.items()}
         found = contradictions(values[statement], statement[1], rounding, elements)
-        marks |= {(statement, name): others & lines.keys() for name, others in found.items()}
+        for name, others in found.items():
+            # What only a witness contradicts is marked with the line of which that is a part.
+            parts = {
+                BY_ELEMENT[each].item.name for each in map(_element, others) if each in BY_ELEMENT
+            }
+            marks[statement, name] = others & lines.keys() or parts
     for reading in readings:
         others = marks.get((_statement(reading), reading.row["line_item"]))
         if others:

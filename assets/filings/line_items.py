@@ -99,7 +99,14 @@ def is_worse(line_item: str, before: str, after: str) -> bool:
 
     Elements are named with their taxonomy: only those of one taxonomy can be compared.
     """
-    earlier, later = _PLACES.get((line_item, before)), _PLACES.get((line_item, after))
+    earlier, later = _place(line_item, before), _place(line_item, after)
     if earlier is None or later is None or before.partition(":")[0] != after.partition(":")[0]:
         return False
     return later.as_good > earlier.as_good
+
+
+def _place(line_item: str, element: str) -> Place | None:
+    # A sum of lines is named by the elements of those.
+    of_lines = (each.places[0] for each in LINE_SUMS if each.item.name == line_item)
+    known = _PLACES.get((line_item, element))
+    return known or (next(of_lines, None) if " + " in element else None)

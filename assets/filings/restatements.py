@@ -372,8 +372,15 @@ def marked_figures(
     totals = [*filter(_is_sum, readings), *declared_sums(settled, "line_item")]
     settled += settle(parsed, document, without_narrower(totals))
     mark_figures(settled, witnesses)
-    # What contradicts its filing is not added up.
-    return [each for each in settled if not any(map(conflicts_of, each.parts))]
+    filings = FilingScales(settled)
+    return [
+        each
+        for each in settled
+        # What contradicts its filing is not added up.
+        if not any(map(conflicts_of, each.parts))
+        # Debt in another currency than the filing's own is that of one loan, not of all.
+        and not (_is_sum(each) and filings.reports_in(each) != each.row["unit"])
+    ]
 
 
 def _is_sum(reading: Reading) -> bool:
