@@ -106,27 +106,19 @@ _PAGE_IN_URL = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse a document of any format; aggregates and years without a value are rejected."""
-    if body.startswith(_ZIP):
-        return join_parts(_wide_parts(document, body))
-    try:
-        text = read_text(body)
-    except ValueError:
-        text = "["  # rejected with its reason where pages are read
-    if text.lstrip()[0] not in "[{":
-        if _is_wide(text):
-            return join_parts(_wide_parts(document, body))
-        return _parse_long(document, body)
-    return _page(document, body)
+    return join_parts(stream(document, io.BytesIO(body)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse a long document: a wide file line by line, anything else as a whole."""
+    """Parse a document: a wide file line by line, anything else as a whole."""
     start = body.read(_HEAD)
     text = start.decode("utf-8-sig", "replace")
     if start.startswith(_ZIP) or _is_wide(text):
         yield from _wide_parts(document, start, body)
+    elif text.lstrip()[:1] in ("[", "{", "<", "", "\ufffd"):
+        yield _page(document, start + body.read())
     else:
-        yield parse(document, start + body.read())
+        yield _parse_long(document, start + body.read())
 
 
 def _page(document: Document, body: bytes) -> Parsed:
@@ -380,9 +372,7 @@ _HEAD_LINES = 40
 Open = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
-def _wide_parts(
-    document: Document, start: bytes, body: IO[bytes] | None = None
-) -> Iterator[Parsed]:
+def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[Parsed]:
     """Parse a wide file part by part: a zip, or the CSV itself.
 
     An aggregate's line is rejected once, an empty cell is skipped. ``start`` is what was already
@@ -390,7 +380,7 @@ def _wide_parts(
     """
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spooled:
         spooled.write(start)
-        copyfileobj(body or io.BytesIO(), spooled, _CHUNK)
+        copyfileobj(body, spooled, _CHUNK)
 
         def plain() -> AbstractContextManager[IO[bytes]]:
             spooled.seek(0)
