@@ -25,7 +25,7 @@ from assets.filings.issuers import (
 )
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
-from quality.persons import Withheld, drop_personal_names, judge_name, personal_name_rule
+from quality.persons import drop_personal_names, personal_name_rule
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, IDENTIFIERS
 from warehouse.tables import PUBLISHED
@@ -214,9 +214,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
 def _issuer_name(filer: dict[str, Any]) -> str:
     """Return the name of a filer; raise if it speaks for a person, whatever was filed."""
     name = folded_name(filer.get("name"))
-    verdict = judge_name(name, country="US", scheme=None, identifier=None)
-    is_personal = personal_name_rule(name, "US", is_listed=True) == "personal_name"
-    if isinstance(verdict, Withheld) and is_personal:
+    if personal_name_rule(name, "US", is_listed=True) == "personal_name":
         raise ValueError("the name is withheld: personal name")
     return name
 
