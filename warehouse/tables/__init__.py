@@ -47,6 +47,7 @@ from warehouse.tables.sighting import (
     LICENSE_CLASSES,
     OPEN_CLASSES,
     PUBLISHED,
+    DayEvidence,
     EvidencedSighting,
     LicenseClass,
     Sighting,
