@@ -18,12 +18,17 @@ from warehouse.publish.manifest import BuildFile
 from warehouse.publish.partitions import WHOLE
 from warehouse.publish.served_rows import STATEMENTS as AWARD_STATEMENTS
 from warehouse.publish.served_rows import TENDER_VINTAGES_TABLE, VINTAGES
-from warehouse.publish.snapshot import SAME_AS, STATEMENTS, Snapshot
+from warehouse.publish.snapshot import NEWEST_STATEMENTS, SAME_AS, STATEMENTS, Snapshot
 from warehouse.shared.json_encoding import encode
 
 # Tables that are partitioned alike: by organisation, by country, by source.
 _ALIKE: tuple[frozenset[str], ...] = (
-    frozenset({"fundamentals", "filings", STATEMENTS, "metrics", "metrics_absent"}),
+    frozenset(
+        {
+            *("fundamentals", "filings", STATEMENTS, NEWEST_STATEMENTS),
+            *("metrics", "metrics_absent"),
+        }
+    ),
     frozenset(
         {
             *("tender_releases", "tender_parties", "party_matches", "signals"),

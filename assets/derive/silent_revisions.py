@@ -15,7 +15,7 @@ from warehouse.publish.row_json import digits_sql
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import FIRST_READ, Sighting, SilentRevision
+from warehouse.tables import AS_SHOWN, FIRST_READ, Sighting, SilentRevision
 from warehouse.tables.column import content_of
 
 # Which members of a tender release differ from those of an earlier reading.
@@ -116,6 +116,7 @@ def _changed(sql: duckdb.DuckDBPyConnection, name: str, compared: _Compared) -> 
         sql,
         "changes",
         fill={"document": compared.document, "undated": compared.undated, "vintages": name},
+        as_shown=AS_SHOWN,
     )
     for position, column in enumerate(content_of(row)):
         before, after = (_text(f"{side}_change.{column}") for side in ("before", "after"))

@@ -34,9 +34,9 @@ from typing import IO, Any, NamedTuple
 from stdnum.br import cnpj as cnpjs
 
 from assets.entities.identifiers import CNPJ_REGISTER, identifier_row, mint
-from assets.filings.cross_checks import mark_figures
-from assets.filings.figures import Consolidation, Reading, of_line, settle, without_filling_zeros
+from assets.filings.figures import Consolidation, Reading, of_line, without_filling_zeros
 from assets.filings.periods import KnownPeriods, Span
+from assets.filings.restatements import marked_figures
 from assets.parsing.csv_lines import LineTooLong, bounded_lines, decode_as_latin1
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from assets.parsing.strict import calendar_day, number_from_text, printable_text
@@ -370,9 +370,8 @@ def _add_figures(
             parsed.reject(FUNDAMENTALS, document, location, reason)
         else:
             readings.append(_reading(document, location, line, known, published))
-    settled = list(settle(parsed, document, readings))
-    mark_figures(settled, ())
-    parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
+    marked = marked_figures(parsed, document, readings, ())
+    parsed.add(FUNDAMENTALS, [reading.row for reading in marked])
 
 
 def _filled_in(parsed: Parsed, document: Document, lines: list[_Located]) -> Iterator[_Located]:

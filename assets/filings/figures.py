@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from assets.filings.line_items import Element, TaxonomyElement
+from assets.filings.line_items import ELEMENT_SUMS, LINE_SUMS, Element, Place, TaxonomyElement
 from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
 from warehouse.methodology.line_items import LineItem, Measure
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.shared.data_files import csv_rows
 
 Consolidation = Literal["consolidated", "individual"]
 # A figure of an issuer in a filing.
@@ -29,6 +30,8 @@ class Reading:
     decimals: int | None = None
     # The element is a part of the line in a filing that shows any of these.
     unless: frozenset[str] = frozenset()
+    # What a declared sum was added up from.
+    parts: tuple["Reading", ...] = ()
 
     @property
     def value(self) -> Decimal:
@@ -143,8 +146,8 @@ def _disagreement(group: list[Reading]) -> str | None:
 # says so (a minority's share beside the profit of the owners), or by a wider element that differs
 # from it in any period. One that is smaller than it can be states something else under a wrong
 # name. Sums that a filing states beside each other, such as gross profit and cost of sales,
-# decide between elements that disagree. Nothing is computed into a value, and no other filing is
-# asked: so a later one cannot change the choice.
+# decide between elements that disagree. Nothing but a declared sum is computed into a value, and no
+# other filing is asked: so a later one cannot change the choice.
 
 # A line is the sum of the two others, where a filing states them.
 _SUMS = {
@@ -158,22 +161,10 @@ _SUMS = {
 # The least share of another element that an element can be. Receivables include those from trade,
 # less allowances: a small fraction of them are the other receivables. Most of what is spent on
 # fixed assets is property, plant and equipment: a small fraction is that of a project, from a note.
-_HALF, _TENTH = Decimal("0.5"), Decimal("0.1")
-_PPE = "PurchaseOfPropertyPlantAndEquipment"
+# All borrowings are no less than those that a filing states as current and as non-current. Those
+# that are less than the bonds alone do not include them: less than half of both together.
 _LEAST_SHARES = {
-    "ReceivablesNetCurrent": {
-        "AccountsAndOtherReceivablesNetCurrent": _HALF,
-        "AccountsReceivableNetCurrent": _HALF,
-    },
-    "AccountsAndOtherReceivablesNetCurrent": {"AccountsReceivableNetCurrent": _HALF},
-    "TradeAndOtherCurrentReceivables": {"CurrentTradeReceivables": _HALF},
-    "TradeAndOtherCurrentPayables": {"TradeAndOtherCurrentPayablesToTradeSuppliers": _HALF},
-    "AccountsPayableAndAccruedLiabilitiesCurrent": {"AccountsPayableTradeCurrent": _HALF},
-    f"{_PPE}ClassifiedAsInvestingActivities": {
-        f"{_PPE}IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets": (
-            _TENTH
-        )
-    },
+    (row["element"], row["of"]): Decimal(row["share"]) for row in csv_rows(__name__, "least_shares")
 }
 
 # What the figures of one column of a statement share.
@@ -202,7 +193,8 @@ def without_refuted(readings: Iterable[Reading], shown: Shown) -> list[Reading]:
 
 def _is_refuted(reading: Reading, shown: Shown) -> bool:
     in_filing = shown.get(reading.row["publication"], {})
-    return any(in_filing.get(what, frozenset()) - {reading.element} for what in reading.unless)
+    own = {reading.element, *(part.element for part in reading.parts)}
+    return any(in_filing.get(what, frozenset()) - own for what in reading.unless)
 
 
 def showing(stated: Iterable[tuple[str, TaxonomyElement, Decimal]]) -> Shown:
@@ -242,9 +234,14 @@ def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
         for group in grouped(readings)
         for reading in group
         for other in group
-        if (share := _LEAST_SHARES.get(reading.element, {}).get(other.element))
-        and abs(reading.value) < share * abs(other.value)
+        if is_misused(reading, other)
     }
+
+
+def is_misused(reading: Reading, other: Reading) -> bool:
+    """Return whether a value is smaller than its element can be, by what another element states."""
+    share = _LEAST_SHARES.get((reading.element, other.element))
+    return share is not None and abs(reading.value) < share * abs(other.value)
 
 
 def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:
@@ -274,3 +271,38 @@ def _sums_of(reading: Reading, stated: Mapping[tuple[Any, ...], set[Decimal]]) -
 
 def _column(reading: Reading) -> tuple[Any, ...]:
     return tuple(reading.row[name] for name in _COLUMN)
+
+
+def declared_sums(
+    readings: Iterable[Reading], of: Literal["element", "line_item"]
+) -> Iterator[Reading]:
+    """Yield the declared sums of elements, or of lines, that columns of filings state all parts of.
+
+    A part that a filing states twice, with different values, is none.
+    """
+    columns: dict[tuple[Any, ...], dict[str, dict[Decimal, Reading]]] = {}
+    for reading in readings:
+        column = columns.setdefault(_column(reading), {})
+        column.setdefault(reading.row[of], {}).setdefault(reading.value, reading)
+    for column in columns.values():
+        for total in ELEMENT_SUMS if of == "element" else LINE_SUMS:
+            stated = [column.get(name, {}) for name in total.parts]
+            if all(len(values) == 1 for values in stated):
+                parts = tuple(reading for values in stated for reading in values.values())
+                # Only income can be negative; what is owed or paid has a wrong sign then.
+                if total.item.statement == "income" or all(part.value >= 0 for part in parts):
+                    yield from (_added(place, parts) for place in total.places)
+
+
+def _added(place: Place, parts: tuple[Reading, ...]) -> Reading:
+    """Return a sum in the place that it has in a line; its row is located at the first part."""
+    names = " + ".join(part.element for part in parts)
+    first = parts[0]
+    row = first.row | {
+        "line_item": place.item.name,
+        "statement": place.item.statement,
+        "element": f"{first.row['element'].partition(':')[0]}:{names}",
+        "value_reported": sum(part.value for part in parts),
+    }
+    decimals = min((part.decimals for part in parts if part.decimals is not None), default=None)
+    return Reading(names, place.rank, first.location, row, decimals, place.unless, parts)

@@ -70,6 +70,7 @@ def add_figures(parsed: Parsed, document: Document, report: Report, within: str 
     readings: list[Reading] = []
     stated: list[tuple[str, TaxonomyElement, Decimal]] = []
     witnesses: list[Witness] = []
+    names: set[str] = set()
     for name_of_fact, fact in report.facts.items():
         location = f"{within}{name_of_fact}"
         with parsed.rejecting(FUNDAMENTALS, document, location):
@@ -78,6 +79,8 @@ def add_figures(parsed: Parsed, document: Document, report: Report, within: str 
             if set(dimensions) - _CORE:
                 continue
             name = _concept(report.namespaces, dimensions)
+            prefix = str(dimensions.get("concept")).partition(":")[0]
+            names.add(str(report.namespaces.get(prefix, prefix)))
             element = BY_ELEMENT.get(name)
             # A fact that cannot be read shows nothing.
             with suppress(ValueError):
@@ -89,6 +92,10 @@ def add_figures(parsed: Parsed, document: Document, report: Report, within: str 
             if element is not None and element.places:
                 found = location, fact, dimensions, element
                 readings.extend(_of_element(document, report.namespaces, *found))
+    if not readings:
+        taxonomies = ", ".join(sorted(names)) or "no taxonomy"
+        reason = f"a report of {len(report.facts)} facts of {taxonomies}: none is of a line item"
+        parsed.reject(FUNDAMENTALS, document, "", reason, partial=True)
     spans = [(reading.row["period_start"], reading.row["period_end"]) for reading in readings]
     known = KnownPeriods()
     known.add(span for span in spans if span[0] is not None)

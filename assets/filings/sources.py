@@ -25,13 +25,13 @@ _by_issuer = partial(
     new_within=100,
 )
 # One parser reads the reports of several sources.
-_REPORTS_VERSION = 4
+_REPORTS_VERSION = 5
 
 SOURCES = (
     _by_issuer(
         "sec-companyfacts",
         title="SEC EDGAR company facts",
-        parser=Parser(3, companyfacts.parse),
+        parser=Parser(4, companyfacts.parse),
         tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         fetch=fetch.companyfacts,
         member_url=fetch.FACTS.member_url,
@@ -40,7 +40,7 @@ SOURCES = (
     _by_issuer(
         "sec-submissions",
         title="SEC EDGAR submissions",
-        parser=Parser(6, submissions.parse),
+        parser=Parser(7, submissions.parse),
         tables=(ENTITIES, IDENTIFIERS, FILINGS),
         fetch=fetch.submissions,
         member_url=fetch.LISTS.member_url,
@@ -54,7 +54,7 @@ SOURCES = (
     _sec(
         "sec-fsds",
         title="SEC Financial Statement Data Sets",
-        parser=Parser(1, fsds.parse, fsds.stream),
+        parser=Parser(2, fsds.parse, fsds.stream),
         tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         # A set appears some weeks after its quarter.
         new_within=150,
@@ -95,7 +95,7 @@ SOURCES = (
         "CVM (Brazil), annual and quarterly statements",
         "open-share-alike",
         "Open Database License 1.0",
-        Parser(3, cvm.parse, cvm.stream),
+        Parser(4, cvm.parse, cvm.stream),
         (FUNDAMENTALS, ENTITIES, IDENTIFIERS, FILINGS),
         base_url="https://dados.cvm.gov.br",
         fetch=fetch_files.statements,

@@ -28,7 +28,7 @@ from assets.filings.issuers import (
 )
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
-from quality.persons import drop_personal_names
+from quality.persons import Withheld, drop_personal_names, judge_name, personal_name_rule
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, IDENTIFIERS
 from warehouse.tables import PUBLISHED
@@ -253,7 +253,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     business = addresses.get("business") if isinstance(addresses, dict) else None
     address = business if isinstance(business, dict) else {}
     return {
-        "legal_name": folded_name(filer.get("name")),
+        "legal_name": _issuer_name(filer),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
         # "operating" is EDGAR's word for companies; "other" may be a person.
@@ -262,6 +262,16 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
         "lei_status": None,
         "same_as": None,
     }
+
+
+def _issuer_name(filer: dict[str, Any]) -> str:
+    """Return the name of a filer; raise if it speaks for a person, whatever was filed."""
+    name = folded_name(filer.get("name"))
+    verdict = judge_name(name, country="US", scheme=None, identifier=None)
+    is_personal = personal_name_rule(name, "US", is_listed=True) == "personal_name"
+    if isinstance(verdict, Withheld) and is_personal:
+        raise ValueError("the name is withheld: personal name")
+    return name
 
 
 def _former_names(filer: dict[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from warehouse.names.redaction import sealed_rows
 from warehouse.record.append import PreparedRows, prepare
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
-from warehouse.record.tables import RecordTable
+from warehouse.record.tables import TENDER_RELEASES, RecordTable
 from warehouse.shared.errors import LandingError
 
 Typed = list[tuple[RecordTable, pa.Table, list[RejectedRow]]]
@@ -90,6 +90,8 @@ class Reader:
     parser: Parser
     tables: tuple[RecordTable, ...]
     limits: DocumentLimits
+    # Is told how many bytes a document unpacks to.
+    unpacking: Callable[[int], None] | None = None
 
     def run(self, job: Job, begin: Begin = lambda _: None) -> Outcome:
         """Do a job. What a parser raises is a failure of its document, not of the job."""
@@ -190,10 +192,22 @@ class Reader:
         return Outcome(tuple(read), tables, failed, exceeded)
 
     def _parse(self, document: Document) -> Parsed:
-        budget = Budget(self.limits, document.size)
+        budget = Budget(self.limits, document.size, unpacking=self.unpacking)
         budget.require_size(document.size)
-        with spending(budget):
-            return self.parser.parse(document, self.landing.read(document))
+        try:
+            with spending(budget):
+                parsed = self.parser.parse(document, self.landing.read(document))
+                self._report_nothing(document, parsed)
+                return parsed
+        except _OUT_OF_MEMORY:
+            raise LimitExceeded(self.limits.out_of_memory(budget.size)) from None
+
+    def _report_nothing(self, document: Document, parsed: Parsed) -> None:
+        """Reject a document that gives neither row nor rejection; a portal may have nothing new."""
+        tables = (parsed.rows, parsed.typed, parsed.rejected)
+        if TENDER_RELEASES not in self.tables and not any(map(any, map(dict.values, tables))):
+            reason = "the document was read, and has nothing of what is stored of this source"
+            parsed.reject(self.tables[0], document, "", reason, partial=True)
 
     def _too_many_rejections(
         self, documents: Sequence[Document], tables: list[ReadTable]

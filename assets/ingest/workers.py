@@ -10,6 +10,7 @@ left of a source's processes reads the next source: each takes a second or two t
 """
 
 import atexit
+import errno
 import itertools
 import os
 import pickle
@@ -80,6 +81,9 @@ _MOST_DEATHS = 2
 # Nobody else ends a process like this: out of time, or by what a library does when it has no memory
 # or goes astray.
 _BY_ITSELF = {-OUT_OF_TIME, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL}
+# How a process ends that has no memory left to say so.
+_OUT_OF_MEMORY = errno.ENOMEM
+_BY_ITSELF.add(_OUT_OF_MEMORY)
 # A part of a stream may cost as much as a document of this size.
 _PART_SIZE = 8 << 20
 # None of multiprocessing: that would import the main module of this process once more.
@@ -358,6 +362,8 @@ class WorkerPool:
         """Return the reason against a document at which a process ended."""
         if exit_code == -OUT_OF_TIME:
             return self._limits.out_of_time(size)
+        if exit_code == _OUT_OF_MEMORY:
+            return self._limits.out_of_memory(size)
         how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
         return self._limits.killed(how, size)
 
@@ -388,8 +394,12 @@ def work_at(file: int) -> None:
     pa.set_cpu_count(1)
     # Arrow's own allocator keeps what it has once had.
     pa.set_memory_pool(pa.system_memory_pool())
-    with suppress(EOFError, ConnectionError), connection.Connection(file) as pipe:
-        _Serving(pipe).serve()
+    try:
+        with suppress(EOFError, ConnectionError), connection.Connection(file) as pipe:
+            _Serving(pipe).serve()
+    except MemoryError:
+        # The other process says it, in words.
+        os._exit(_OUT_OF_MEMORY)
 
 
 class _Serving:
@@ -399,13 +409,17 @@ class _Serving:
         self._pipe = pipe
         self._reader: Reader
         self._least_memory: int | None = None
+        # The limit of memory now, and the bytes that the documents of a job unpacked to.
+        self._most_memory: int | None = None
+        self._unpacked = 0
 
     def serve(self) -> None:
         """Do jobs; return when this process has taken more memory than a new one would."""
         while not self._is_worn():
             reader, job, file = self._pipe.recv()
             if reader is not None:
-                self._reader = pickle.loads(reader)  # noqa: S301
+                received: Reader = pickle.loads(reader)  # noqa: S301
+                self._reader = replace(received, unpacking=self._permit)
                 # What every reader needs is not counted against the first document.
                 self._reader.nothing()
             if self._least_memory is None:
@@ -423,8 +437,10 @@ class _Serving:
             self._pipe.send(("begun", number))
             chosen = job.documents if number is None else job.documents[number : number + 1]
             size = job.size or sum(document.size for document in chosen)
+            size += self._unpacked if number is None else 0
             self._confine(size, size)
 
+        self._unpacked = 0
         outcome = self._reader.run(job, begin)
         release()
         self._pipe.send(("done", _stored(outcome, file)))
@@ -454,11 +470,22 @@ class _Serving:
 
         Memory is limited where the kernel tells how much a process has, which is on Linux.
         """
-        limits = self._reader.limits
+        limits, self._most_memory = self._reader.limits, None
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds(computed_size))
         if (used := private_memory()) is not None:
             # Data and not address space: allocators reserve more than they use.
-            _limit_data(used + limits.memory(size))
+            self._most_memory = used + limits.memory(size)
+            _limit_data(self._most_memory)
+
+    def _permit(self, unpacked: int) -> None:
+        """Permit what so many bytes may cost that a document unpacks to, beyond its own."""
+        limits, left = self._reader.limits, signal.getitimer(signal.ITIMER_PROF)[0]
+        self._unpacked += unpacked
+        seconds = limits.cpu_seconds(unpacked) - limits.cpu_seconds(0)
+        signal.setitimer(signal.ITIMER_PROF, left + seconds)
+        if self._most_memory is not None:
+            self._most_memory += limits.memory(unpacked) - limits.memory(0)
+            _limit_data(self._most_memory)
 
     def _is_worn(self) -> bool:
         """Whether so much memory was not given back that the next document would add to it."""

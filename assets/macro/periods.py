@@ -11,10 +11,10 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
-from assets.macro.iso_codes import Area
 from assets.parsing.strict import FIRST_YEAR, LAST_YEAR, calendar_day, number_from_text
 from warehouse.record.landing import Document
-from warehouse.tables import FIRST_READ
+from warehouse.shared.countries import Area
+from warehouse.tables import AS_SHOWN, FIRST_READ
 
 DecimalMark = Literal[".", ","]
 
@@ -157,5 +157,5 @@ def first_read(document: Document, span: Span) -> dict[str, Any]:
     return {
         "available_at": observed_on,
         "available_at_evidence": FIRST_READ,
-        "publication": observed_on.isoformat(),
+        "publication": AS_SHOWN,
     }

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, takewhile
 from typing import Any, cast
 
-from assets.macro.iso_codes import Area, area_named, area_of
 from assets.macro.periods import (
     Span,
     first_read,
@@ -31,9 +30,20 @@ from assets.macro.table_files import (
 )
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import day_in_form
-from assets.parsing.tables import Row, Wanted, clean, fold, joined, sheets, table_rows, text_above
+from assets.parsing.tables import (
+    Names,
+    Row,
+    Wanted,
+    clean,
+    fold,
+    joined,
+    sheets,
+    table_rows,
+    text_above,
+)
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.countries import Area, area_named, area_of
 
 # What publishers write where there is no value, and beside one.
 _NO_VALUE = frozenset({"", "-", "--", "–", "—", ".", "..", "...", "n/a", "na", "nan"})
@@ -328,7 +338,13 @@ def _read_columns(
         entry.encoding,
         entry.delimiter,
     )
-    above = text_above(body, entry.encoding) if any(each.note for each in series) else ""
+    is_described = entry.heading or any(each.note for each in series)
+    above = text_above(body, entry.encoding) if is_described else ""
+    heading = _heading(above, required)
+    if heading and not re.search(entry.heading or "", heading):
+        reason = f"another table: it is headed {heading!r:.80}, which has no {entry.heading!r}"
+        parsed.reject(MACRO_SERIES, document, "", reason)
+        return
     bases: dict[str, str | None] = {}
     for each in series:
         if note := re.search(each.note or "", above):
@@ -362,6 +378,15 @@ def _read_columns(
         if each.key not in seen and not parsed.rejected:
             names = "/".join(each.column_names())
             parsed.reject(MACRO_SERIES, document, "", f"{each.key}: no column {names}")
+
+
+def _heading(above: str, required: list[Names]) -> str:
+    """Return the text above the line that names the columns of a period; none without such."""
+    lines = above.splitlines()
+    for number, line in enumerate(map(fold, lines)):
+        if all(any(name in line for name in names) for names in required):
+            return clean(" ".join(lines[:number]).replace(",", " "))
+    return ""
 
 
 def _cell(row: Row, names: Iterable[str]) -> str | None:

@@ -10,18 +10,20 @@ unit or country is worse than a line in the quarantine.
 
 import csv
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import BytesIO, StringIO
 from typing import Any, NamedTuple
 
-from assets.macro.iso_codes import Area, area_named, area_of, area_of_currency, require_currency
+from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, first_read, period_of, series_columns, utc_time
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
 from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
 from warehouse.tables import PUBLISHED
 
@@ -41,6 +43,8 @@ _ID = re.compile(r"[A-Z0-9_@$-]+|[a-z0-9_@$-]+")
 
 # The cells of a line by column.
 Line = dict[str, str]
+# Numbered lines: all of a file, or the observations of one series.
+Lines = list[tuple[int, list[str]]]
 # Area, key, type, unit and base of a series.
 _Subject = tuple[Area | None, str, str, str | None, str | None]
 # A row and its location in the document.
@@ -83,21 +87,27 @@ def parse(document: Document, body: bytes) -> Parsed:
     with parsed.rejecting(MACRO_SERIES, document):
         text = read_text(_unzipped(body))
         if wide := _wide(text):
-            header, lines = _long(parsed, document, *wide)
+            header, parts = _long(parsed, document, *wide)
         else:
-            header, lines = _lines(text)
-        located_rows: list[LocatedRow] = []
-        for line_number, cells in lines:
-            location = f"line {line_number}"
-            with parsed.rejecting(MACRO_SERIES, document, location):
-                if len(cells) != len(header):
-                    raise ValueError("the line has more or fewer cells than the header")
-                row = _row(document, dict(zip(header, cells, strict=True)))
-                located_rows.append((location, row))
-        has_actions = "ACTION" in header
-        for location, row in _final_rows(parsed, document, located_rows, has_actions):
-            parsed.add(MACRO_SERIES, [provenance(document, location, "api") | row])
+            header, parts = _lines(text)
+        for lines in parts:
+            _add_lines(parsed, document, header, lines)
     return parsed
+
+
+def _add_lines(parsed: Parsed, document: Document, header: list[str], lines: Lines) -> None:
+    located_rows: list[LocatedRow] = []
+    for line_number, cells in lines:
+        location = f"line {line_number}"
+        with parsed.rejecting(MACRO_SERIES, document, location):
+            if len(cells) != len(header):
+                raise ValueError("the line has more or fewer cells than the header")
+            row = _row(document, dict(zip(header, cells, strict=True)))
+            located_rows.append((location, row))
+    for location, row in _final_rows(parsed, document, located_rows, "ACTION" in header):
+        parsed.add(MACRO_SERIES, [provenance(document, location, "api") | row])
+    # A wide file of a megabyte has a hundred thousand observations.
+    parsed.compact(MACRO_SERIES)
 
 
 def _subject(document: Document, line: Line, span: Span) -> _Subject:
@@ -206,8 +216,8 @@ def _portal_subject(line: Line, flow: str) -> _Subject:
     return area or named, key, _PORTAL_TYPES.get(flow, "macro"), unit, base
 
 
-def _lines(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return the header and the numbered lines; ``ID: name`` is reduced to its id."""
+def _lines(text: str) -> tuple[list[str], Iterable[Lines]]:
+    """Return the header and all numbered lines; ``ID: name`` is reduced to its id."""
     header = [""]
     # Servers differ in their delimiter: the right one yields the columns that every SDMX-CSV has.
     for delimiter in _DELIMITERS:
@@ -221,7 +231,7 @@ def _lines(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
     if len(set(header)) != len(header):
         raise ValueError("the document is not SDMX-CSV: a column stands twice in its header")
     cells = ((rows.line_num, [cell.partition(": ")[0].strip() for cell in row]) for row in rows)
-    return header, [(number, row) for number, row in cells if row]
+    return header, [[(number, row) for number, row in cells if row]]
 
 
 def _unzipped(body: bytes) -> bytes:
@@ -253,10 +263,10 @@ def _wide(text: str) -> tuple[list[str], list[int], Any] | None:
 
 def _long(
     parsed: Parsed, document: Document, written: list[str], periods: list[int], rows: Any
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
+) -> tuple[list[str], Iterable[Lines]]:
     """Return the observations of a wide file, one for each value; the series has the key."""
     names = _header(written[: periods[0]])
-    lines: list[tuple[int, list[str]]] = []
+    by_key: dict[str, list[tuple[int, list[str], list[tuple[str, str]]]]] = defaultdict(list)
     for cells in filter(None, rows):
         if len(cells) != len(written):
             reason = "the line has more or fewer cells than the header"
@@ -267,18 +277,19 @@ def _long(
         if series.keys() >= _PORTAL_COLUMNS:
             code = series["SERIES_CODE"]
         key = f"{_flow_of(document, series)}.{code}"
-        start, early = [key, *(series[name] for name in names)], 0
-        for column in periods:
-            if (value := cells[column].strip()) in _UNKNOWN:
-                continue
-            if int(written[column][:4]) < FIRST_YEAR:
-                early += 1
-            else:
-                lines.append((rows.line_num, [*start, written[column], value]))
-        if early:
+        stated = [(written[column], cells[column].strip()) for column in periods]
+        stated = [(period, value) for period, value in stated if value not in _UNKNOWN]
+        values = [each for each in stated if int(each[0][:4]) >= FIRST_YEAR]
+        by_key[key].append((rows.line_num, [key, *(series[name] for name in names)], values))
+        if early := len(stated) - len(values):
             reason = f"{key}: {early} observations before {FIRST_YEAR} are not stored"
             parsed.reject(MACRO_SERIES, document, f"line {rows.line_num}", reason, partial=True)
-    return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], lines
+    # One series at a time: with all its columns an observation takes much more than in the file.
+    parts = (
+        [(number, [*start, *value]) for number, start, values in lines for value in values]
+        for lines in by_key.values()
+    )
+    return ["KEY", *names, "TIME_PERIOD", "OBS_VALUE"], parts
 
 
 def _header(cells: list[str]) -> list[str]:
@@ -344,8 +355,7 @@ def _published(
     # The ECB publishes a rate on its own day; others do not say.
     is_ecb_rate = "CURRENCY_DENOM" in line and _flow_of(document, line) == "EXR"
     if frequency == "daily" and not deleted and is_ecb_rate:
-        on_its_day = {"available_at_evidence": PUBLISHED, "publication": span[1].isoformat()}
-        return {"available_at": span[1], **on_its_day}
+        return published | {"available_at": span[1], "available_at_evidence": PUBLISHED}
     return published
 
 

@@ -10,7 +10,7 @@ from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 _BIS_FILES = ("/static/bulk/WS_LONG_CPI_csv_col.zip", "/static/bulk/WS_CREDIT_GAP_csv_col.zip")
 # Raise it whenever the same document of any table gives other rows or rejections than before.
-TABLE_PARSER_VERSION = 2
+TABLE_PARSER_VERSION = 3
 
 
 def table_source(entry: TableEntry) -> Source:
@@ -32,7 +32,7 @@ SOURCES = (
         "World Bank, World Development Indicators",
         "cc-by",
         "Creative Commons Attribution 4.0",
-        Parser(2, worldbank.parse, worldbank.stream),
+        Parser(3, worldbank.parse, worldbank.stream),
         (MACRO_ANNUAL,),
         base_url="https://api.worldbank.org",
         fetch=fetch.worldbank,
@@ -55,7 +55,7 @@ SOURCES = (
         "European Central Bank, reference exchange rates",
         "open-attribution",
         "Free reuse with attribution",
-        Parser(2, sdmx_csv.parse),
+        Parser(3, sdmx_csv.parse),
         (MACRO_SERIES,),
         base_url="https://data-api.ecb.europa.eu",
         fetch=fetch.ecb,
@@ -71,7 +71,7 @@ SOURCES = (
         "Bank for International Settlements, long consumer prices and credit-to-GDP gaps",
         "open-attribution",
         "Free use with attribution",
-        Parser(2, sdmx_csv.parse),
+        Parser(3, sdmx_csv.parse),
         (MACRO_SERIES,),
         base_url="https://data.bis.org",
         fetch=partial(fetch_addresses, _BIS_FILES),
@@ -87,7 +87,7 @@ SOURCES = (
         "International Monetary Fund, data portal",
         "restricted",
         "Terms of use of the IMF, not cleared",
-        Parser(2, sdmx_csv.parse),
+        Parser(3, sdmx_csv.parse),
         (MACRO_SERIES,),
         base_url="https://data.imf.org",
         license_url="https://www.imf.org/external/terms.htm",
@@ -100,7 +100,7 @@ SOURCES = (
         "International Monetary Fund, World Economic Outlook",
         "restricted",
         "Terms of use of the IMF, not cleared",
-        Parser(1, weo.parse),
+        Parser(2, weo.parse),
         (MACRO_SERIES,),
         base_url="https://www.imf.org",
         license_url="https://www.imf.org/external/terms.htm",
@@ -113,7 +113,7 @@ SOURCES = (
         "Federal Reserve Bank of St. Louis, ALFRED",
         "public-domain",
         "United States government series, public domain",
-        Parser(3, alfred.parse),
+        Parser(4, alfred.parse),
         (MACRO_SERIES,),
         base_url=fetch.BASE_URL,
         fetch=fetch.alfred,
@@ -135,7 +135,7 @@ SOURCES = (
         "Federal Reserve, H.10 foreign exchange rates",
         "public-domain",
         "United States government work, public domain",
-        Parser(3, h10.parse),
+        Parser(4, h10.parse),
         (MACRO_SERIES,),
         base_url="https://raw.githubusercontent.com/datasets/exchange-rates/main/data",
         fetch=fetch.h10,

@@ -24,9 +24,9 @@ from assets.declared_files import (
     declared_tables,
     read_entries,
 )
-from assets.macro.iso_codes import area_of
 from assets.macro.periods import DecimalMark
 from assets.parsing.tables import Names, fold
+from warehouse.shared.countries import area_of
 from warehouse.tables.macro import Frequency, SeriesType
 
 BUILT_IN = Path(__file__).with_name("published_tables.toml")
@@ -103,8 +103,9 @@ class TableEntry(DeclaredFiles):
     """One source of a file.
 
     Its figures are those of a ``country``, of that of each series, or of the one that the column
-    ``area`` of a row names. ``other_names`` are those of columns in ``where``. ``marks`` beside
-    a value or its year say what its status is.
+    ``area`` of a row names. ``heading`` is a pattern of the text above the columns, if there is
+    any. ``other_names`` are those of columns in ``where``. ``marks`` beside a value or its year say
+    what its status is.
     """
 
     page = "docs/add-a-table.md"
@@ -112,6 +113,7 @@ class TableEntry(DeclaredFiles):
     base_url: BaseUrl
     country: Country | None = None
     area: Column | None = None
+    heading: RegularExpression | None = None
     new_within: int = 45
     decimal: DecimalMark = "."
     other_names: Mapping[str, tuple[DeclaredText, ...]] = {}

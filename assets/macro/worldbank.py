@@ -30,11 +30,11 @@ from io import StringIO
 from shutil import copyfileobj
 from typing import IO, Any, cast
 
-from assets.macro.iso_codes import Area, area_of, is_former_country
+from assets.macro.iso_codes import is_former_country
 from assets.macro.periods import period_of
 from assets.parsing.csv_lines import LineTooLong, bounded_lines
 from assets.parsing.limits import count_unpacked
-from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, join_parts, provenance
 from assets.parsing.strict import (
     calendar_day,
     json_number,
@@ -45,9 +45,10 @@ from assets.parsing.strict import (
     read_json,
     read_text,
 )
-from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
+from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
+from warehouse.shared.countries import Area, area_of
 
 # Country, year and unit of World Bank indicators, shared by all formats they come in.
 
@@ -105,25 +106,19 @@ _PAGE_IN_URL = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse a document of any format; aggregates and years without a value are rejected."""
-    if body.startswith(_ZIP):
-        return _parse_wide(document, body)
-    try:
-        text = read_text(body)
-    except ValueError:
-        text = "["  # rejected with its reason where pages are read
-    if text.lstrip()[0] not in "[{":
-        return _parse_wide(document, body) if _is_wide(text) else _parse_long(document, body)
-    return _page(document, body)
+    return join_parts(stream(document, io.BytesIO(body)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse a long document: a wide file line by line, anything else as a whole."""
+    """Parse a document: a wide file line by line, anything else as a whole."""
     start = body.read(_HEAD)
     text = start.decode("utf-8-sig", "replace")
     if start.startswith(_ZIP) or _is_wide(text):
         yield from _wide_parts(document, start, body)
+    elif text.lstrip()[:1] in ("[", "{", "<", "", "\ufffd"):
+        yield _page(document, start + body.read())
     else:
-        yield parse(document, start + body.read())
+        yield _parse_long(document, start + body.read())
 
 
 def _page(document: Document, body: bytes) -> Parsed:
@@ -305,32 +300,6 @@ def _is_wide(text: str) -> bool:
     return any("Country Code" in line and any(code in line for code in _CODES) for line in head)
 
 
-def _parse_wide(document: Document, body: bytes) -> Parsed:
-    """Parse a wide file; an aggregate's line is rejected once, an empty cell is skipped."""
-    parsed = Parsed()
-    with parsed.rejecting(MACRO_ANNUAL, document):
-        rows = csv.reader(StringIO(read_text(_unpacked(body)), newline=""), strict=True)
-        filled = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(row)]
-        above, header, lines = _split_at_header(filled)
-        updated = _update_day(above, lines)
-        for number, cells in lines:
-            # Lines of one cell are the notes below the data.
-            if len(cells) > 1:
-                _add_line(parsed, document, number, header, cells, updated)
-    return parsed
-
-
-def _unpacked(body: bytes) -> bytes:
-    """Return the one file of a zip that is not metadata."""
-    if not body.startswith(_ZIP):
-        return body
-    try:
-        with open_zip(io.BytesIO(body)) as archive, archive.open(_data_member(archive)) as member:
-            return read_member(member)
-    except UNREADABLE as error:
-        raise ValueError(f"the zip is damaged: {error or type(error).__name__}") from None
-
-
 def _data_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     """Return the one file of a zip that is not metadata; ValueError if there is none, or more."""
     data = [info for info in zip_members(archive) if "Metadata" not in info.filename]
@@ -393,6 +362,8 @@ def _add_line(
 # Rows of a part.
 _ROWS = 20_000
 _CHUNK = 1 << 20
+# Bytes that wait in memory for being read.
+_IN_MEMORY = 16 << 20
 # Bytes at the end of a file within which its notes stand.
 _TAIL = 1 << 16
 # The header stands within so many lines.
@@ -404,9 +375,10 @@ Open = Callable[[], AbstractContextManager[IO[bytes]]]
 def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[Parsed]:
     """Parse a wide file part by part: a zip, or the CSV itself.
 
-    ``start`` is what was already read of it.
+    An aggregate's line is rejected once, an empty cell is skipped. ``start`` is what was already
+    read of it, ``body`` the rest.
     """
-    with tempfile.TemporaryFile() as spooled:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spooled:
         spooled.write(start)
         copyfileobj(body, spooled, _CHUNK)
 

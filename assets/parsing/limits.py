@@ -5,7 +5,7 @@ LimitExceeded. Memory and CPU are limited by the process that reads (``assets/in
 Without a budget nothing is limited, so that a parser stays a function of its document.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -99,9 +99,23 @@ class DocumentLimits:
 class Budget:
     """What a document, or a part of one, has used of its limits."""
 
-    def __init__(self, limits: DocumentLimits, size: int = 0, *, is_stream: bool = False) -> None:
+    def __init__(
+        self,
+        limits: DocumentLimits,
+        size: int = 0,
+        *,
+        is_stream: bool = False,
+        unpacking: Callable[[int], None] | None = None,
+    ) -> None:
         self._limits, self._size, self._is_stream = limits, size, is_stream
         self._unpacked = self._rejected = 0
+        # Whoever limits memory and CPU is told what is unpacked: they grow with it.
+        self._unpacking = unpacking
+
+    @property
+    def size(self) -> int:
+        """The bytes of the document, unpacked if it is packed."""
+        return max(self._size, self._unpacked)
 
     def unpack(self, count: int) -> None:
         """Count bytes that were unpacked."""
@@ -112,6 +126,8 @@ class Budget:
                 f"limit of compression exceeded: {self._size:,} bytes unpack to at least "
                 f"{self._unpacked:,}; the limit is {_MOST_COMPRESSED} times"
             )
+        if self._unpacking is not None:
+            self._unpacking(count)
 
     def require_size(self, size: int) -> None:
         """Raise LimitExceeded if a document of so many bytes is too long."""
@@ -126,9 +142,8 @@ class Budget:
     def reject(self) -> None:
         """Count a record that could not be read."""
         self._rejected += 1
-        size = max(self._size, self._unpacked)
-        if self._rejected > self._limits.most_rejections(size):
-            raise LimitExceeded(self._limits.too_many_rejections(self._rejected, size))
+        if self._rejected > self._limits.most_rejections(self.size):
+            raise LimitExceeded(self._limits.too_many_rejections(self._rejected, self.size))
 
 
 # Of each thread.

@@ -13,6 +13,8 @@ from warehouse.record.incoming import RejectedRow, to_arrow, with_visible_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
 
+_MANY_ROWS = 5_000
+
 
 @dataclass
 class Parsed:
@@ -33,6 +35,13 @@ class Parsed:
     def add_typed(self, table: RecordTable, rows: pa.Table) -> None:
         """Add rows that already have the column types of their table."""
         self.typed.setdefault(table.name, []).append(rows)
+
+    def compact(self, table: RecordTable) -> None:
+        """Type the plain rows of a table if they are many: as such they take ten times as much."""
+        if len(self.rows.get(table.name, ())) >= _MANY_ROWS:
+            typed, misfits = to_arrow(table, self.rows.pop(table.name))
+            self.add_typed(table, typed)
+            self.rejected.setdefault(table.name, []).extend(misfits)
 
     def reject(
         self,

@@ -4,9 +4,9 @@
 -- A measurement without rows, or of nothing, is UNMEASURED. Conditions of shares are those of the
 -- rule book.
 --
--- Inputs: fundamentals, filings, statements, tender_releases, tender_parties, macro_annual,
---   macro_series, party_matches, signals; releases_with_contact, failing_parties (tables of the
---   organisation check)
+-- Inputs: fundamentals, filings, newest_statements, tender_releases, tender_parties, macro_annual,
+--   macro_series, party_matches, signals, same_as, vetoed_joins; releases_with_contact,
+--   failing_parties (tables of the organisation check)
 -- Outputs: scope, n_checked, n_passed, value (of ages and multiples only)
 
 -- name: share
@@ -59,6 +59,28 @@ FROM (
 )
 GROUP BY source;
 
+-- name: joins_uncontradicted
+-- The joins by identifiers of securities, and those that were vetoed. The first vetoed pairs are
+-- listed each by itself; a list that is wrong throughout must not flood the report.
+WITH joins AS (
+    SELECT match_method, TRUE AS is_made
+    FROM same_as
+    UNION ALL
+    SELECT match_method, FALSE AS is_made
+    FROM vetoed_joins
+)
+
+SELECT match_method AS scope, count(*) AS n_checked, count(*) FILTER (WHERE is_made) AS n_passed
+FROM joins
+WHERE match_method IN ('isin', 'figi', 'listing')
+GROUP BY match_method
+UNION ALL
+SELECT
+    concat(service_id, ' and ', other_id, ' by ', match_method, ' against ', reason) AS scope,
+    1 AS n_checked,
+    0 AS n_passed
+FROM (FROM vetoed_joins ORDER BY ALL LIMIT 200);
+
 -- name: month_in_history
 -- By how many times each month of a panel exceeds the largest of the months before it. A month that
 -- exceeds it by too much is listed by itself, all others of a country are one row. Rows of buyers
@@ -104,45 +126,23 @@ GROUP BY scope;
 
 -- name: accounting_identity
 -- Assets must equal liabilities plus equity, with what stands between the two in US statements, in
--- the newest publication that states all of them: a later one may restate a single side. What
+-- the newest publication that has the balance: a later one may restate a single side. What
 -- stands between may also be a part of liabilities or equity already. A difference of up to a
 -- thousandth is due to rounding, for example of amounts in millions. A side that contradicts its
 -- own filing fails, whatever the sum.
-WITH figures AS (
-    SELECT DISTINCT figure, figure_check, unit, basis, period_end, line_item
-    FROM fundamentals
-    WHERE
-        period_type = 'INSTANT'
-        AND line_item IN ('total_assets', 'total_liabilities', 'total_equity', 'temporary_equity')
-),
-
--- one row for each publication that states all three sides
-balance AS (
+WITH balances AS (
     SELECT
-        service_id,
-        unit,
-        basis,
-        period_end,
-        publication,
-        available_at,
         bool_or(conflicts_with IS NOT NULL) AS conflicts,
         max(value_reported) FILTER (WHERE line_item = 'total_assets') AS assets,
         max(value_reported) FILTER (WHERE line_item = 'total_liabilities') AS liabilities,
         max(value_reported) FILTER (WHERE line_item = 'total_equity') AS equity,
         coalesce(max(value_reported) FILTER (WHERE line_item = 'temporary_equity'), 0) AS temporary
-    FROM statements
-    INNER JOIN figures USING (figure, figure_check)
-    WHERE NOT withdrawn
-    GROUP BY ALL
+    FROM newest_statements
+    WHERE
+        latest
+        AND line_item IN ('total_assets', 'total_liabilities', 'total_equity', 'temporary_equity')
+    GROUP BY service_id, unit, basis, period_end
     HAVING assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL
-),
-
-newest AS (
-    SELECT * FROM balance
-    QUALIFY row_number() OVER (
-        PARTITION BY service_id, unit, basis, period_end
-        ORDER BY available_at DESC NULLS LAST, publication DESC
-    ) = 1
 )
 
 SELECT
@@ -154,7 +154,7 @@ SELECT
             abs(CAST(assets - liabilities - equity - temporary AS DOUBLE))
         ) <= abs(assets) / 1000
     ) AS n_passed
-FROM newest;
+FROM balances;
 
 -- name: core_items_reported
 -- Issuers whose newest full year has revenue, profit and total assets. Banks and insurers, which

@@ -126,6 +126,29 @@ def test_fundamentals_vintages_all_is_every_restatement(api: Contract, restated:
     assert wrong["allowed"] == ["latest", "as_reported", "all"]
 
 
+def test_fundamentals_of_the_newest_publication_are_whole_statements(
+    api: Contract, restated: str
+) -> None:
+    path = f"/v1/fundamentals/{restated}?publication=newest"
+    rows = api.get(path).rows
+    figures = [_figure(row) for row in rows]
+    assert len(figures) == len(set(figures))
+    periods = {(row["period_start"], row["period_end"]) for row in rows}
+    assert periods == {
+        (row["period_start"], row["period_end"])
+        for row in api.get(f"/v1/fundamentals/{restated}").rows
+    }
+    filings: dict[tuple[str, ...], set[str]] = {}
+    for row in rows:
+        one = tuple(str(row[name]) for name in ("statement", "basis", "period_start", "period_end"))
+        filings.setdefault(one, set()).add(row["available_at"])
+    assert {len(stated) for stated in filings.values()} == {1}
+    early = min(row["available_at"] for row in rows)
+    assert all(row["available_at"] <= early for row in api.get(f"{path}&as_of={early}").rows)
+    for vintages in ("all", "as_reported"):
+        api.problem(f"{path}&vintages={vintages}", 400, "parameter_conflict")
+
+
 def test_tenders_country_is_alpha_2_or_alpha_3_and_za_by_default(api: Contract) -> None:
     assert api.get("/v1/tenders").raw == api.get("/v1/tenders?country=za").raw
     assert {row["country"] for row in api.get("/v1/tenders?country=ke").rows} == {"KE"}

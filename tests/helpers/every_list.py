@@ -34,6 +34,8 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/fundamentals/DCB2?vintages=as_reported&as_of=2021-06-01",
         "/v1/fundamentals/DCA1?line_items=revenue,profit&vintages=all",
         "/v1/fundamentals/DCC3?statement=income&period_type=FY",
+        "/v1/fundamentals/DCA1?publication=newest",
+        "/v1/fundamentals/DCX9?publication=newest&as_of=2021-06-01&line_items=revenue",
     ),
     "listFundamentals": (
         _SEVERAL,

@@ -360,3 +360,13 @@ def is_financial(company: dict[str, Any]) -> bool:
             "AssetsHeldInTrustNoncurrent",
         }
     )
+
+
+def kind_of(company: dict[str, Any]) -> str:
+    """Return ``bank``, ``insurer`` or ``non-financial``, by the elements that an issuer uses."""
+    used = {name for elements in company["facts"].values() for name in elements}
+    takes_deposits = used & {"Deposits", "DepositsFromCustomers", "DepositsFromBanks"}
+    if takes_deposits and any("Loans" in name and "Payable" not in name for name in used):
+        return "bank"
+    insures = used & {"PremiumsEarnedNet", "InsuranceRevenue", "NetEarnedPremium"}
+    return "insurer" if insures else "non-financial"

@@ -11,7 +11,7 @@ import pytest
 
 from assets.macro import alfred, sdmx_csv, worldbank
 from assets.parsing.parsed import Parsed
-from tests.helpers.parsed_rows import has_columns
+from tests.helpers.parsed_rows import has_columns, untyped
 from tests.helpers.paths import REAL
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
@@ -30,7 +30,7 @@ def document(
 
 
 def rows(parsed: Parsed) -> list[dict[str, Any]]:
-    return [row for table in parsed.rows.values() for row in table]
+    return [row for table in untyped(parsed).rows.values() for row in table]
 
 
 def reasons(parsed: Parsed) -> list[str]:

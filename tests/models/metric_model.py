@@ -36,8 +36,11 @@ def _ebitda(get: Get) -> Decimal:
     return get("operating_profit") + get("depreciation_amortisation")
 
 
-def _debt(get: Get) -> Decimal:
-    return get("borrowings_current") + get("borrowings_non_current")
+def _of_bank(line: str, of: str) -> Plan:
+    """A ratio of a bank: of an issuer that states loans and deposits."""
+    needs = dict.fromkeys((line, of, "loans", "deposits"))
+    conditions = dict.fromkeys((of, "loans", "deposits"))
+    return Plan(" ".join(needs), lambda get, _: get(line) / get(of), ", ".join(conditions))
 
 
 _EQUITY = "equity_attributable"
@@ -79,14 +82,10 @@ PLANS: Mapping[str, Plan] = {
         "current_liabilities",
     ),
     "cash_ratio": _margin("cash", "current_liabilities"),
-    "debt_to_equity": Plan(
-        "borrowings_current borrowings_non_current total_equity",
-        lambda get, _: _debt(get) / get("total_equity"),
-        "total_equity",
-    ),
+    "debt_to_equity": _margin("total_borrowings", "total_equity"),
     "net_debt_to_ebitda": Plan(
-        "borrowings_current borrowings_non_current cash operating_profit depreciation_amortisation",
-        lambda get, _: (_debt(get) - get("cash")) / _ebitda(get),
+        "total_borrowings cash operating_profit depreciation_amortisation",
+        lambda get, _: (get("total_borrowings") - get("cash")) / _ebitda(get),
         _EBITDA,
     ),
     "liabilities_to_assets": _margin("total_liabilities", "total_assets"),
@@ -111,6 +110,11 @@ PLANS: Mapping[str, Plan] = {
         lambda get, days: get("inventories") * days / get("cost_of_sales"),
         "cost_of_sales",
     ),
+    "net_interest_margin": _of_bank("net_interest_income", "total_assets"),
+    "cost_to_income": _of_bank("operating_expenses", "total_operating_income"),
+    "loans_to_deposits": _of_bank("loans", "deposits"),
+    "impairments_to_loans": _of_bank("loan_impairment", "loans"),
+    "equity_to_assets": _of_bank("total_equity", "total_assets"),
 }
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from tests.helpers import filings
 from tests.helpers.facts import fact
 from tests.helpers.metric_answers import (
     Answers,
@@ -473,6 +474,78 @@ def test_values_are_rounded_half_even_to_ten_digits_at_any_size() -> Story:
     issuers = yield [margin(MARCH, profit, revenue) for profit, revenue, _ in quotients]
     for issuer, (_, _, value) in zip(issuers, quotients, strict=True):
         assert [row["value"] for row in issuer.values] == [value]
+
+
+def filed(flows: dict[str, int], balances: dict[str, int], taxonomy: str = "us-gaap") -> list[Row]:
+    """The figures of an annual report that states elements of its year and of its last day."""
+    elements = {name: {"USD": [filings.fact(val=value)]} for name, value in flows.items()}
+    for name, value in balances.items():
+        elements[name] = {"USD": [filings.fact(val=value, start="-")]}
+    return filings.rows(filings.read(elements, taxonomy))
+
+
+BANK_METRICS = (
+    "net_interest_margin",
+    "cost_to_income",
+    "loans_to_deposits",
+    "impairments_to_loans",
+    "equity_to_assets",
+)
+EARNED = {"ProfitLoss": 8, "Revenues": 100}
+OWNED = {"Assets": 1000, "StockholdersEquity": 80}
+
+
+@stories.test
+def test_a_bank_has_metrics_of_its_own_and_no_other_issuer_has_them() -> Story:
+    bank = filed(
+        {
+            **EARNED,
+            "InterestIncomeExpenseNet": 30,
+            "NoninterestIncome": 10,
+            "NoninterestExpense": 24,
+            "ProvisionForLoanAndLeaseLosses": 7,
+        },
+        {**OWNED, "LoansAndLeasesReceivableNetReportedAmount": 700, "Deposits": 875},
+    )
+    insurer = filed({**EARNED, "PremiumsEarnedNet": 90}, {**OWNED, "LongTermDebt": 20})
+    lender = filed(
+        {**EARNED, "InterestIncomeExpenseNet": 30},
+        {**OWNED, "LoansAndLeasesReceivableNetReportedAmount": 700, "DebtCurrent": 500},
+    )
+
+    of_bank, of_insurer, of_lender = yield [bank, insurer, lender]
+    (answers,) = zip(*(of_bank.on(metric, NEXT_MARCH) for metric in BANK_METRICS), strict=True)
+    expected = map(Decimal, ("0.03", "0.6", "0.8", "0.01", "0.08"))
+    assert list(answers) == [("value", Y2018, value) for value in expected]
+    for metric in BANK_METRICS:
+        absent = [("input_not_reported", Y2018, None)]
+        assert of_insurer.on(metric, NEXT_MARCH) == of_lender.on(metric, NEXT_MARCH) == absent
+    # The insurer's debt is all long-term; the lender states no non-current debt.
+    assert of_insurer.on("debt_to_equity", NEXT_MARCH) == [("value", Y2018, Decimal("0.25"))]
+    assert of_lender.on("debt_to_equity", NEXT_MARCH) == [("input_not_reported", Y2018, None)]
+
+
+@stories.test
+def test_debt_is_the_total_of_a_filing_or_the_sum_of_what_it_states_together() -> Story:
+    flows = {**EARNED, "OperatingIncomeLoss": 15, "DepreciationDepletionAndAmortization": 5}
+    parts = {"ShortTermBorrowings": 10, "LongTermDebtCurrent": 6, "LongTermDebtNoncurrent": 44}
+    cash = {"CashAndCashEquivalentsAtCarryingValue": 20}
+    added = filed(flows, {**OWNED, **cash, **parts})
+    total = filed(flows, {**OWNED, **cash, "DebtLongtermAndShorttermCombinedAmount": 60})
+    less = filed(flows, {**OWNED, **cash, **parts, "DebtLongtermAndShorttermCombinedAmount": 50})
+    ifrs = filed(
+        {"ProfitLoss": 8, "Revenue": 100},
+        {"Assets": 1000, "Equity": 80, "Borrowings": 60},
+        "ifrs-full",
+    )
+
+    issuers = yield [added, total, less, ifrs]
+    debt = [issuer.on("debt_to_equity", NEXT_MARCH)[0] for issuer in issuers]
+    value = ("value", Y2018, Decimal("0.75"))
+    contradicted = ("inputs_not_comparable", Y2018, None)
+    assert debt == [value, value, contradicted, value]
+    for issuer in issuers[:2]:
+        assert issuer.on("net_debt_to_ebitda", NEXT_MARCH) == [("value", Y2018, Decimal(2))]
 
 
 @stories.test

@@ -1,23 +1,28 @@
 """The promises of the record, for all histories, in any order of arrival."""
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.arrivals import DAYS, MODES, arrivals, row
 from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
+from tests.helpers.record_rows import series_row
 from tests.models.record_model import Answer, ModelSighting, answer
+from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages, vintages_query
+from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES
 from warehouse.record.versions import load_seqs_of, name_version
-from warehouse.tables import LoadEntry
+from warehouse.tables import AS_SHOWN, LoadEntry
 
 few_examples = settings(
     max_examples=times(2), deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -159,5 +164,59 @@ def test_a_silent_edit_is_known_from_the_day_we_read_it_and_not_before(
                 if item[1]
             ]
             assert values == expected
+
+    with_record(work)
+
+
+PERIODS = [date(2025, month, 28) for month in (1, 2, 3)]
+tables = st.lists(
+    st.tuples(
+        st.integers(1, 28),
+        st.sampled_from(["2010=100", "2015=100"]),
+        st.dictionaries(st.sampled_from(PERIODS), st.integers(1, 3), min_size=1),
+    ),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda table: table[0],
+)
+
+
+@few_examples
+@given(tables)
+def test_a_table_that_is_read_again_appends_what_changed_and_nothing_else(
+    tables: list[tuple[int, str, dict[date, int]]],
+) -> None:
+    """A publisher shows a table without a day, on one base or the other."""
+
+    def work(record: Record) -> None:
+        stated: dict[str, dict[date, int]] = defaultdict(dict)
+        known: dict[date, dict[date, int]] = {}
+        base_of_day = ""
+        for number, base, values in sorted(tables, key=lambda table: table[0]):
+            day = date(2026, 3, number)
+            changed = {key for key, value in values.items() if stated[base].get(key) != value}
+            for hour, appended in ((6, len(changed)), (7, 0)):
+                read_at = datetime(2026, 3, number, hour, tzinfo=UTC)
+                columns = {"available_at": day, "observed_at": read_at, "document": str(read_at)}
+                columns |= {"publication": AS_SHOWN, "available_at_evidence": "first_read"}
+                rows = [
+                    series_row(str(value), period, base_period=base, **columns)
+                    for period, value in values.items()
+                ]
+                arrow, _ = to_arrow(MACRO_SERIES, rows)
+                entry = append(record, MACRO_SERIES, arrow, Load("test", (str(read_at),)))
+                assert (entry.appended, entry.read) == (appended, len(values))
+            # On a base that it had before a table has what it had.
+            base_of_day = base if changed else base_of_day
+            stated[base] |= values
+            known[day] = dict(stated[base_of_day])
+        with duckdb.connect() as sql:
+            sql.execute("SET GLOBAL TimeZone = 'UTC'")
+            record.let_read(sql)
+            relation = with_rebasings(sql, MACRO_SERIES, record.relation(MACRO_SERIES.name))
+            for day, expected in known.items():
+                rows = sql.sql(vintages_query(MACRO_SERIES, relation, as_of=day)).to_arrow_table()
+                found = [(row["period_end"], int(row["value"])) for row in rows.to_pylist()]
+                assert sorted(found) == sorted(expected.items())
 
     with_record(work)

@@ -256,8 +256,8 @@ NOT_READ = {
     "sec/index/*": "tells what is new, and gives no row: test_filings_bulk",
     "xbrl/filings_xbrl_org/*": "a page of the index, read when a report is fetched",
 }
-# Files that are a header alone, and reports on sustainability, which state none of our lines.
-WITHOUT_FIGURES = ("br_cvm/itr_2010_header_only/*", "xbrl/in_brsr/*")
+# Files that are a header alone: whoever loads them says that they have nothing.
+WITHOUT_FIGURES = ("br_cvm/itr_2010_header_only/*",)
 BY_KEY = {source.key: source for source in SOURCES}
 
 

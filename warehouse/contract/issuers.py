@@ -84,20 +84,20 @@ def facts_known(
     """Return the figures of an issuer that anyone could have known; None if the id is unknown.
 
     ``vintages`` latest is the newest of each figure unless it was withdrawn, as_reported the
-    first, all every one.
+    first, all every one; with a ``publication``, the figures of the newest that has the statement.
     """
     as_of, vintages, period_type = (
         parameters[name] for name in ("as_of", "vintages", "period_type")
     )
-    owner = organisation_id(build, service_id)
+    table, owner = _table(parameters), organisation_id(build, service_id)
     if vintages == "latest" and period_type is None and not lines:
         # The common case: whole runs from the packs, without looking at single rows.
-        page = latest_on(build, "fundamentals", "organisation", owner, as_of, limit, after)
+        page = latest_on(build, table, "organisation", owner, as_of, limit, after)
     else:
         where = [*equal(organisation=owner), *known_on(as_of, vintages)]
-        where += _of_periods(owner, period_type, as_of)
+        where += _of_periods(table, owner, period_type, as_of)
         where += [one_of("line_item", lines)] if lines else []
-        page = fetch_page(build, "fundamentals", where, limit, after=after)
+        page = fetch_page(build, table, where, limit, after=after)
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
     return page if page.rows or _is_known(build, owner) else None
 
@@ -115,8 +115,22 @@ def why_no_figures(question: Question) -> Empty:
     filters += filters_of(period_type=parameters["period_type"])
     as_of = parameters["as_of"]
     known = known_on(as_of, parameters["vintages"])
-    query = TableQuery("fundamentals", "reported figures", filters, known, as_of, "period_end")
+    table = _table(parameters)
+    query = TableQuery(table, "reported figures", filters, known, as_of, "period_end")
     return why_empty(build, query)
+
+
+def _table(parameters: Parameters) -> str:
+    """Return the table of the figures: line by line, or statements of the newest publication."""
+    if parameters.get("publication") is None:
+        return "fundamentals"
+    if parameters["vintages"] != "latest":
+        detail = (
+            "publication=newest takes the lines of a statement from one publication, which has no "
+            "vintages of them: leave out vintages, or publication."
+        )
+        raise conflicting_parameters("publication", detail)
+    return "newest_statements"
 
 
 def _lines(question: Question) -> tuple[str, ...]:
@@ -140,7 +154,9 @@ def _is_known(build: Build, owner: str) -> bool:
     )
 
 
-def _of_periods(owner: str, period_type: str | None, as_of: date | None) -> list[Condition]:
+def _of_periods(
+    table: str, owner: str, period_type: str | None, as_of: date | None
+) -> list[Condition]:
     """Match figures of periods of a type, and balances at the ends of those that were known."""
     if period_type in (None, "INSTANT", "OTHER"):
         return equal(period_type=period_type)
@@ -150,7 +166,7 @@ def _of_periods(owner: str, period_type: str | None, as_of: date | None) -> list
     return [
         Condition(
             "(period_type = ? OR (period_type = 'INSTANT' AND period_end IN "
-            f"(SELECT period_end FROM fundamentals WHERE {ends})))",
+            f"(SELECT period_end FROM {table} WHERE {ends})))",
             (period_type, *(value for condition in of_type for value in condition.values)),
         )
     ]

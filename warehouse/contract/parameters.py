@@ -93,6 +93,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "metric": choice(tuple(FORMULA_BY_SLUG)),
     "order": choice(("asc", "desc")),
     "period type": choice(get_args(PeriodType)),
+    "publication": choice(("newest",)),
     "role": choice(get_args(Role)),
     "section": choice(get_args(Section)),
     "series type": choice(get_args(SeriesType)),

@@ -29,3 +29,5 @@ LINE_ITEMS = tuple(
     for row in csv_rows(__name__, "line_items")
 )
 STATEMENTS = tuple(dict.fromkeys(item.statement for item in LINE_ITEMS))
+# The line without which a publication only mentions a statement.
+MAIN_LINES = {"income": "profit", "balance": "total_assets", "cash_flow": "cfo"}

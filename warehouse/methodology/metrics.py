@@ -87,7 +87,8 @@ class Formula:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """The figures it needs, each once, those of this year first."""
-        needed = dict.fromkeys(figure for _, figure in (*self.numerator, *self.denominator))
+        sums = (self.numerator, self.denominator, *self.positive)
+        needed = dict.fromkeys(figure for terms in sums for _, figure in terms)
         return tuple(sorted(needed, key=lambda figure: figure.last_year))
 
     @property

@@ -1,4 +1,4 @@
-"""One base per series and day; the statements are in ``sql/rebasing.sql``.
+"""One base per series and day, and one figure in all its forms; see ``sql/rebasing.sql``.
 
 The withdrawals are worked out from all rows of the snapshot, so that the order in which documents
 arrived makes no difference, and dated by the publication that replaced the base, so that no earlier
@@ -19,7 +19,7 @@ from warehouse.record.tables import (
     record_schema,
 )
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import EvidencedSighting
+from warehouse.tables import AS_SHOWN, FIRST_READ, EvidencedSighting
 
 _BASE = ("unit", "base_period")
 _PERIOD = ("period_start", "period_end")
@@ -33,17 +33,45 @@ def with_rebasings(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: s
     """Return the relation of stored rows with the withdrawals of figures on a replaced base."""
     if table not in (MACRO_ANNUAL, MACRO_SERIES):
         return stored
+    stored = _with_other_forms(sql, table, stored)
     series = ", ".join(_series_columns(table))
     _REBASING.run(sql, "rebased_series", fill={"stored": stored, "series": series})
     if not sql.execute("SELECT 1 FROM rebased_series LIMIT 1").fetchall():
         return stored
-    withdrawals = _withdrawals(sql, table, stored)
-    sql.register("new_rows", withdrawals)
-    name = f"rebased_{table.name}"
-    sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM new_rows")
+    return _with_rows(sql, table, stored, _withdrawals(sql, table, stored), "rebased")
+
+
+def _with_other_forms(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> str:
+    """Return the relation of stored rows in which the forms of one figure agree."""
+    if table is MACRO_ANNUAL:
+        # Only here: what a later publication states must not show in the answer for a past day,
+        # and annual indicators have no day.
+        series, same = ", ".join(_series_columns(table)), _same(table, "unstated", "stated")
+        fill = {"stored": stored, "series": series, "stated_series": same}
+        rows = _REBASING.query(sql, "unit_not_stated", fill=fill).to_arrow_table()
+    else:
+        rows = _REBASING.query(sql, "shown_and_dated", fill={"stored": stored}).to_arrow_table()
+    if not len(rows):
+        return stored
+    sql.register("replaced", rows.select(STORED_ROW))
+    replaced = f"replaced_{table.name}"
+    sql.execute(f"CREATE OR REPLACE TEMP TABLE {replaced} AS FROM replaced")
+    sql.unregister("replaced")
+    others = f"(FROM {stored} ANTI JOIN {replaced} USING ({', '.join(STORED_ROW)}))"
+    # What now is one publication with another row must be compared with it.
+    counting = _hashed(table, rows.filter(rows["counts"]), again=True)
+    return _with_rows(sql, table, others, counting, "other_forms")
+
+
+def _with_rows(
+    sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str, rows: pa.Table, name: str
+) -> str:
+    """Return the relation of stored rows and others."""
+    sql.register("new_rows", rows)
+    sql.execute(f"CREATE OR REPLACE TEMP TABLE {name}_{table.name} AS FROM new_rows")
     sql.unregister("new_rows")
-    columns = ", ".join(withdrawals.column_names)
-    return f"(SELECT {columns} FROM {stored} UNION ALL FROM {name})"
+    columns = ", ".join(rows.column_names)
+    return f"(SELECT {columns} FROM {stored} UNION ALL FROM {name}_{table.name})"
 
 
 def is_rebasing(publication: str) -> bool:
@@ -57,15 +85,19 @@ def _series_columns(table: RecordTable) -> tuple[str, ...]:
 
 def _withdrawals(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> pa.Table:
     """Return a withdrawing row for each figure and publication that replaced it."""
-    names = incoming_schema(table).names
     chosen = _same(table, "stored", "chosen")
     _REBASING.run(sql, "stored_of_series", fill={"stored": stored, "chosen_series": chosen})
     rows = _REBASING.query(sql, "withdrawals", fill=_fragments(table)).to_arrow_table()
-    loads = rows.select(["load_id", "load_seq"])
-    hashed = add_row_hashes(table, rows.select(names).cast(incoming_schema(table)))
-    hashed = hashed.append_column("again", pa.repeat(pa.scalar(False), len(rows)))
-    for name in loads.column_names:
-        hashed = hashed.append_column(name, loads[name])
+    return _hashed(table, rows, again=False)
+
+
+def _hashed(table: RecordTable, rows: pa.Table, *, again: bool) -> pa.Table:
+    """Return rows as the record stores them, with the hashes of what they state now."""
+    incoming = incoming_schema(table)
+    hashed = add_row_hashes(table, rows.select(incoming.names).cast(incoming))
+    hashed = hashed.append_column("again", pa.repeat(pa.scalar(again), len(rows)))
+    for name in ("load_id", "load_seq"):
+        hashed = hashed.append_column(name, rows[name])
     return hashed.select(record_schema(table).names).cast(record_schema(table))
 
 
@@ -76,7 +108,13 @@ def _fragments(table: RecordTable) -> dict[str, str]:
     of_sighting = [name for name in EvidencedSighting.model_fields if name not in of_figure]
     replacing = (*of_sighting, "load_id", "load_seq")
     kept = [name for name in incoming_schema(table).names if name not in replacing]
-    emptied = {**dict.fromkeys(table.content, "NULL"), "withdrawn": "TRUE"}
+    states = {name: f"CASE WHEN NOT is_end THEN ended.{name} END" for name in table.content}
+    states["withdrawn"] = "is_end"
+    # A value that counts again is where it was.
+    location = {
+        name: f"CASE WHEN is_end THEN publications.{name} ELSE ended.{name} END"
+        for name in ("source_ref", "document")
+    }
     return {
         "series": ", ".join(_series_columns(table)),
         "readings": readings_query("stored_of_series"),
@@ -85,9 +123,11 @@ def _fragments(table: RecordTable) -> dict[str, str]:
         "series_of_run": _same(table, "runs", "numbered"),
         "series_of_period": _same(table, "period_runs", "on_base"),
         "series_of_end": _same(table, "publications", "ended"),
-        "kept": ", ".join(f"{emptied.get(name, f'ended.{name}')} AS {name}" for name in kept),
+        "kept": ", ".join(f"{states.get(name, f'ended.{name}')} AS {name}" for name in kept),
         "of_replacing": ", ".join(
-            f"publications.{name}" for name in replacing if name != "publication"
+            f"{location.get(name, f'publications.{name}')} AS {name}"
+            for name in replacing
+            if name != "publication"
         ),
     }
 
@@ -102,5 +142,5 @@ _REBASING = sql_file(
     __name__,
     "rebasing",
     fragments={"not_stated": _NOT_STATED},
-    parameters={"suffix": _SUFFIX},
+    parameters={"suffix": _SUFFIX, "as_shown": AS_SHOWN, "first_read": FIRST_READ},
 )

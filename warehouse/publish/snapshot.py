@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
+from warehouse.methodology.line_items import MAIN_LINES
 from warehouse.publish.implausible import with_implausible
 from warehouse.publish.left_out import (
     PROVENANCE_ID,
     ROW_ID,
+    STORED_ROW,
     create_left_out,
     figures_left_out,
     list_rows,
@@ -63,20 +65,27 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "entities": ("figure", "figure_check", "vintage"),
     "identifiers": ("figure", "figure_check", "vintage"),
     "statements": ("service_id", "figure", "figure_check", "publication", "provenance_id"),
+    "newest_statements": ("service_id", "period_end", "line_item", "available_at", "row_id"),
 }
 # What a publication states of a figure: the same in every row are the columns of its vintages.
 STATEMENTS = "statements"
+# The lines of the newest publication of each statement of a period, by day.
+NEWEST_STATEMENTS = "newest_statements"
 SAME_AS = "same_as"
 _STATEMENT_COLUMNS = (
     *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
-    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source_ref"),
-    *("document", "license_class", "method", "observed_at", "extraction_confidence"),
+    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "apparent_restatement"),
+    *("source", "source_ref", "document", "license_class", "method", "observed_at"),
+    *("extraction_confidence", "available_at_evidence"),
 )
+# Those that are the same in every vintage, and those of which a row has its own.
+_OF_THE_FIGURE = ("service_id", "figure", "figure_check", "available_at", "withdrawn", "document")
 _SQL = sql_file(
     __name__,
     "snapshot",
     fragments={"provenance": PROVENANCE_ID},
 )
+_NEWEST = sql_file(__name__, "newest_statements")
 
 
 @dataclass
@@ -100,6 +109,7 @@ class Snapshot:
     _database: str = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
+    _marked: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _shown: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -175,12 +185,15 @@ class Snapshot:
             if table == TENDER_RELEASES:
                 vintages = with_implausible(self.sql, rows, vintages)
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
+            if table == FUNDAMENTALS:
+                self.write(NEWEST_STATEMENTS, newest_statements(), ORDERS[NEWEST_STATEMENTS])
 
     def remaining(self, table: RecordTable) -> str:
         """Return the relation of the stored rows that are not left out, under canonical ids."""
         rows = visible_rows(table, remaining(self.sql, table, self.stored(table)))
-        rewritten = self._rewritten.get(table)
-        return rows if rewritten is None else rewritten.replace("{rows}", rows)
+        for relation in (self._rewritten.get(table), self._marked.get(table)):
+            rows = rows if relation is None else relation.replace("{rows}", rows)
+        return rows
 
     def stored(self, table: RecordTable) -> str:
         """Return the relation of all rows of a table that belong to the data_version."""
@@ -228,6 +241,31 @@ class Snapshot:
         column ``stored_row_id``. A table that has been copied is copied again.
         """
         self._rewritten[table] = relation
+        if self.path(table.name).exists():
+            self.copy_record([table])
+
+    def mark_rows(self, table: RecordTable, marks: pa.Table) -> None:
+        """Replace columns of remaining rows: ``marks`` has them, and what identifies the rows.
+
+        Call it when no more rows will be left out, and their ids are canonical. A table that has
+        been copied is copied again.
+        """
+        marked = f"marked_{table.name}"
+        self.sql.register("new_marks", marks)
+        # No temporary table: other connections read it.
+        self.sql.execute(f"CREATE OR REPLACE TABLE {marked} AS SELECT DISTINCT * FROM new_marks")
+        self.sql.unregister("new_marks")
+        columns = ", ".join(
+            f"CASE WHEN {marked}.sighting IS NULL THEN stored.{name} ELSE {marked}.{name} END "
+            f"AS {name}"
+            for name in marks.column_names
+            if name not in STORED_ROW
+        )
+        same_row = " AND ".join(f"{marked}.{name} = stored.{name}" for name in STORED_ROW)
+        self._marked[table] = (
+            f"(SELECT stored.* REPLACE ({columns}) FROM {{rows}} AS stored "
+            f"LEFT JOIN {marked} ON {same_row})"
+        )
         if self.path(table.name).exists():
             self.copy_record([table])
 
@@ -322,6 +360,17 @@ def with_restatement_kinds(vintages: str) -> str:
     return _SQL.statement("restatement_kinds", vintages=vintages, statements=STATEMENTS)
 
 
+def newest_statements() -> str:
+    """Return the query for the lines of the newest publication of each statement, by day.
+
+    A row is one of ``fundamentals``, with what its publication states of it.
+    """
+    stated = [name for name in _STATEMENT_COLUMNS if name not in _OF_THE_FIGURE]
+    replaced = ", ".join(f"shown.{name} AS {name}" for name in (*stated, "provenance_id"))
+    main_lines = ", ".join(sql_text(line) for line in MAIN_LINES.values())
+    return _NEWEST.statement(NEWEST_STATEMENTS, main_lines=main_lines, replaced_columns=replaced)
+
+
 def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
     """Return rows cast to the declared schema; raise ``BadTable`` with what does not fit."""
     schema = arrow_schema(row)
@@ -386,10 +435,11 @@ def canonical_register(relation: str) -> str:
 
 @dataclass(frozen=True)
 class RowCheck:
-    """A check that leaves rows out of a snapshot before anything is derived from it.
+    """A check that leaves rows out of a snapshot, or marks them, before anything is derived.
 
     ``version`` is made from its content: a stricter check publishes an unchanged record anew.
-    ``tables`` are those of which it leaves rows out. It sees one partition at a time.
+    ``tables`` are those of which it leaves rows out. It sees one partition at a time, and figures
+    and filings under their canonical ids, before they are copied.
     """
 
     version: str

@@ -188,19 +188,26 @@ CHANGE_MEMBERS = (
     *("available_from", "available_to"),
 )
 
-MART_TABLES = (
-    MartTable(
-        "fundamentals",
-        _WITH_ORGANISATION.format("SELECT *, row_id AS fact_id FROM fundamentals"),
+
+def _figures(name: str) -> MartTable:
+    """Return the table of figures with every vintage, or with those of the newest publications."""
+    return MartTable(
+        name,
+        _WITH_ORGANISATION.format(f"SELECT *, row_id AS fact_id FROM {name}"),
         "organisation, period_end DESC, line_item, period_start DESC, unit, basis, service_id, "
-        "vintage",
+        "vintage, available_at",
         ("organisation", "service_id", "period_type", "period_end", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
         packed=Packing(1_000, "organisation"),
         files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
-    ),
+    )
+
+
+MART_TABLES = (
+    _figures("fundamentals"),
+    _figures("newest_statements"),
     MartTable(
         "filings",
         _WITH_ORGANISATION.format("SELECT * FROM filings"),

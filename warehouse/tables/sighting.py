@@ -27,6 +27,9 @@ DayEvidence = Literal["published", "first_read"]
 LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
 PUBLISHED: DayEvidence = "published"
 FIRST_READ: DayEvidence = "first_read"
+# The publication of what a publisher shows without saying when it was published: however often it
+# is read, it is one publication that may be edited. It sorts after every date.
+AS_SHOWN = "as shown"
 OPEN_CLASSES: tuple[str, ...] = (
     *("public-domain", "cc0", "cc-by"),
     *("open-attribution", "open-share-alike"),

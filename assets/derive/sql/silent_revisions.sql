@@ -76,7 +76,10 @@ SELECT
     CASE
         WHEN pairs.after_change.withdrawn THEN 'removed'
         WHEN pairs.before_change.withdrawn THEN 'restored'
-        WHEN pairs.after_change.publication = pairs.before_change.publication THEN 'edited'
+        WHEN
+            pairs.after_change.publication = pairs.before_change.publication
+            AND pairs.after_change.publication <> $as_shown
+            THEN 'edited'
         ELSE 'overwritten'
     END AS kind,
     greatest(pairs.before_change.observed_at, coalesce(last_seen.read_at, TIMESTAMPTZ '0001-01-01'))

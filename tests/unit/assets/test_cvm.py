@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.entities.identifiers import mint, register_of_number
+from assets.entities.identifiers import mint
 from assets.filings import cvm
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.parsed_rows import has_columns
+from tests.helpers.registers import identifier, joins
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import Document
@@ -175,6 +176,17 @@ def test_one_code_means_what_the_chart_of_its_company_says() -> None:
     }
 
 
+def test_borrowings_are_those_of_both_liabilities_where_both_are_stated() -> None:
+    current = line(("2.01.04", "Empréstimos e Financiamentos"), "5")
+    non_current = line(("2.02.01", "Empréstimos e Financiamentos"), "30")
+    assert figures(read(csv(current, non_current))) == {
+        "borrowings_current": 5000,
+        "borrowings_non_current": 30000,
+        "total_borrowings": 35000,
+    }
+    assert figures(read(csv(current))) == {"borrowings_current": 5000}
+
+
 def test_what_a_company_left_empty_is_absent_and_a_true_zero_is_zero() -> None:
     parsed = read(csv(line(PROFIT, "5"), line(OWNERS, "0"), line(MINORITIES, "0")))
     assert figures(parsed) == {"profit": 5000}
@@ -254,6 +266,16 @@ def test_a_remark_with_a_name_is_withheld_and_another_file_is_refused() -> None:
 
 
 def test_the_number_of_a_company_is_told_by_its_form_whichever_authority_states_it() -> None:
-    assert register_of_number("RA000059", CNPJ) == register_of_number("BR-CNPJ", CNPJ) == "BR-CNPJ"
+    def joined(number: str) -> int:
+        return len(
+            joins(
+                [
+                    identifier("A", "registry", number, "RA000059"),
+                    identifier("B", "registry", number, "BR-CNPJ"),
+                ]
+            )
+        )
+
+    assert joined(CNPJ) == 1
     # A number of the board of trade itself.
-    assert register_of_number("RA000059", "35300123456") == "RA000059"
+    assert joined("35300123456") == 0

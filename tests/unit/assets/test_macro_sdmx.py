@@ -266,7 +266,7 @@ def test_a_line_of_a_wide_file_is_a_series_with_the_scale_in_its_unit() -> None:
         "Domestic currency, Millions",
     )
     assert (row["value"], row["period_end"]) == (Decimal("5.10"), date(2023, 12, 31))
-    assert (row["available_at"], row["publication"]) == (date(2026, 7, 1), "2026-07-01")
+    assert (row["available_at"], row["publication"]) == (date(2026, 7, 1), "as shown")
 
 
 def test_a_new_version_of_the_structure_is_no_new_series() -> None:

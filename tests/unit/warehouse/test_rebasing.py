@@ -19,6 +19,7 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
 from warehouse.record.row_index import add_row_hashes
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
+from warehouse.tables import AS_SHOWN
 
 FIRST_DAY = date(2020, 1, 1)
 PERIODS = [date(2019, month, 1) for month in (1, 2, 3, 4)]
@@ -244,6 +245,78 @@ def test_annual_indicators_have_one_base_although_no_day_is_known() -> None:
         assert Series(*loads, table=MACRO_ANNUAL).values() == {
             date(2010, 12, 31): (100, "2010 = 100", "2010=100")
         }
+
+
+def shown(day: date, base: Base, values: dict[date, int]) -> list[dict[str, Any]]:
+    """Return rows of a table that is shown without a day of publication, as it was read."""
+    read = {"observed_at": datetime.combine(day, datetime.min.time(), UTC), "available_at": day}
+    undated = {"publication": AS_SHOWN, "available_at_evidence": "first_read"}
+    return rows_of(Edition(day, base, values), **read, **undated)
+
+
+def test_a_table_that_is_on_a_base_again_has_all_that_it_showed_on_it_before() -> None:
+    """Of a table that shows its present state only what changes is stored."""
+    january, february, march, _ = PERIODS
+    series = Series(
+        shown(date(2020, 2, 1), OLD, {january: 110, february: 112}),
+        shown(date(2020, 3, 1), NEW, {january: 50, february: 51}),
+        shown(date(2020, 4, 1), OLD, {march: 113}),
+        shown(date(2020, 5, 1), NEW, {march: 52}),
+    )
+    on_old = {january: (110, *OLD), february: (112, *OLD)}
+    on_new = {january: (50, *NEW), february: (51, *NEW)}
+    assert series.values(date(2020, 3, 31)) == on_new
+    assert series.values(date(2020, 4, 1)) == on_old | {march: (113, *OLD)}
+    assert series.values() == on_new | {march: (52, *NEW)}
+
+
+def rate(value: str, read: int, published: int, publication: str, **others: Any) -> dict[str, Any]:
+    """Return a rate of the first of February, read and published on days of that month."""
+    read_at = datetime(2020, 2, read, 18, tzinfo=UTC)
+    day = {"available_at": date(2020, 2, published), "available_at_evidence": "published"}
+    told = {"publication": publication, "observed_at": read_at, "document": f"{read} {publication}"}
+    return series_row(value, date(2020, 2, 1), **day, **told, **others)
+
+
+def test_a_file_without_versions_neither_revises_nor_repeats_those_that_another_dates() -> None:
+    first, corrected = "2020-02-01T15:00:00+00:00 replace", "2020-02-04T15:00:00+00:00 replace"
+    versions = [rate("30", 10, 1, first), rate("31", 10, 4, corrected)]
+    for read, value in ((2, "30"), (4, "30"), (4, "31"), (9, "31")):
+        # Its status is not in the file with versions.
+        plain = rate(value, read, 1, AS_SHOWN, obs_status="A")
+        for loads in ([versions, [plain]], [[plain], versions]):
+            rows = sorted(Series(*loads).vintages(), key=lambda row: row["vintage"])
+            found = [(int(row["value"]), row["available_at"].day) for row in rows]
+            assert found == [(30, 1), (31, 4)]
+    later = rate("32", 12, 1, AS_SHOWN, obs_status="A")
+    rows = sorted(Series(versions, [later]).vintages(), key=lambda row: row["vintage"])
+    assert [int(row["value"]) for row in rows] == [30, 31, 32]
+    assert (rows[-1]["available_at"].day, rows[-1]["available_at_evidence"]) == (12, "first_read")
+    # Alone, it is dated by the rule of its publisher.
+    (alone,) = Series([rate("31", 9, 1, AS_SHOWN)]).vintages()
+    assert (alone["available_at"].day, alone["available_at_evidence"]) == (1, "published")
+
+
+def test_an_indicator_has_one_figure_whether_or_not_a_file_states_its_unit() -> None:
+    year = {"period_start": date(2010, 1, 1), "period_end": date(2010, 12, 31)}
+
+    def annual(value: int, updated: str, unit: str | None) -> list[dict[str, Any]]:
+        edition = Edition(date.fromisoformat(updated), (unit, None), {date(2010, 12, 31): value})
+        (row,) = rows_of(edition, available_at=None, **year)
+        del row["series"], row["series_type"], row["frequency"]
+        return [row | {"indicator": "NY.GDP.MKTP.CD"}]
+
+    editions = [
+        annual(196, "2012-09-20", None),
+        annual(369, "2015-08-16", None),
+        annual(367, "2024-03-28", "current US$"),
+        annual(367, "2024-12-11", None),
+    ]
+    for loads in (editions, editions[::-1]):
+        rows = Series(*loads, table=MACRO_ANNUAL).vintages()
+        found = [(row["vintage"], int(row["value"]), row["unit"]) for row in rows]
+        dollars = [(1, 196), (2, 369), (3, 367)]
+        assert sorted(found) == [(*vintage, "current US$") for vintage in dollars]
 
 
 @pytest.mark.parametrize("other", [{"country": None, "country_iso3": None}, {"frequency": "daily"}])

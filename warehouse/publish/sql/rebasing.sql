@@ -8,10 +8,74 @@
 -- the values of an index are worth nothing without theirs, and what states none is then another
 -- base.
 --
+-- Two documents of a source may state the same figure in different ways: with and without its unit,
+-- with and without the time at which each value was valid. They are one publication in two forms,
+-- and neither takes back nor revises what the other states: unit_not_stated and shown_and_dated are
+-- the rows that count otherwise than they were stored.
+--
 -- series are the columns that identify a series, without its unit, base and period.
 --
 -- Inputs: the stored rows of a macro table (stored)
--- Outputs: rebased_series, stored_of_series (tables); withdrawals (query)
+-- Outputs: rebased_series, stored_of_series (tables); unit_not_stated, shown_and_dated,
+-- withdrawals (queries)
+
+-- name: unit_not_stated
+-- Rows that state neither unit nor base, with the unit of their series if that has one alone. What
+-- states no base of an index may be on another one.
+WITH units AS (
+    SELECT {{ series }}, unit, base_period
+    FROM {{ stored }}
+    WHERE unit IS NOT NULL OR base_period IS NOT NULL
+    GROUP BY ALL
+),
+
+stated AS (
+    SELECT * FROM units
+    QUALIFY count(*) OVER (PARTITION BY {{ series }}) = 1 AND base_period IS NULL
+)
+
+SELECT unstated.* REPLACE (stated.unit AS unit), TRUE AS counts
+FROM {{ stored }} AS unstated
+JOIN stated ON {{ stated_series }}
+WHERE unstated.unit IS NULL AND unstated.base_period IS NULL;
+
+-- name: shown_and_dated
+-- What was shown without a time although the source had dated a value of the figure by then. It was
+-- shown on the day of its reading, and says nothing of an earlier one; and nothing new if it is the
+-- value that was valid on that day.
+WITH dated AS (
+    SELECT
+        figure, figure_check, value, available_at,
+        min(available_at) OVER (PARTITION BY figure, figure_check) AS first_day,
+        coalesce(
+            lead(available_at) OVER (
+                PARTITION BY figure, figure_check ORDER BY available_at, publication
+            ),
+            DATE '9999-12-31'
+        ) AS last_day
+    FROM {{ stored }}
+    WHERE publication <> $as_shown AND available_at IS NOT NULL
+)
+
+SELECT
+    shown.* REPLACE (
+        CAST(shown.observed_at AS DATE) AS available_at,
+        $first_read AS available_at_evidence
+    ),
+    NOT coalesce(
+        bool_or(
+            dated.value IS NOT DISTINCT FROM shown.value
+            AND CAST(shown.observed_at AS DATE) BETWEEN dated.available_at AND dated.last_day
+        ),
+        FALSE
+    ) AS counts
+FROM {{ stored }} AS shown
+JOIN dated
+    ON dated.figure = shown.figure
+    AND dated.figure_check = shown.figure_check
+    AND dated.first_day <= shown.available_at
+WHERE shown.publication = $as_shown
+GROUP BY ALL;
 
 -- name: rebased_series
 -- The series with several bases.
@@ -107,10 +171,31 @@ runs AS (
     FROM changes
 ),
 
+restored AS (
+    -- of a table that is shown as it is now only what changes is stored: when a series is on a base
+    -- again, what was shown on it before counts again
+    SELECT numbered.* REPLACE (runs.place AS place)
+    FROM numbered
+    JOIN runs ON runs.changed AND runs.base = numbered.stated AND {{ series_of_run }}
+    WHERE numbered.publication = $as_shown AND numbered.place < runs.place
+    QUALIFY row_number() OVER (
+        PARTITION BY numbered.figure, numbered.figure_check, runs.place
+        ORDER BY numbered.place DESC
+    ) = 1
+),
+
+counted AS (
+    SELECT *, FALSE AS is_restored FROM numbered
+    UNION ALL
+    SELECT *, TRUE AS is_restored
+    FROM restored
+    ANTI JOIN numbered USING (figure, figure_check, place)
+),
+
 periods AS (
     -- the figure of each period in each publication
     SELECT {{ series }}, period_start, period_end, place, figure, figure_check
-    FROM numbered
+    FROM counted
     QUALIFY row_number() OVER (
         PARTITION BY {{ series }}, period_start, period_end, place
         ORDER BY
@@ -149,7 +234,7 @@ on_base AS (
                 ELSE {{ not_stated }}
             END
         ) AS own_base
-    FROM numbered
+    FROM counted AS numbered
     JOIN runs ON runs.place = numbered.place AND {{ series_of_run }}
 ),
 
@@ -173,13 +258,21 @@ ended AS (
         AND {{ series_of_period }}
         AND period_runs.period_start = on_base.period_start
         AND period_runs.period_end = on_base.period_end
+),
+
+added AS (
+    SELECT *, TRUE AS is_end, end_place AS added_place FROM ended
+    UNION ALL
+    SELECT *, FALSE AS is_end, place AS added_place FROM ended WHERE is_restored
 )
 
-SELECT {{ kept }}, {{ of_replacing }}, publications.publication || $suffix AS publication
-FROM ended
-JOIN publications ON publications.place = ended.end_place AND {{ series_of_end }}
+SELECT
+    {{ kept }}, {{ of_replacing }},
+    publications.publication || CASE WHEN is_end THEN $suffix ELSE '' END AS publication
+FROM added AS ended
+JOIN publications ON publications.place = ended.added_place AND {{ series_of_end }}
 -- one for each figure and end, from whichever of its values comes first
 QUALIFY row_number() OVER (
-    PARTITION BY ended.figure, ended.figure_check, end_place
+    PARTITION BY ended.figure, ended.figure_check, added_place, is_end
     ORDER BY ended.place, ended.load_seq, ended.source_ref
 ) = 1;

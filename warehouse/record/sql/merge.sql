@@ -93,27 +93,33 @@ last_stored AS (
     )
 ),
 
-new AS (
-    -- Keep what changed and is not stored; of equal rows within the load, one. A reading like
-    -- the one before is no change, unless other code read something else in the same document.
-    SELECT * FROM dated
-    WHERE
-        (
-            previous_content IS DISTINCT FROM content
-            OR EXISTS (
-                SELECT 1 FROM last_stored AS stored
-                WHERE
-                    {{ same_moment }}
-                    AND stored.document = dated.document
-                    AND stored.content <> dated.content
-            )
-        )
-        AND NOT EXISTS (
+compared AS (
+    -- A reading like the one before is no change, unless other code read something else in the same
+    -- document.
+    SELECT
+        *,
+        EXISTS(
             SELECT 1 FROM last_stored AS stored
             WHERE {{ same_reading }}
+        ) AS is_stored
+    FROM dated
+    WHERE
+        previous_content IS DISTINCT FROM content
+        OR EXISTS (
+            SELECT 1 FROM last_stored AS stored
+            WHERE
+                {{ same_moment }}
+                AND stored.document = dated.document
+                AND stored.content <> dated.content
         )
+),
+
+new AS (
+    -- Of equal rows within the load, which documents or their lines repeat, one is stored.
+    SELECT * FROM compared
     QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at, content ORDER BY document, row
+        PARTITION BY sighting, figure_check, observed_at, content
+        ORDER BY is_stored DESC, document, row
     ) = 1
 )
 
@@ -124,4 +130,5 @@ SELECT
     previous_content IS NOT NULL
     OR sighting IN (SELECT sighting FROM stored)
     OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
-FROM new;
+FROM new
+WHERE NOT is_stored;

@@ -131,6 +131,7 @@ class Sankofa:
         period_type: str | None = None,
         statement: str | None = None,
         vintages: Vintages | None = None,
+        publication: Literal["newest"] | None = None,
         limit: int | None = None,
         decimals: bool | None = None,
     ) -> pd.DataFrame:
@@ -138,8 +139,9 @@ class Sankofa:
 
         ``as_of`` is the day whose knowledge is asked for: nothing that became public later has an
         influence. ``vintages`` are ``"latest"`` by then, ``"as_reported"`` at first, or ``"all"``.
-        Identifiers are as in ``resolve``; ``attrs["unknown_ids"]`` lists those of several that
-        nobody has.
+        With ``publication="newest"`` all lines of a statement are of the newest publication that
+        has it, so that they add up. Identifiers are as in ``resolve``; ``attrs["unknown_ids"]``
+        lists those of several that no organisation has.
         """
         filters = _filters(
             as_of=as_of,
@@ -147,6 +149,7 @@ class Sankofa:
             period_type=period_type,
             statement=statement,
             vintages=vintages,
+            publication=publication,
         )
         if isinstance(identifiers, str):
             path = f"/v1/fundamentals/{self.resolve(identifiers)}"
