@@ -50,8 +50,17 @@ from warehouse.serve.search import found_rows
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
 from warehouse.shared.tiers import configured_tiers
+from warehouse.tables.fundamentals import ApparentRestatement
 
 SERVED = "served"
+# What a later statement is that makes no vintage.
+APPARENT_KINDS: Mapping[ApparentRestatement, str] = {
+    "rounding": "a rounding of the value before",
+    "scale": "the value before in another scale, which nothing supports",
+    "sign": "the value before with another sign, which nothing supports",
+    "element": "by an element that states less than the one before",
+    "translation": "a convenience translation at another rate",
+}
 _ANSWER = "the answer"
 # The column that a row of each table shows as its value.
 _VALUES: Mapping[RecordTable, str] = {
@@ -200,6 +209,18 @@ class _Inquiry:
                     rule = rules.pop((table.name, *_stored_row(row)), None)
                     yield self._reading(table, row, self._state(table, row, rule))
                 yield from self._left_out(table, condition, rules)
+            yield from self._apparent(snapshot)
+
+    def _apparent(self, snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], Reading]]:
+        """Yield the statements of figures that only look like restatements: no vintages."""
+        condition = self._subject.conditions.get(FUNDAMENTALS, "FALSE")
+        rows = snapshot.remaining(FUNDAMENTALS)
+        for row in snapshot.read(
+            f"SELECT *, 0 AS vintage FROM {rows} "
+            f"WHERE ({condition}) AND apparent_restatement IS NOT NULL"
+        ).to_pylist():
+            kind = APPARENT_KINDS[row["apparent_restatement"]]
+            yield self._reading(FUNDAMENTALS, row, f"stored, no vintage: {kind}")
 
     def _left_out(
         self, table: RecordTable, condition: str, rules: Mapping[tuple[Any, ...], str]

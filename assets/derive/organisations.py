@@ -14,8 +14,7 @@ from functools import partial
 import duckdb
 import pyarrow as pa
 
-from assets.derive.evidence import Claim, Evidence, Number
-from assets.derive.joined_ids import joined_ids
+from assets.derive.joined_ids import Claim, Evidence, Number, joined_ids
 from assets.entities.identifiers import (
     CNPJ_FORM,
     CNPJ_REGISTER,

@@ -44,11 +44,6 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.shared.countries import country_code
 
-# One row of an exchange list, read by the members that its declaration names.
-#
-# A value that is not what its column says (an ISIN with a wrong check digit) is left out with a
-# reason, and the rest of the row is read; a row without any identifier is refused.
-
 # What stands for no value in lists; "NA" is not among them: it is a ticker, and Namibia.
 _NO_VALUE = frozenset({"", "-", "--", "—", "n/a", "#n/a", "null", "none", "nan"})
 # In capitals this is a ticker as well: nobody writes "no value" so.

@@ -65,10 +65,6 @@ def _codes_by_name() -> dict[str, str]:
 
 
 def _folded(name: str) -> str:
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    words = "".join(char if char.isalnum() else " " for char in letters if not _is_accent(char))
-    return " ".join(words.split())
-
-
-def _is_accent(character: str) -> bool:
-    return unicodedata.combining(character) > 0
+    parts = unicodedata.normalize("NFKD", name.casefold())
+    letters = (part for part in parts if not unicodedata.combining(part))
+    return " ".join("".join(char if char.isalnum() else " " for char in letters).split())

@@ -56,7 +56,8 @@ class Filing(EvidencedSighting):
 
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
-RestatementKind = Literal["restatement", "correction", "element", "measuring_unit"]
+RestatementKind = Literal["restatement", "correction", "element", "measuring_unit", "split"]
+ApparentRestatement = Literal["rounding", "scale", "sign", "element", "translation"]
 
 
 class Fundamental(EvidencedSighting):
@@ -121,6 +122,15 @@ class Fundamental(EvidencedSighting):
         "profit_attributable,profit_before_tax",
         default=None,
     )
+    apparent_restatement: ApparentRestatement | None = column(
+        "Why a later statement is no vintage, though its value differs from the one that stands: "
+        "it is rounded, in a wrong scale or with a wrong sign, by an element that states less, or "
+        "a convenience translation. Null otherwise. It is no input of a metric.",
+        None,
+        default=None,
+        # No vintage has it, and only vintages are served.
+        appears="table",
+    )
 
 
 class FundamentalVintage(Fundamental):
@@ -128,8 +138,8 @@ class FundamentalVintage(Fundamental):
 
     restatement_kind: RestatementKind | None = column(
         "Why this vintage differs from the one before: restated; a correction of its sign or "
-        "scale; stated under another element; or in the purchasing power of a later day "
-        "(measuring_unit). Null for a first vintage and where it is not known.",
+        "scale; a split of shares; stated under another element; or in the purchasing power of a "
+        "later day (measuring_unit). Null for a first vintage and where it is not known.",
         "restatement",
         default=None,
         part="time",

@@ -67,7 +67,7 @@ END;
 
 -- name: identifier_keys
 -- One row for each identifier of an id that can be compared: id_type, register, number.
--- ``joined_ids`` applies the same rules to single rows.
+-- Its text is what an id of it is minted from.
 CREATE OR REPLACE TEMP VIEW identifier_keys AS
 WITH written AS (
     SELECT
@@ -95,18 +95,16 @@ SELECT
     service_id, numbers.id_type,
     CASE
         WHEN numbers.id_type <> 'registry' THEN NULL
-        -- as register_of_number does
         WHEN regexp_full_match(normalised, '{{ cnpj_form }}') THEN '{{ cnpj_register }}'
         ELSE registers.register
     END AS register,
     -- the zeros before a CIK are written or not
     CASE WHEN numbers.id_type = 'cik' THEN ltrim(normalised, '0') ELSE normalised END AS number,
-    source, is_current, numbers.value
+    source, is_current, figi_level,
+    concat_ws(':', CASE WHEN numbers.id_type = 'registry' THEN issuer END, numbers.value) AS text
 FROM numbers
 LEFT JOIN registers ON registers.value = issuer AND numbers.id_type = 'registry'
 WHERE normalised IS NOT NULL
--- of FIGIs only that of the share class names one security everywhere
-AND (numbers.id_type <> 'figi' OR figi_level = 'share_class')
 -- zeros alone are a placeholder, not a CIK
 AND (numbers.id_type <> 'cik' OR ltrim(normalised, '0') <> '')
 -- a register's number compares only within a register, and a placeholder not at all

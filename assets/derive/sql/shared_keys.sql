@@ -46,7 +46,10 @@ WHERE name IS NOT NULL;
 WITH keys AS (
     SELECT *, hash(id_type, register, number) AS key_hash
     FROM identifier_keys
-    WHERE id_type <> 'isin' OR number IN (SELECT number FROM listed_isins)
+    WHERE
+        (id_type <> 'isin' OR number IN (SELECT number FROM listed_isins))
+        -- of FIGIs only that of the share class names one security everywhere
+        AND (id_type <> 'figi' OR figi_level = 'share_class')
 ),
 
 shared AS (
@@ -118,21 +121,15 @@ SELECT unnest($ids) AS service_id;
 
 -- name: numbers
 -- The identifiers of the ids that share something; of ISINs, those of listed securities.
-SELECT service_id, id_type, id_value, issuer
-FROM identifiers
-WHERE
-    service_id IN (SELECT service_id FROM candidates)
-    AND (
-        id_type <> 'isin' OR id_value IN (
-            SELECT value
-            FROM identifier_keys
-            WHERE id_type = 'isin' AND number IN (SELECT number FROM listed_isins)
-        )
-    )
+SELECT DISTINCT service_id, id_type, register, number, text
+FROM identifier_keys
+SEMI JOIN candidates USING (service_id)
+WHERE id_type <> 'isin' OR number IN (SELECT number FROM listed_isins)
 UNION
-SELECT service_id, 'lei', lei, NULL
-FROM entities
-WHERE service_id IN (SELECT service_id FROM candidates) AND lei IS NOT NULL;
+SELECT service_id, id_type, NULL, upper(id_value), id_value
+FROM identifiers
+SEMI JOIN candidates USING (service_id)
+WHERE id_type = 'ticker' AND trim(id_value) <> '';
 
 -- name: names
 -- All names of the ids that share something, in whatever country.
