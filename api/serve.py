@@ -2,6 +2,7 @@
 
 import ctypes
 import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from warehouse.shared.tiers import TIERS, Tier, TierName
 # All accept from the socket that the parent bound: a waiting connection is taken by whichever
 # worker is free, and none is lost when a worker ends.
 
-_WORKER_LOG = logging.getLogger("sankofa.serve")
+_LOG = logging.getLogger("sankofa.serve")
 _POLL_SECONDS = 0.1
 # A worker that dies at start would die again: wait before starting another.
 _RESTART_DELAY = 1.0
@@ -63,47 +65,46 @@ def run_workers(
 
     The signal handlers that set ``stop`` are inherited by every worker.
     """
-    cores, slot_by_pid = available_cores(), dict[int, int]()
-    while not stop.is_set():
-        for slot in set(range(number)) - set(slot_by_pid.values()):
-            core = cores[slot % len(cores)]
-            slot_by_pid[_start(work, core, stop)] = slot
-        dead_pid = _wait_for_exit(slot_by_pid, stop)
-        if dead_pid is not None and not stop.is_set():
-            _WORKER_LOG.error("worker process %d ended; starting another", dead_pid)
-            stop.wait(_RESTART_DELAY)
-    _signal_all(slot_by_pid, signal.SIGTERM)
+    cores, parent, fork = available_cores(), os.getpid(), multiprocessing.get_context("fork")
+
+    def started(slot: int) -> ForkProcess:
+        worker = fork.Process(target=_work, args=(work, cores[slot % len(cores)], stop, parent))
+        worker.start()
+        return worker
+
+    workers = [started(slot) for slot in range(number)]
+    while not stop.wait(_POLL_SECONDS):
+        for slot, worker in enumerate(workers):
+            if not worker.is_alive():
+                _LOG.error("worker process %d ended; starting another", worker.pid)
+                stop.wait(_RESTART_DELAY)
+                workers[slot] = started(slot)
+    for worker in workers:
+        worker.terminate()
     deadline = time.monotonic() + _SHUTDOWN_SECONDS
-    while slot_by_pid and time.monotonic() < deadline:
-        _reap(slot_by_pid)
-        time.sleep(_POLL_SECONDS)
-    _signal_all(slot_by_pid, signal.SIGKILL)
+    for worker in workers:
+        worker.join(max(0.0, deadline - time.monotonic()))
+        worker.kill()
 
 
-def _start(work: Callable[[threading.Event], None], core: int, stop: threading.Event) -> int:
-    """Fork a worker and return its process id; in the worker this never returns."""
-    parent = os.getpid()
-    child = os.fork()
-    if child:
-        return child
+def _work(
+    work: Callable[[threading.Event], None], core: int, stop: threading.Event, parent: int
+) -> None:
+    """Do the work of a worker process, pinned to its core; this never returns."""
     status = 1
     try:
         threading.Thread(target=_stop_when_orphaned, args=(parent, stop), daemon=True).start()
-        _pin_to_core(core)
+        # Without CPU affinity (macOS) it is left to the scheduler.
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {core})
         work(stop)
         status = 0
     except Exception:
-        _WORKER_LOG.exception("a worker process failed")
+        _LOG.exception("a worker process failed")
     finally:
         flush_log()
-        # Not sys.exit: the copy of the parent's stack must not be unwound in the child.
+        # Not sys.exit: a thread that waits for a store that is down must not delay the end.
         os._exit(status)
-
-
-def _pin_to_core(core: int) -> None:
-    """Keep this process on one core; without CPU affinity (macOS) leave it to the scheduler."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
 
 
 def _stop_when_orphaned(parent: int, stop: threading.Event) -> None:
@@ -111,31 +112,6 @@ def _stop_when_orphaned(parent: int, stop: threading.Event) -> None:
     while os.getppid() == parent:
         time.sleep(_RESTART_DELAY)
     stop.set()
-
-
-def _wait_for_exit(slot_by_pid: dict[int, int], stop: threading.Event) -> int | None:
-    while not stop.is_set():
-        if (dead_pid := _reap(slot_by_pid)) is not None:
-            return dead_pid
-        stop.wait(_POLL_SECONDS)
-    return None
-
-
-def _reap(slot_by_pid: dict[int, int]) -> int | None:
-    """Forget one worker that has ended and return its process id."""
-    for child in list(slot_by_pid):
-        if os.waitpid(child, os.WNOHANG)[0]:
-            del slot_by_pid[child]
-            return child
-    return None
-
-
-def _signal_all(slot_by_pid: dict[int, int], number: signal.Signals) -> None:
-    for child in slot_by_pid:
-        os.kill(child, number)
-
-
-_LOG = logging.getLogger("sankofa.serve")
 
 
 @dataclass(frozen=True)
