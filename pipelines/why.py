@@ -50,17 +50,8 @@ from warehouse.serve.search import found_rows
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
 from warehouse.shared.tiers import configured_tiers
-from warehouse.tables.fundamentals import ApparentRestatement
 
 SERVED = "served"
-# What a later statement is that makes no vintage.
-APPARENT_KINDS: Mapping[ApparentRestatement, str] = {
-    "rounding": "a rounding of the value before",
-    "scale": "the value before in another scale, which nothing supports",
-    "sign": "the value before with another sign, which nothing supports",
-    "element": "by an element that states less than the one before",
-    "translation": "a convenience translation at another rate",
-}
 _ANSWER = "the answer"
 # The column that a row of each table shows as its value.
 _VALUES: Mapping[RecordTable, str] = {
@@ -219,8 +210,8 @@ class _Inquiry:
             f"SELECT *, 0 AS vintage FROM {rows} "
             f"WHERE ({condition}) AND apparent_restatement IS NOT NULL"
         ).to_pylist():
-            kind = APPARENT_KINDS[row["apparent_restatement"]]
-            yield self._reading(FUNDAMENTALS, row, f"stored, no vintage: {kind}")
+            state = f"no vintage: only looks like a restatement ({row['apparent_restatement']})"
+            yield self._reading(FUNDAMENTALS, row, state)
 
     def _left_out(
         self, table: RecordTable, condition: str, rules: Mapping[tuple[Any, ...], str]

@@ -213,7 +213,8 @@ class LaterStatements:
             return not is_right
         more_alike = self._sizes.more_alike(standing, reading)
         if more_alike:
-            return more_alike < 0 or self._contradicts_balance_sheet(reading)
+            sides = frozenset().union(*_BALANCED)
+            return more_alike < 0 or not conflicts_of(reading).isdisjoint(sides)
         # Of as many filings on both sides, the one with digits that the other lacks is right.
         large = max(standing, reading, key=lambda one: abs(one.value))
         return self._filings.scale(large)[0] >= power or large is standing
@@ -223,9 +224,6 @@ class LaterStatements:
         stated = self._sides[self._balance(reading)]
         line_item = reading.row["line_item"]
         return any(line_item in sides and stated >= sides for sides in _BALANCED)
-
-    def _contradicts_balance_sheet(self, reading: Reading) -> bool:
-        return not conflicts_of(reading).isdisjoint(frozenset().union(*_BALANCED))
 
     def _is_mended(self, standing: Reading, reading: Reading, until_then: list[Reading]) -> bool:
         """Return whether the earlier figure does not fit its filing, or most state the later."""
