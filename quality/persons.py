@@ -280,6 +280,8 @@ def personal_name_rule(name: str, country: str | None, *, is_listed: bool = Fals
     names = [read_words(part) for part in split_names(company)]
     if any(has_person_beside_firm(words, country, is_listed=is_listed) for words in names):
         return "several_names"
+    if is_listed:
+        names = [words for words in names if not legal_form(words, country)]
     if any(is_personal_name(words, country) for words in names):
         return "several_names" if len(names) > 1 else "personal_name"
     return None

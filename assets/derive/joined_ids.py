@@ -19,11 +19,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-from assets.derive.compared_names import compared_name, names_agree
+from assets.derive.compared_names import names_differ
 from assets.entities.identifiers import mint
-from warehouse.tables.derived import JoinMethod, VetoReason
+from warehouse.tables.derived import JoinMethod
 
 
 class Claim(NamedTuple):
@@ -68,15 +68,16 @@ class Number(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What ids share, their identifiers and names, and the duplicates that registers declare.
+    """What ids share, their identifiers, and the duplicates that registers declare.
 
-    ``community`` are the lists that no exchange or regulator makes.
+    ``stated`` are the texts that tell ids apart, by the reason of a veto and by id; ``community``
+    are the lists that no exchange or regulator makes.
     """
 
     claims: list[Claim]
     numbers: list[Number]
     declared: dict[str, str]
-    names: Mapping[str, set[str]]
+    stated: Mapping[str, Mapping[str, set[str]]]
     community: frozenset[str]
 
 
@@ -154,15 +155,20 @@ def joined_ids(evidence: Evidence) -> tuple[list[dict[str, str]], list[dict[str,
                 keys = _trusted(_claims_by_key(evidence.claims, strong, ids), evidence)
                 may_join = (each for each in keys if _may_join(strong, each, ids.same_lei, ids))
                 trusted_links += map(_ids, may_join)
-    rows, canonical = [], dict[str, str]()
-    for group in partitions[-1][1].groups():
+    rows, joined = [], partitions[-1][1]
+    for group in joined.groups():
         to = _canonical(group, evidence.declared, ids)
-        canonical |= dict.fromkeys(group, to)
         for alias in group - {to}:
             # With which method the alias first is in one group with the canonical id.
             method = next(name for name, sets in partitions if sets.root(alias) == sets.root(to))
             rows.append({"service_id": alias, "same_as": to, "match_method": method})
-    return sorted(rows, key=lambda row: row["service_id"]), _vetoed_rows(ids, canonical)
+    vetoed = [
+        {"service_id": first, "other_id": second, "match_method": method, "reason": reason}
+        for first, others in sorted(ids.vetoes.items())
+        for second, (method, reason) in sorted(others.items())
+        if joined.root(first) != joined.root(second)
+    ]
+    return sorted(rows, key=lambda row: row["service_id"]), vetoed
 
 
 def _trusted(keys: Iterable[Sequence[Claim]], evidence: Evidence) -> list[list[Claim]]:
@@ -172,18 +178,6 @@ def _trusted(keys: Iterable[Sequence[Claim]], evidence: Evidence) -> list[list[C
 
 def _ids(claims: Iterable[Claim]) -> set[str]:
     return {claim.service_id for claim in claims}
-
-
-def _vetoed_rows(ids: "_Ids", canonical: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the vetoed pairs that nothing else joined, by their canonical ids."""
-    rows: dict[tuple[str, ...], str] = {}
-    for first, vetoes in ids.vetoes.items():
-        for second, (method, reason) in vetoes.items():
-            pair = sorted((canonical.get(first, first), canonical.get(second, second)))
-            if pair[0] != pair[1]:
-                rows[*pair, method] = reason
-    columns = ("service_id", "other_id", "match_method", "reason")
-    return [dict(zip(columns, (*key, rows[key]), strict=True)) for key in sorted(rows)]
 
 
 class _Ids:
@@ -208,12 +202,9 @@ class _Ids:
                 leis = {lei for lei in leis if mint("lei", lei) == service_id}
             self.leis[service_id] = leis
         # Two organisations, by one id of each -> what would have joined them, and why it does not.
-        self.vetoes: dict[str, dict[str, tuple[str, VetoReason]]] = defaultdict(dict)
+        self.vetoes: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
         self.names_count = False
-        self._names = {
-            service_id: set(filter(None, map(compared_name, names)))
-            for service_id, names in evidence.names.items()
-        }
+        self._stated = evidence.stated
 
     def of(self, service_id: str) -> list[Number]:
         """Return the identifiers of an id that say something about it."""
@@ -223,26 +214,21 @@ class _Ids:
         """Return whether an id was minted from the identifier of a security."""
         return any(key.is_origin and key.id_type in _SECURITIES for key in self.of(service_id))
 
-    def differ(self, method: str, reason: VetoReason, organisations: Iterable[set[str]]) -> bool:
+    def differ(self, method: str, reason: str, organisations: Iterable[set[str]]) -> bool:
         """Return whether ISINs or names tell two of the organisations apart, and note which."""
+        texts = self._stated[reason]
         stated = {
-            min(members): set[Any]().union(*(self._stated(each, reason) for each in members))
+            min(members): {text for each in members for text in texts.get(each, ())}
             for members in organisations
         }
-        agree = names_agree if reason == "names" else _share_one
         pairs = [
-            pair
-            for pair in combinations(sorted(each for each in stated if stated[each]), 2)
-            if not agree(stated[pair[0]], stated[pair[1]])
+            (first, second)
+            for first, second in combinations(sorted(stated), 2)
+            if names_differ(stated[first], stated[second])
         ]
         for first, second in pairs:
             self.vetoes[first].setdefault(second, (method, reason))
         return bool(pairs)
-
-    def _stated(self, service_id: str, reason: VetoReason) -> set[Any]:
-        if reason == "names":
-            return self._names.get(service_id, set())
-        return {key.number for key in self.of(service_id) if key.id_type == "isin"}
 
     def organisations_with_lei(self, ids: Iterable[str]) -> set[str]:
         """Return one id for each organisation among the ids that has an LEI."""
@@ -314,20 +300,12 @@ def _without_contradictions(
 ) -> Iterator[set[str]]:
     """Yield the links of groups in which nothing tells two organisations apart.
 
-    First every link is judged by itself. Then all are judged together, since their order must not
-    matter: if a group of links would join what is not one, none of them counts.
+    Links are judged together, since their order must not matter: if a group of links would join
+    what is not one, none of them counts.
     """
     if method in _CERTAIN:
         yield from links
         return
-    whole = {service_id: group for group in before.groups() for service_id in group}
-    links = [
-        link
-        for link in links
-        if not _are_several(
-            method, set().union(*(whole.get(each, {each}) for each in link)), before, ids
-        )
-    ]
     together = DisjointSets([*before.groups(), *links])
     groups = {together.root(next(iter(group))): group for group in together.groups()}
     roots = {together.root(next(iter(link))) for link in links if link}
@@ -361,10 +339,6 @@ def _organisations(group: Iterable[str], before: DisjointSets) -> list[set[str]]
     for service_id in group:
         organisations[before.root(service_id)].add(service_id)
     return list(organisations.values())
-
-
-def _share_one(first: set[str], second: set[str]) -> bool:
-    return not first.isdisjoint(second)
 
 
 def _numbers_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:

@@ -104,10 +104,10 @@ def _evidence(sql: duckdb.DuckDBPyConnection, community: frozenset[str]) -> Evid
     ids = {claim.service_id for claim in claims} | {*declared, *declared.values()}
     _SHARED.run(sql, "candidates", ids=sorted(ids))
     numbers = [Number(*row) for row in _SHARED.run(sql, "numbers").fetchall()]
-    names: dict[str, set[str]] = defaultdict(set)
-    for service_id, name in _SHARED.run(sql, "names").fetchall():
-        names[service_id].add(name)
-    return Evidence(claims, numbers, declared, names, community)
+    stated: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for reason, service_id, text in _SHARED.run(sql, "stated").fetchall():
+        stated[reason][service_id].add(text)
+    return Evidence(claims, numbers, declared, stated, community)
 
 
 def _create_keys(sql: duckdb.DuckDBPyConnection, parties: str) -> None:

@@ -84,7 +84,7 @@ SOURCES = (
         "OpenFIGI, FIGIs of ISINs and listings",
         "open-attribution",
         "FIGI, free to use and redistribute",
-        Parser(2, openfigi.parse),
+        Parser(3, openfigi.parse),
         (IDENTIFIERS,),
         base_url="https://api.openfigi.com",
         fetch=fetch.openfigi,

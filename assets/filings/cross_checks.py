@@ -250,12 +250,11 @@ def _mark_contradictions(readings: list[Reading], witnesses: Iterable[Witness]) 
         rounding = _rounding(lines.values(), scales)
         elements = {name: reading.element for name, reading in lines.items()}
         found = contradictions(values[statement], statement[1], rounding, elements)
-        for name, others in found.items():
+        for name, opposed in found.items():
             # What only a witness contradicts is marked with the line of which that is a part.
-            parts = {
-                BY_ELEMENT[each].item.name for each in map(_element, others) if each in BY_ELEMENT
-            }
-            marks[statement, name] = others & lines.keys() or parts
+            known = (each for each in map(_element, opposed) if each in BY_ELEMENT)
+            parts = {BY_ELEMENT[each].item.name for each in known}
+            marks[statement, name] = opposed & lines.keys() or parts
     for reading in readings:
         others = marks.get((_statement(reading), reading.row["line_item"]))
         if others:

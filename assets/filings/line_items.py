@@ -87,6 +87,7 @@ BY_ELEMENT: dict[Element, TaxonomyElement] = _elements()
 # The declared sums: of elements, and of lines.
 ELEMENT_SUMS = tuple(each for each in BY_ELEMENT.values() if each.name[0] and len(each.parts) > 1)
 LINE_SUMS = tuple(each for each in BY_ELEMENT.values() if not each.name[0])
+_LINE_SUM_PLACES = {each.item.name: each.places[0] for each in LINE_SUMS}
 _PLACES = {
     (place.item.name, ":".join(element.name)): place
     for element in BY_ELEMENT.values()
@@ -99,14 +100,9 @@ def is_worse(line_item: str, before: str, after: str) -> bool:
 
     Elements are named with their taxonomy: only those of one taxonomy can be compared.
     """
-    earlier, later = _place(line_item, before), _place(line_item, after)
+    # An element that is none of the line is a sum of lines, named by what states those.
+    of_lines = _LINE_SUM_PLACES.get(line_item)
+    earlier, later = (_PLACES.get((line_item, each), of_lines) for each in (before, after))
     if earlier is None or later is None or before.partition(":")[0] != after.partition(":")[0]:
         return False
     return later.as_good > earlier.as_good
-
-
-def _place(line_item: str, element: str) -> Place | None:
-    # A sum of lines is named by the elements of those.
-    of_lines = (each.places[0] for each in LINE_SUMS if each.item.name == line_item)
-    known = _PLACES.get((line_item, element))
-    return known or (next(of_lines, None) if " + " in element else None)

@@ -62,12 +62,22 @@ GROUP BY source;
 -- name: joins_uncontradicted
 -- The joins by identifiers of securities, and those that were vetoed. The first vetoed pairs are
 -- listed each by itself; a list that is wrong throughout must not flood the report.
-WITH joins AS (
+WITH vetoed AS (
+    SELECT DISTINCT
+        coalesce(first.same_as, veto.service_id) AS service_id,
+        coalesce(second.same_as, other_id) AS other_id,
+        veto.match_method, reason
+    FROM vetoed_joins AS veto
+    LEFT JOIN same_as AS first ON first.service_id = veto.service_id
+    LEFT JOIN same_as AS second ON second.service_id = other_id
+),
+
+joins AS (
     SELECT match_method, TRUE AS is_made
     FROM same_as
     UNION ALL
     SELECT match_method, FALSE AS is_made
-    FROM vetoed_joins
+    FROM vetoed
 )
 
 SELECT match_method AS scope, count(*) AS n_checked, count(*) FILTER (WHERE is_made) AS n_passed
@@ -79,7 +89,7 @@ SELECT
     concat(service_id, ' and ', other_id, ' by ', match_method, ' against ', reason) AS scope,
     1 AS n_checked,
     0 AS n_passed
-FROM (FROM vetoed_joins ORDER BY ALL LIMIT 200);
+FROM (FROM vetoed ORDER BY ALL LIMIT 200);
 
 -- name: month_in_history
 -- By how many times each month of a panel exceeds the largest of the months before it. A month that

@@ -49,6 +49,7 @@ from warehouse.tables.sighting import (
     LICENSE_CLASSES,
     OPEN_CLASSES,
     PUBLISHED,
+    DayEvidence,
     EvidencedSighting,
     LicenseClass,
     Sighting,

@@ -47,6 +47,14 @@ class Filing(EvidencedSighting):
         "Date and time of receipt exactly as the publisher writes them; null if it states no time.",
         "2019-03-29T16:31:22.000Z",
     )
+    accepted_at: str | None = column(
+        "When the SEC accepted the filing, with the offset of its clock in New York. Its lists "
+        "label times as UTC, and in some they are those of New York: which it is follows from the "
+        "hours in which EDGAR accepts filings. Null if a list leaves that open, or states no time.",
+        "2019-03-29T16:31:22-04:00",
+        None,
+        since="1.0.0",
+    )
     # Not content: the same document at another address is no new vintage.
     link: str | None = column(
         "Address of the document at the publisher; null if it is not known.",

@@ -8,7 +8,7 @@
 --
 -- Inputs: identifiers, entities, and the views and tables of ``organisation_keys``
 -- Outputs: listed_isins, candidate_names, candidates (tables), candidate_values,
--- shared_numbers, shared_listings, shared_names, declared, numbers, names (queries)
+-- shared_numbers, shared_listings, shared_names, declared, numbers, stated (queries)
 
 -- name: listed_isins
 -- ISINs of ids that also have a ticker: no other ISIN joins organisations.
@@ -131,9 +131,14 @@ FROM identifiers
 SEMI JOIN candidates USING (service_id)
 WHERE id_type = 'ticker' AND trim(id_value) <> '';
 
--- name: names
--- All names of the ids that share something, in whatever country.
-SELECT DISTINCT service_id, stated_name(name, source)
+-- name: stated
+-- What tells ids apart that share something: their listed ISINs, and all names in any country.
+SELECT DISTINCT 'isin', service_id, number
+FROM identifier_keys
+SEMI JOIN candidates USING (service_id)
+WHERE id_type = 'isin' AND number IN (SELECT number FROM listed_isins)
+UNION ALL
+SELECT DISTINCT 'names', service_id, stated_name(name, source)
 FROM (
     SELECT
         service_id, source,

@@ -357,13 +357,13 @@ GDP = "Gross Domestic Product At"
 )
 def test_the_gdp_of_nigeria_is_read_however_a_release_words_its_title(title: str, row: str) -> None:
     (entry,) = (entry for entry in ENTRIES if entry.key == "ng-nbs-gdp")
-    years = ["", 2023, 2024]
-    nominal = [
+    years: list[object] = ["", 2023, 2024]
+    nominal: list[list[object]] = [
         [f"{GDP} Current Basic Prices (=N=Million)"],
         years,
         ["GDP Current Basic Price", 1, 2],
     ]
-    growth = [[f"{title.partition('(')[0]}(%)"], years, [row, 3, 4]]
+    growth: list[list[object]] = [[f"{title.partition('(')[0]}(%)"], years, [row, 3, 4]]
     parsed = read(entry, workbook(*nominal, [title], years, [row, 5, 6], *growth))
     found = {(each["series"], each["base_period"], each["value"]) for each in rows(parsed)}
     assert found == {

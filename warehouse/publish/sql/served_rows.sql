@@ -44,9 +44,9 @@ FROM grouped;
 -- name: party_history
 -- One row for each party, role and organisation: of each release that names it, when it became
 -- known and was superseded and the day of the release, as days since 1970, and the number of its
--- process among those of the party. All other members are taken from the release that was known
--- first: those of a newer one were not known before it. available_at is the day on which that one
--- became known.
+-- process among those of the party; and in the same order where each release was read (cited). All
+-- other members are taken from the release that was known first: those of a newer one were not
+-- known before it. available_at is the day on which that one became known.
 WITH resolved AS (
     SELECT
         party.*, matched.service_id, matched.match_method,
@@ -74,8 +74,12 @@ grouped AS (
                 date_diff('day', DATE '1970-01-01', released_on),
                 process
             ]
-            ORDER BY available_at, superseded_at, released_on, process
+            ORDER BY available_at, superseded_at, released_on, process, provenance_id
         ) AS known,
+        list(
+            [{{ cited_members }}]
+            ORDER BY available_at, superseded_at, released_on, process, provenance_id
+        ) AS cited,
         min(available_at) AS available_at
     FROM resolved
     GROUP BY ALL
@@ -83,7 +87,7 @@ grouped AS (
 
 SELECT
     {{ id_of_party }} AS party_id, source, country, party_key, role, service_id,
-    to_json(known) AS known, available_at, unnest(earliest),
+    to_json(known) AS known, to_json(cited) AS cited, available_at, unnest(earliest),
     CASE
         WHEN earliest.identifier_id IS NOT NULL
             THEN { 'scheme': earliest.identifier_scheme, 'id': earliest.identifier_id }

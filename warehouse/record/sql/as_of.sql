@@ -62,6 +62,13 @@ LEFT JOIN rereads AS other
             -- newer code read the same document again: the last load counts, whatever its day
             WHEN other.observed_at = candidate.observed_at AND other.document = candidate.document
                 THEN other.load_seq > candidate.load_seq
+            -- an earlier reading turned up after this one had been dated as the first: this copy is
+            -- dropped, whatever their days; if its content is new, the writer appended it again
+            -- under the day on which it was read
+            WHEN
+                other.observed_at < candidate.observed_at
+                AND candidate.available_at < CAST(candidate.observed_at AS DATE)
+                THEN TRUE
             -- readings that were known from different days are vintages of their own; two without a
             -- day have the same one
             WHEN
@@ -78,9 +85,7 @@ LEFT JOIN rereads AS other
             -- no day is known
             WHEN other.observed_at > candidate.observed_at
                 THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
-            -- an earlier reading turned up after this one had been dated as the first: this copy is
-            -- dropped, the writer appended it again under the day on which it was read
-            ELSE coalesce(candidate.available_at < CAST(candidate.observed_at AS DATE), FALSE)
+            ELSE FALSE
         END
     )
 WHERE other.sighting IS NULL;
