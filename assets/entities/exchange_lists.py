@@ -339,9 +339,8 @@ def _shared(document: Document, entry: ListEntry, row: _ListedRow, service_id: s
     observed_on = document.observed_at.date()
     # A list of a day was public on that day; whatever it says, it was when it was read.
     day = min(row.day, observed_on) if row.day else observed_on
-    # A complete list without a day is one publication that changes: what it shows again is not
-    # stored again.
-    is_one = entry.complete and entry.columns.date is None
+    # A list without a day is one publication that changes: what it shows again is not stored again.
+    is_one = entry.columns.date is None
     return provenance(document, row.location, "file") | {
         "service_id": service_id,
         "available_at": day,

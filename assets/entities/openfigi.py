@@ -111,7 +111,8 @@ def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, ans
         shared = provenance(document, location, "api") | {
             "service_id": mint(asked.scheme, asked.value),
             "available_at": observed_on,
-            "publication": observed_on.isoformat(),
+            # One publication, however often it is read: an answer that repeats is not stored again.
+            "publication": document.source,
         }
         rows = _rows(parsed, document, location, asked, securities)
         parsed.add(IDENTIFIERS, [shared | row for row in rows])

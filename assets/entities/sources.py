@@ -52,7 +52,7 @@ SOURCES = (
     _gleif(
         "gleif",
         title="GLEIF golden copy",
-        parser=Parser(4, gleif.parse, gleif.stream),
+        parser=Parser(5, gleif.parse, gleif.stream),
         tables=(ENTITIES, IDENTIFIERS),
         base_url="https://goldencopy.gleif.org",
         other_hosts=("leidata-preview.gleif.org", "leidata.gleif.org"),
@@ -63,7 +63,7 @@ SOURCES = (
     _gleif(
         "gleif-api",
         title="GLEIF API, LEI records of some countries",
-        parser=Parser(4, gleif.parse, gleif.stream),
+        parser=Parser(5, gleif.parse, gleif.stream),
         tables=(ENTITIES, IDENTIFIERS),
         base_url="https://api.gleif.org",
         fetch=fetch.gleif_api,

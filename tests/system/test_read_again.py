@@ -1,4 +1,4 @@
-"""A series that is read again appends nothing, and the order of arrival makes no difference.
+"""A document that is read again appends nothing, and the order of arrival makes no difference.
 
 Every real file of a known format, each source by itself, as it was read on its day.
 """
@@ -25,7 +25,9 @@ from warehouse.record.store import Record
 
 pytestmark = pytest.mark.shared
 
-BY_KEY = {source.key: source for source in SOURCES if source.subject == "macro"}
+BY_KEY = {
+    source.key: source for source in SOURCES if source.subject in ("macro", "entities", "filings")
+}
 BASE_URLS = {source.key: source.base_url for source in SOURCES}
 _DAY = re.compile(r"[-_]?(20\d\d-(?:0\d|1[0-2]))(-\d\d)?(?!\d)")
 # By day one source of each kind: a table, a file that two addresses have, dated versions.
