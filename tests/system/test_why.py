@@ -83,7 +83,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     append(record, FUNDAMENTALS, restated, Load("test", (landed.key,)))
     profit: dict[str, Any] = {"item": "profit", "issuer": ISSUER, "element": "ifrs-full:ProfitLoss"}
     load(record, FUNDAMENTALS, fact("-31941000", available_at=FIRST, document="d8", **profit))
-    sentence = {"available_at": SECOND, "publication": "a-2", "document": "d9"}
+    sentence: dict[str, Any] = {"available_at": SECOND, "publication": "a-2", "document": "d9"}
     load(record, FUNDAMENTALS, fact("31900000", **sentence, **profit))
     load(record, ENTITIES, entity_row(service_id=ISSUER))
     load(
