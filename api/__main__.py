@@ -24,29 +24,16 @@ def main() -> None:
         "pages-per-minute": settings.pages_per_minute,
         "upgrade-url": None,
     }
-    lists = ("base-url", "trusted-proxy")
-    arguments = server_options(settings, 8321, values, lists).parse_args()
-    options = ServeOptions(
-        shared_marts=settings.shared_marts,
-        exports=arguments.exports,
-        mcp_url=arguments.mcp_url,
-        usage=arguments.usage,
-        metrics=arguments.metrics,
-        base_urls=tuple(arguments.base_url),
-        exports_url=arguments.exports_url,
-        proxies=tuple(arguments.trusted_proxy),
-        tiers=tiers,
-        upgrade_url=arguments.upgrade_url,
-        pages_per_minute=arguments.pages_per_minute,
-        workers=arguments.workers,
-    )
+    lists = {"base-url": "base_urls", "trusted-proxy": "proxies"}
+    chosen = server_options(settings, 8321, values, lists)
+    marts, control, host, port = (chosen.pop(name) for name in ("marts", "control", "host", "port"))
+    options = ServeOptions(shared_marts=settings.shared_marts, tiers=tiers, **chosen)
     try:
-        serve(arguments.marts, arguments.control, arguments.host, arguments.port, options)
+        serve(marts, control, host, port, options)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
-        at = f"{arguments.host}:{arguments.port}"
-        sys.exit(f"cannot serve at {at}: {error.strerror or error}; choose another --port")
+        sys.exit(f"cannot serve at {host}:{port}: {error.strerror or error}; choose another --port")
 
 
 if __name__ == "__main__":

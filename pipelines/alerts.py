@@ -21,17 +21,8 @@ import dagster as dg
 from dagster_shared.error import SerializableErrorInfo
 
 from assets.ingest.failures import ParserFailed
-from warehouse.shared.errors import (
-    AlreadyPublished,
-    AuditFailed,
-    DamagedFile,
-    DamagedRecord,
-    DatastoreUnavailable,
-    NothingPublished,
-    NoWithheldKey,
-    SankofaError,
-    disk_failure,
-)
+from warehouse.shared import errors
+from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError, disk_failure
 from warehouse.shared.metrics import ALERTS_SENT, counting
 from warehouse.shared.settings import Settings
 from warehouse.shared.texts import redact_keys
@@ -43,17 +34,8 @@ BY_COMMAND = "sankofa/by"
 # Dagster passes on only the name of an exception.
 EXPECTED: dict[str, type[SankofaError]] = {
     kind.__name__: kind
-    for kind in (
-        AlreadyPublished,
-        AuditFailed,
-        DamagedFile,
-        DamagedRecord,
-        DatastoreUnavailable,
-        NothingPublished,
-        NoWithheldKey,
-        ParserFailed,
-        SankofaError,
-    )
+    for kind in (*vars(errors).values(), ParserFailed)
+    if isinstance(kind, type) and issubclass(kind, SankofaError)
 }
 INTERRUPTIONS = (KeyboardInterrupt.__name__, dg.DagsterExecutionInterruptedError.__name__)
 _COMMAND_SECONDS, _WEBHOOK_SECONDS = 60.0, 20.0

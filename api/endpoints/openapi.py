@@ -17,6 +17,7 @@ from warehouse.contract.schemas import (
     body_example,
 )
 from warehouse.serve.examples import Example
+from warehouse.shared.data_files import csv_rows
 
 _DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "
@@ -57,17 +58,7 @@ _NEEDED = {
 _OF_ANY_BUILD = ("limit", "format", "order")
 _COMMON_STATUSES = (405, 414, 431)
 _STATUS_DESCRIPTIONS = {
-    400: "A parameter is malformed, missing, unknown, repeated or conflicting; the body names it.",
-    401: "Missing or invalid API key.",
-    402: "More than the tier allows; see X-Upgrade-URL and the body.",
-    403: "The key is for other networks or datasets; the body names what it is for.",
-    404: "No record with that identifier.",
-    405: "Method not allowed: use GET or HEAD.",
-    406: "Accept allows none of the forms that there are.",
-    414: "The URL is too long.",
-    431: "The headers are too large.",
-    429: "The per-minute or the monthly limit was reached; the latter with X-Upgrade-URL.",
-    503: "A store is temporarily unavailable; retry.",
+    int(row["status"]): row["meaning"] for row in csv_rows(__name__, "statuses")
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import falcon
 
 from api.endpoints import declarations
-from api.site.formats import decimals_of, scale_of, words
+from api.site.formats import decimals_of, scale_of, titles, words
 from api.site.render import (
     Page,
     Reply,
@@ -38,19 +38,7 @@ _MOST_DECIMALS = 2
 _ASKED = ("as_of", "period_type")
 # Lines that nearly every filing states: their vintages tell the days of filings.
 _DATED_BY = ("revenue", "total_assets", "profit", "total_equity", "cfo")
-_PERIOD_TITLES = {
-    "FY": "Full years",
-    "H1": "Half years",
-    "Q1": "First quarters",
-    "Q2": "Second quarters",
-    "Q3": "Third quarters",
-}
-_TITLES = {
-    "income": "Income statement",
-    "balance": "Balance sheet",
-    "cash_flow": "Cash flow statement",
-    "per_share": "Per share",
-}
+_PERIOD_TITLES, _TITLES = titles("period"), titles("statement")
 _STATEMENT_OF = {line.name: line.statement for line in LINE_ITEMS}
 _MEANINGS = {line.name: line.meaning for line in LINE_ITEMS}
 _ORDER = {line.name: place for place, line in enumerate(LINE_ITEMS)}

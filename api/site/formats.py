@@ -18,15 +18,16 @@ _MILLIONS_FROM = 10**8
 _INNER_CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 
 
-def _titles(kind: str) -> dict[str, str]:
+def titles(kind: str) -> dict[str, str]:
+    """Return the titles of a kind, by key."""
     return {row["key"]: row["title"] for row in csv_rows(__name__, "titles") if row["kind"] == kind}
 
 
 # Keys whose words alone do not say what they are, and parts of keys that are no words.
-_KNOWN_WORDS, _KNOWN_PARTS = _titles("word"), _titles("part")
+_KNOWN_WORDS, _KNOWN_PARTS = titles("word"), titles("part")
 # Of macro series and indicators, whose sources are asked for figures only; of indicators as the
 # World Bank has them, without the unit.
-SERIES_TYPES, _INDICATORS = _titles("series"), _titles("indicator")
+SERIES_TYPES, _INDICATORS = titles("series"), titles("indicator")
 
 
 def digits(value: Number | None) -> str:

@@ -27,6 +27,7 @@ from warehouse.contract.problems import Problem, invalid_parameter, unknown_para
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
 from warehouse.shared.countries import country_code
+from warehouse.shared.data_files import csv_rows
 from warehouse.shared.texts import nearest
 from warehouse.shared.tiers import Tier
 
@@ -52,19 +53,15 @@ BY_ACCEPT = {"Vary": "Accept"}
 
 Link = tuple[str, str]
 _FILES = "exports/"
-NAVIGATION: tuple[Link, ...] = (
-    ("issuers", "Companies"),
-    ("tenders", "Tenders"),
-    ("series", "Macro"),
-    ("countries", "Countries"),
-    ("screen", "Screen"),
-    ("signals/", "Signals"),
-    ("datasets/", "Datasets"),
-    ("quality/", "Quality"),
-    ("guides", "Guides"),
-    ("docs", "API"),
-    ("pricing", "Pricing"),
-)
+
+
+def _links(place: str) -> tuple[Link, ...]:
+    rows = csv_rows(__name__, "links")
+    return tuple((row["path"], row["label"]) for row in rows if row["place"] == place)
+
+
+# At the top and at the end of every page.
+NAVIGATION, FOOTER = _links("navigation"), _links("footer")
 # Pages below none of the links, and the link that they belong to.
 _SECTIONS = {
     "indicators": "series",
@@ -73,18 +70,6 @@ _SECTIONS = {
     "methodology": "docs",
     "problems": "docs",
 }
-# At the end of every page.
-FOOTER: tuple[Link, ...] = (
-    ("docs", "API reference"),
-    ("guides", "Guides"),
-    ("methodology", "Methodology"),
-    ("pricing", "Pricing and keys"),
-    ("usage", "Your usage"),
-    ("changes", "Changes"),
-    ("revisions/", "Silent revisions"),
-    ("quality/", "Quality"),
-    (_FILES, "Files of every version"),
-)
 _CODE = re.compile("`([^`]+)`")
 
 

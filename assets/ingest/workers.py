@@ -138,7 +138,6 @@ class _Worker:
 
     process: "subprocess.Popen[bytes]"
     pipe: "connection.Connection[Any, Any]"
-    started_with: "_Surroundings"
     reader: bytes = b""
 
     @classmethod
@@ -149,25 +148,13 @@ class _Worker:
         command = [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path]
         process = subprocess.Popen(command, pass_fds=[theirs.fileno()])  # noqa: S603
         theirs.close()
-        return cls(process, ours, _surroundings())
+        return cls(process, ours)
 
     def end(self) -> None:
         """End the process."""
         self.pipe.close()
         self.process.kill()
         self.process.wait()
-
-
-# How the names of variables with credentials of object stores begin.
-_CREDENTIALS = ("AWS_", "AZURE_", "GOOGLE_")
-# What a process keeps from when it was started, and that decides what it reads.
-_Surroundings = tuple[list[str], dict[str, str]]
-
-
-def _surroundings() -> _Surroundings:
-    """Return where modules are found, and the credentials of object stores."""
-    credentials = {name: os.environ[name] for name in os.environ if name.startswith(_CREDENTIALS)}
-    return list(sys.path), credentials
 
 
 # Processes that wait for the next source.
@@ -191,7 +178,7 @@ def _started() -> _Worker:
     """Return a process that waits, or else a new one."""
     while _spare:
         worker = _spare.pop()
-        if worker.process.poll() is None and worker.started_with == _surroundings():
+        if worker.process.poll() is None:
             return worker
         worker.end()
     return _Worker.start()

@@ -39,35 +39,24 @@ def main() -> None:
         "exports-url": settings.exports_url,
         "upgrade-url": f"{settings.base_url}{PRICING}",
     }
-    lists = ("base-url", "allowed-host", "allowed-origin", "trusted-proxy")
-    parser = server_options(settings, 8322, values, lists)
-    parser.add_argument("--stdio", action="store_true")
-    arguments = parser.parse_args()
+    lists = {"base-url": "bases", "allowed-host": "hosts"}
+    lists |= {"allowed-origin": "origins", "trusted-proxy": "proxies"}
+    chosen = server_options(settings, 8322, values, lists, ["stdio"])
+    host, port, stdio_only = (chosen.pop(name) for name in ("host", "port", "stdio"))
     options = http.Options(
-        marts=arguments.marts,
-        control=arguments.control,
         shared_marts=settings.shared_marts,
-        usage=arguments.usage,
-        metrics=arguments.metrics,
         tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),
-        upgrade_url=arguments.upgrade_url,
-        exports_url=arguments.exports_url,
-        bases=tuple(arguments.base_url),
-        hosts=tuple(arguments.allowed_host),
-        origins=tuple(arguments.allowed_origin),
-        proxies=tuple(arguments.trusted_proxy),
-        workers=arguments.workers,
+        **chosen,
     )
     try:
-        if arguments.stdio:
+        if stdio_only:
             _serve_stdio(options, settings.api_key)
         else:
-            _serve_http(options, arguments.host, arguments.port)
+            _serve_http(options, host, port)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
-        at = f"{arguments.host}:{arguments.port}"
-        sys.exit(f"cannot serve at {at}: {error.strerror or error}; choose another --port")
+        sys.exit(f"cannot serve at {host}:{port}: {error.strerror or error}; choose another --port")
 
 
 def _serve_http(options: http.Options, host: str, port: int) -> None:

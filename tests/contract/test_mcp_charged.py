@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.active_keys import find_key
 from tests.helpers.mcp_service import MODERN, MODES, Posted, call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
 from tests.helpers.rest_service import Served, World
-from warehouse.control.keys import KeyStore, create_key, find_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.serve.usage import Usage
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})

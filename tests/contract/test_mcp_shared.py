@@ -10,11 +10,12 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
+from tests.helpers.active_keys import find_key
 from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
 from tests.helpers.rest_service import World
 from tests.helpers.stored_builds import nothing_published
-from warehouse.control.keys import KeyStore, create_key, find_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.serve.build import Mart
 from warehouse.serve.usage import Usage
 from warehouse.shared.tiers import configured_tiers

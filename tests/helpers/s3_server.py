@@ -19,6 +19,7 @@ from typing import Any
 import fsspec
 import pytest
 
+from assets.ingest.workers import end_spare
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 
@@ -103,7 +104,10 @@ def s3_server() -> Iterator[S3Server]:
                 environment.setenv(name, value)
             # Clients are kept by their arguments: one of an earlier server would go on asking it.
             fsspec.get_filesystem_class("s3").clear_instance_cache()
+            # So would a process that was started before this one had the address of the server.
+            end_spare()
             yield server
+            end_spare()
     finally:
         server.kill()
 

@@ -12,13 +12,14 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
+from tests.helpers.active_keys import find_key
 from tests.helpers.damage import KINDS, copy_home, current, flip, mart_file, small_home
 from tests.helpers.installation import settings_of
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.rest_service import World
 from tests.helpers.waiting import wait_until
 from tests.helpers.whole_tables import query
-from warehouse.control.keys import KeyStore, create_key, find_key
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
 from warehouse.serve.usage import Usage

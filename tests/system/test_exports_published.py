@@ -39,7 +39,7 @@ from tests.helpers.waiting import wait_until
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
-from warehouse.serve.exports import Manifest, PublishedExports
+from warehouse.serve.exports import MANIFEST_FILE, Manifest, PublishedExports
 from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 
@@ -281,7 +281,7 @@ def test_files_of_a_missing_table_fail_and_name_the_table(incomplete: str) -> No
 
 def test_the_manifest_conforms_to_its_schema(shared: Exported, incomplete: str) -> None:
     for destination, version in ((incomplete, FIRST), (shared.folder, SECOND)):
-        manifest = json.loads(PublishedExports(destination).manifest_bytes(version))
+        manifest = json.loads(FileStore.of(destination).read(version, MANIFEST_FILE))
         jsonschema.validate(manifest, MANIFEST, jsonschema.Draft202012Validator)
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate({**manifest, "more": 1}, MANIFEST)

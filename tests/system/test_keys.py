@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.active_keys import find_key
 from tests.helpers.postgres_server import Postgres, new_database, postgres
 from tests.helpers.stores import Embedded
 from tests.helpers.waiting import wait_until
@@ -22,7 +23,6 @@ from warehouse.control.keys import (
     Key,
     KeyStore,
     create_key,
-    find_key,
     list_keys,
     revoke_key,
     rotate_key,

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.commands.main import sankofa
-from warehouse.control.keys import KeyStore, find_key, sandbox
+from tests.helpers.active_keys import find_key
+from warehouse.control.keys import KeyStore, sandbox
 from warehouse.control.models import recorded
 from warehouse.serve.counters import month_at, month_before
 from warehouse.serve.usage import Usage

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.active_keys import find_key
 from tests.helpers.installation import run_command
 from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, served
-from warehouse.control.keys import KeyStore, create_key, find_key, list_keys, sandbox
+from warehouse.control.keys import KeyStore, create_key, list_keys, sandbox
 
 # Nothing is published: a key that is accepted is told so.
 ACCEPTED, REFUSED = "datastore_unavailable", "key_invalid"

@@ -221,12 +221,6 @@ def usable_sandbox_key(store: KeyStore) -> str | None:
     return key if row is not None and row.is_active() else None
 
 
-def find_key(store: KeyStore, key: str) -> Key | None:
-    """Return a key if it is known and active."""
-    found = store.look_up(key)
-    return found if found is not None and found.is_active() else None
-
-
 def list_keys(store: KeyStore) -> list[ApiKey]:
     """Return every key that was ever issued, oldest first."""
     with store.database.reading() as session:

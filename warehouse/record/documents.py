@@ -11,7 +11,7 @@ from uuid import uuid4
 import msgspec
 import xxhash
 
-from warehouse.shared.errors import DamagedFile, LandingError, LicenceError, MixedWorlds
+from warehouse.shared.errors import DamagedFile, LandingError, LicenceError, SankofaError
 from warehouse.shared.files import decode_sealed, seal
 from warehouse.shared.urls import is_fictional, why_not_public
 from warehouse.tables import LICENSE_CLASSES, LicenseClass
@@ -256,14 +256,14 @@ def _require_publishers_address(response: FetchedResponse) -> None:
         )
 
 
-def mixed_worlds(landed: World | None) -> MixedWorlds:
+def mixed_worlds(landed: World | None) -> SankofaError:
     """Return the error for documents of the other world than those that are landed."""
     if landed == "fictional":
-        return MixedWorlds(
+        return SankofaError(
             "this home holds the sample world, which is fictional, and real documents must not be "
             "mixed with it: set SANKOFA_HOME to another folder for them"
         )
-    return MixedWorlds(
+    return SankofaError(
         "this home holds real documents, and the fictional ones of the sample world must not be "
         "mixed with them: set SANKOFA_HOME to another folder for the sample world"
     )

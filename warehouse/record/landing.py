@@ -35,7 +35,6 @@ from warehouse.record.documents import (
 from warehouse.record.documents import World as World
 from warehouse.shared.errors import (
     BadStore,
-    BodyRemoved,
     DamagedFile,
     LandingError,
 )
@@ -85,7 +84,7 @@ class Landing:
         return _WORLDS[mark]
 
     def enter(self, world: World) -> None:
-        """Mark the landing as of a world; raise MixedWorlds if it is of the other."""
+        """Mark the landing as of a world; raise SankofaError if it is of the other."""
         if self._entered is None:
             self.refuse_other_world(world)
             if not self._exists(self._world_path):
@@ -95,7 +94,7 @@ class Landing:
             raise mixed_worlds(self._entered)
 
     def refuse_other_world(self, world: World) -> None:
-        """Raise MixedWorlds if documents of the other world are landed here."""
+        """Raise SankofaError if documents of the other world are landed here."""
         landed = self.world()
         if landed not in (None, world):
             raise mixed_worlds(landed)
@@ -310,7 +309,7 @@ class Landing:
     def _body(self, document: Document) -> Iterator[str]:
         """Yield where a body is; say what to do if it was removed, is missing or damaged."""
         if document.removal is not None:
-            raise BodyRemoved(
+            raise LandingError(
                 f"{document.url} cannot be read again: {document.removal.words}; what was read of "
                 "it stays"
             )
@@ -395,19 +394,17 @@ class Landing:
 
     def _write(self, path: str, chunks: Iterable[bytes], compression: str | None = None) -> None:
         """Write to a temporary file, then rename: a reader never sees half a file."""
-        if not self._is_folder:
-            # An object appears when its upload is complete, and needs no folder.
-            with self._files.open_output_stream(path, compression=compression) as stream:
-                for chunk in chunks:
-                    stream.write(chunk)
-            return
-        private_folder(Path(self._root))
-        self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        temporary = f"{path}.{uuid4().hex}{_PART}"
-        with self._files.open_output_stream(temporary, compression=compression) as stream:
+        # An object appears when its upload is complete, and needs no folder.
+        written = path
+        if self._is_folder:
+            private_folder(Path(self._root))
+            self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
+            written = f"{path}.{uuid4().hex}{_PART}"
+        with self._files.open_output_stream(written, compression=compression) as stream:
             for chunk in chunks:
                 stream.write(chunk)
-        self._files.move(temporary, path)
+        if self._is_folder:
+            self._files.move(written, path)
 
 
 def open_landing(settings: Settings) -> Landing:

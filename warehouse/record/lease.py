@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import msgspec
 
-from warehouse.shared.errors import LeaseLost
+from warehouse.shared.errors import SankofaError
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.locks import announced_wait
 
@@ -59,9 +59,9 @@ class Lease:
         self._renewing: threading.Thread | None = None
 
     def check(self) -> None:
-        """Raise LeaseLost if another machine may have taken over: call it before what matters."""
+        """Raise if another machine may have taken over: call it before what matters."""
         if time.monotonic() > self._deadline:
-            raise LeaseLost(
+            raise SankofaError(
                 f"the lease {self._name!r} could not be renewed in time, so another machine may be "
                 "at it by now; nothing was changed since. Try again"
             )

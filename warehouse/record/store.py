@@ -111,7 +111,7 @@ WRITER = WriterProperties(
 COMMIT_ATTEMPTS = 50
 # Leases on a record in an object store: who rewrites and deletes files, and who publishes.
 UPKEEP, PUBLISHING = "upkeep", "publish"
-_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
 @dataclass(frozen=True)
@@ -217,12 +217,13 @@ class Record:
     def upkeep(self) -> Iterator[Callable[[], None]]:
         """Wait to be the only one that rewrites or deletes files.
 
-        Call what is yielded before each change: it raises LeaseLost if another machine may have
+        Call what is yielded before each change: it raises if another machine may have
         taken over.
         """
         if not self.is_shared:
             with file_lock(self.locks / UPKEEP):
-                yield _still_held
+                # A file lock is never lost.
+                yield lambda: None
             return
         with hold_lease(self.store, UPKEEP) as lease:
             yield lease.check
@@ -288,10 +289,6 @@ class Record:
                 f"{_SETTING}: {self.root} cannot be read ({in_one_line(error)}); check the URL, "
                 "the bucket and the credentials (docs/deployment.md)"
             ) from error
-
-    def table_at(self, name: str, version: int) -> DeltaTable:
-        """Return an older version of a table; raise DeltaError if its commits are gone."""
-        return DeltaTable(f"{self.root}/{name}", version, storage_options=self._options)
 
     @property
     def _options(self) -> dict[str, str] | None:
@@ -404,10 +401,6 @@ def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
     )
 
 
-def _still_held() -> None:
-    """A file lock is never lost."""
-
-
 def open_record(settings: Settings) -> Record:
     """Open the record of an installation, with its caches in the home."""
     return Record(settings.record, caches=settings.caches)
@@ -487,7 +480,7 @@ def commit(
             custom_metadata=metadata,
             app_transactions=[Transaction(name, number) for name, number in transactions.items()],
         ),
-        post_commithook_properties=_HOOKS,
+        post_commithook_properties=HOOKS,
     )
 
 

@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Field
 from sqlmodel import SQLModel
 
-from warehouse.shared.errors import ColumnsChanged
+from warehouse.shared.errors import SankofaError
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
@@ -128,7 +128,7 @@ def _refuse_removed(name: str, field: pa.Field, new: Sequence[pa.Field]) -> NoRe
 
 
 def _refuse(name: str, column: str, words: str) -> NoReturn:
-    raise ColumnsChanged(
+    raise SankofaError(
         f"{name}: column {column!r} {words} (row classes: warehouse/tables). Nothing was written"
     )
 

@@ -4,95 +4,56 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from pathlib import Path, PurePosixPath
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
     HASH_COLUMNS,
+    HOOKS,
     ROW_GROUP,
     DataFile,
     Record,
 )
 from warehouse.record.tables import RECORD_TABLES, stored_columns
 from warehouse.shared.errors import SankofaError, WriteConflict
-from warehouse.shared.file_store import StoredFile
 
 # Delete files of which a table no longer consists: replaced ones, and those of killed writers.
 #
-# A file is deleted if it has been part of no state of the table for a while, and was written
-# before that. So nobody who opened the table in that time misses one. No published version needs
-# it: a data_version is made from the rows that the table has now, up to a load.
-
-# From the upload of a file to its commit.
-_UPLOADING = timedelta(hours=1)
+# A file is deleted if it was replaced, or written and never committed, long enough ago: nobody who
+# opened the table since then misses one. No published version needs it: a data_version is made
+# from the rows that the table has now, up to a load.
 
 
-def vacuum(
-    record: Record,
-    name: str,
-    hours: float,
-    check: Callable[[], None] = lambda: None,
-    *,
-    now: datetime | None = None,
-) -> str | None:
+def vacuum(record: Record, name: str, hours: int) -> str | None:
     """Delete files that were no part of a table for ``hours``, and say so; None if there is none.
 
-    Call it within ``Record.upkeep``, with the check that this yields.
+    Call it within ``Record.upkeep``.
     """
-    cutoff = (now or datetime.now(UTC)) - timedelta(hours=hours)
     delta = record.stored_table(name)
     if delta is None:
         return None
-    files = record.store.listing(name)
-    then = _state_at(record, name, files, cutoff)
-    if then is None:
+    # It is for whoever runs this to say how long others may read what they opened.
+    deleted = delta.vacuum(
+        hours,
+        dry_run=False,
+        enforce_retention_duration=False,
+        post_commithook_properties=HOOKS,
+        full=True,
+    )
+    if not deleted:
         return None
-    kept = {file.path for state in (delta, then) for file in record.files(name, state)}
-    deleted = size = 0
-    for file in files:
-        is_data = "/_delta_log/" not in f"/{file.path}"
-        if (
-            is_data
-            and f"{record.root}/{file.path}" not in kept
-            and file.modified_at < cutoff - _UPLOADING
-        ):
-            check()
-            record.store.delete(file.path)
-            deleted, size = deleted + 1, size + file.size
     delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
-    return f"{deleted:,} old files deleted, {size / 1e6:,.1f} MB" if deleted else None
-
-
-def _state_at(
-    record: Record, name: str, files: Sequence[StoredFile], moment: datetime
-) -> DeltaTable | None:
-    """Return a table as it was at a moment; None if it is younger, or that is not known."""
-    commits = [
-        int(path.stem)
-        for file in files
-        if (path := PurePosixPath(file.path)).suffix == ".json"
-        and path.parent.name == "_delta_log"
-        and path.stem.isdecimal()
-        and file.modified_at <= moment
-    ]
-    if not commits:
-        return None
-    try:
-        return record.table_at(name, max(commits))
-    except DeltaError:
-        # An erasure has deleted the commits before it.
-        return None
+    note_files(record, [name])
+    return f"{len(deleted):,} old files deleted"
 
 
 # Merge the small files of a table; no row changes.
@@ -108,7 +69,6 @@ FILE_SIZE = 64 << 20
 # A table is compacted if it has more small files than this.
 MAX_SMALL_FILES = 32
 _CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
-_BATCH = 65_536
 
 
 def small_files(record: Record, name: str) -> list[DataFile]:
@@ -172,7 +132,7 @@ def _merge(
             )
         check()
         record.store.upload(merged, name, merged.name)
-        add = _add_action(merged, bundle)
+        add = _add_action(name, merged, bundle)
     try:
         _commit(record, name, bundle, add, check)
     except BaseException:
@@ -194,7 +154,8 @@ def _write(
     cursor = record.connection.cursor()
     rows = 0
     try:
-        batches = cursor.sql(statement).to_arrow_reader(_BATCH)
+        # A batch becomes a row group.
+        batches = cursor.sql(statement).to_arrow_reader(ROW_GROUP)
         with pq.ParquetWriter(
             path,
             schema,
@@ -202,24 +163,12 @@ def _write(
             compression_level=1,
             use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
         ) as writer:
-            for group in _groups(batches):
-                writer.write_table(group.cast(schema), row_group_size=ROW_GROUP)
-                rows += len(group)
+            for batch in batches:
+                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+                rows += len(batch)
     finally:
         cursor.close()
     return rows
-
-
-def _groups(batches: pa.RecordBatchReader) -> Iterator[pa.Table]:
-    """Put batches together to row groups."""
-    pending: list[pa.RecordBatch] = []
-    for batch in batches:
-        pending.append(batch)
-        if sum(len(part) for part in pending) >= ROW_GROUP:
-            yield pa.Table.from_batches(pending)
-            pending = []
-    if pending:
-        yield pa.Table.from_batches(pending)
 
 
 def _commit(
@@ -234,14 +183,11 @@ def _commit(
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table(name)
         version = delta.version()
-        present = {file.path: file for file in record.files(name, delta)}
-        if not replaced.keys() <= present.keys():
+        # Files never change: that those are present which were read, row by row, is enough.
+        if not replaced.keys() <= {file.path for file in record.files(name, delta)}:
             raise WriteConflict(
                 f"{name}: its files were replaced by somebody else meanwhile; nothing was changed"
             )
-        # What is taken out is what is put in, counted in the state that the commit follows.
-        if sum(present[path].rows for path in replaced) != json.loads(add["stats"])["numRecords"]:
-            raise SankofaError(f"{name}: the merged file has other rows; nothing was changed")
         check()
         body = _commit_body(version, replaced.values(), add)
         if record.store.put_new(body, name, "_delta_log", f"{version + 1:020}.json"):
@@ -278,54 +224,30 @@ def _commit_body(version: int, replaced: Any, add: dict[str, Any]) -> bytes:
     return b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
 
 
-def _add_action(merged: Path, bundle: Sequence[DataFile]) -> dict[str, Any]:
+def _add_action(name: str, merged: Path, bundle: Sequence[DataFile]) -> dict[str, Any]:
     return {
         "path": merged.name,
         "partitionValues": {},
         "size": merged.stat().st_size,
         "modificationTime": _milliseconds(datetime.now(UTC)),
         "dataChange": False,
-        "stats": json.dumps(_statistics(bundle), separators=(",", ":")),
+        "stats": json.dumps(_statistics(name, bundle), separators=(",", ":")),
     }
 
 
-def _statistics(bundle: Sequence[DataFile]) -> dict[str, Any]:
-    """Return the statistics of a merged file: they follow from those of the files."""
-    entries = [file.log_entry for file in bundle]
-    columns = {key.partition(".")[2] for entry in entries for key in entry if "." in key}
-    least, greatest, nulls = {}, {}, {}
-    for column in sorted(columns):
-        lows: list[Any] = [entry.get(f"min.{column}") for entry in entries]
-        highs: list[Any] = [entry.get(f"max.{column}") for entry in entries]
-        counts: list[Any] = [entry.get(f"null_count.{column}") for entry in entries]
-        if None not in counts:
-            nulls[column] = sum(counts)
-        # A file of nulls has no bounds, and widens none; one that says nothing at all leaves none.
-        known = [
-            (low, high)
-            for low, high, entry, count in zip(lows, highs, entries, counts, strict=True)
-            if count is None or count < entry["num_records"]
-        ]
-        bounded = all(low is not None and high is not None for low, high in known)
-        # JSON has no exact decimals, and a bound that was rounded would be wrong.
-        if known and bounded and not isinstance(known[0][0], Decimal):
-            least[column] = _json_value(min(low for low, _ in known))
-            greatest[column] = _json_value(max(high for _, high in known))
-    return {
-        "numRecords": sum(file.rows for file in bundle),
-        "minValues": least,
-        "maxValues": greatest,
-        "nullCount": nulls,
-    }
+def _statistics(name: str, bundle: Sequence[DataFile]) -> dict[str, Any]:
+    """Return the statistics of a merged file: its rows, and the bounds that a load looks for.
 
-
-def _json_value(value: Any) -> Any:
-    """Return a bound as Delta writes it."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    if isinstance(value, date):
-        return value.isoformat()
-    return value
+    Those of the cluster column, which is never null, follow from those of the files.
+    """
+    statistics: dict[str, Any] = {"numRecords": sum(file.rows for file in bundle)}
+    if (column := _CLUSTERS.get(name)) is not None:
+        lows: list[Any] = [file.log_entry.get(f"min.{column}") for file in bundle]
+        highs: list[Any] = [file.log_entry.get(f"max.{column}") for file in bundle]
+        # One that says nothing leaves no bounds: a load then looks into the merged file.
+        if None not in (*lows, *highs):
+            statistics |= {"minValues": {column: min(lows)}, "maxValues": {column: max(highs)}}
+    return statistics
 
 
 def _milliseconds(moment: datetime) -> int:
@@ -338,7 +260,7 @@ def fragmented_tables(record: Record) -> list[str]:
 
 
 def keep_up(
-    record: Record, vacuum_hours: float, max_small_files: int = MAX_SMALL_FILES
+    record: Record, vacuum_hours: int, max_small_files: int = MAX_SMALL_FILES
 ) -> Iterator[tuple[str, str]]:
     """Merge the small files of every table that has many, and delete files that nobody needs.
 
@@ -349,7 +271,7 @@ def keep_up(
         for name in record.schemas:
             done = (
                 compact(record, name, check, max_small_files),
-                vacuum(record, name, vacuum_hours, check),
+                vacuum(record, name, vacuum_hours),
             )
             if any(done):
                 yield name, "; ".join(filter(None, done))

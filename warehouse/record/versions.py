@@ -12,7 +12,7 @@ from warehouse.record.store import (
     try_commit_entries,
 )
 from warehouse.record.tables import RECORD_TABLES
-from warehouse.shared.errors import MixedWorlds, NoWithheldKey, UnknownVersion, WriteConflict
+from warehouse.shared.errors import SankofaError, UnknownVersion, WriteConflict
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.shared.urls import FICTIONAL_URL
 from warehouse.tables import VersionEntry
@@ -34,13 +34,13 @@ _CONDITIONS: dict[World, str] = {
 
 
 def world_of(record: Record, landing: Landing) -> World:
-    """Return of which world a home is; raise MixedWorlds if its record has rows of the other."""
+    """Return of which world a home is; raise SankofaError if its record has rows of the other."""
     landed = landing.world()
     world = landed or ("fictional" if _row_of(record, "fictional") else "real")
     other: World = "real" if world == "fictional" else "fictional"
     row = _row_of(record, other)
     if row is not None:
-        raise MixedWorlds(
+        raise SankofaError(
             f"this home is {world}, but its record has {other} rows, for example of {row}; nothing "
             "was published. Check SANKOFA_HOME, SANKOFA_LANDING_URL and SANKOFA_RECORD_URL: each "
             "world needs a landing and a record of its own"
@@ -49,10 +49,10 @@ def world_of(record: Record, landing: Landing) -> World:
 
 
 def require_withheld_key(key: str, world: World | None) -> None:
-    """Raise NoWithheldKey if withheld people of real sources would be hashed under a weak key."""
+    """Raise SankofaError if withheld people of real sources would be hashed under a weak key."""
     reason = why_weak(key) if world == "real" else None
     if reason is not None:
-        raise NoWithheldKey(
+        raise SankofaError(
             f"SANKOFA_WITHHELD_KEY {reason}: whoever gets a copy of the record could test which "
             f"people of real sources are withheld. {MAKE_WITHHELD_KEY}, set it as "
             "SANKOFA_WITHHELD_KEY, keep a copy with your other keys and never change it. A home "

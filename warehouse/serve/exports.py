@@ -212,10 +212,6 @@ class PublishedExports:
         """Return the manifest of a version, by default the latest."""
         return self._read(data_version)[1]
 
-    def manifest_bytes(self, data_version: str | None = None) -> bytes:
-        """Return the manifest byte for byte as it was signed."""
-        return self._read(data_version)[0]
-
     def file(self, data_version: str, name: str) -> PublishedFile | None:
         """Return a file of a version by its name; None if its manifest does not name it."""
         _, manifest, checks = self._read(data_version)

@@ -50,18 +50,6 @@ class LandingError(SankofaError):
     """A landed body is missing, or is no longer the bytes that were fetched."""
 
 
-class BodyRemoved(LandingError):
-    """A body was removed when it was old enough; what was read of it stays."""
-
-
-class MixedWorlds(SankofaError):
-    """Documents of fictional and of real sources must not meet in one home."""
-
-
-class NoWithheldKey(SankofaError):
-    """Real documents may be neither loaded nor published without a secret to hash people under."""
-
-
 class LicenceError(SankofaError):
     """The licence of a source forbids redistribution."""
 
@@ -78,16 +66,8 @@ class BadTable(SankofaError):
     """An Arrow table does not have the columns or the types of the record."""
 
 
-class ColumnsChanged(SankofaError):
-    """A row class no longer fits the columns that a table of the record has stored."""
-
-
 class WriteConflict(SankofaError):
     """Other writers kept committing first; nothing of this load was written."""
-
-
-class LeaseLost(SankofaError):
-    """Another machine may have taken over what only one may do at a time."""
 
 
 class UnknownVersion(SankofaError):

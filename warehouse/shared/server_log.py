@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -243,11 +244,16 @@ def _dropped_line(number: int) -> bytes:
 
 
 def server_options(
-    settings: Settings, port: int, values: Mapping[str, str | int | None], lists: Sequence[str]
-) -> argparse.ArgumentParser:
-    """Return the parser of a server's options: those of both servers, own values and own lists.
+    settings: Settings,
+    port: int,
+    values: Mapping[str, str | int | None],
+    lists: Mapping[str, str],
+    flags: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the options of a server by name: those of both servers, own values, lists and flags.
 
-    ``sankofa serve --help`` and ``sankofa mcp --help`` describe what people choose.
+    ``lists`` are options that may be repeated, with the name of what is given. ``sankofa serve
+    --help`` and ``sankofa mcp --help`` describe what people choose.
     """
     parser = argparse.ArgumentParser(
         description="See `sankofa serve --help`, `sankofa mcp --help`."
@@ -264,9 +270,12 @@ def server_options(
     parser.add_argument("--workers", type=int, default=len(available_cores()))
     for name, value in values.items():
         parser.add_argument(f"--{name}", default=value, type=int if isinstance(value, int) else str)
-    for name in lists:
-        parser.add_argument(f"--{name}", action="append", default=[])
-    return parser
+    for option, name in lists.items():
+        parser.add_argument(f"--{option}", action="append", default=[], dest=name)
+    for name in flags:
+        parser.add_argument(f"--{name}", action="store_true")
+    chosen = vars(parser.parse_args())
+    return chosen | {name: tuple(chosen[name]) for name in lists.values()}
 
 
 def available_cores() -> list[int]:

@@ -17,7 +17,7 @@ from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
-from warehouse.shared.errors import BodyRemoved
+from warehouse.shared.errors import LandingError
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def test_an_old_body_goes_and_its_note_and_rows_stay(portal: MonthlyPortal) -> N
     assert (old.removal, new.removal) == (Removal(NOW, 90), None)
     assert portal.vintages() == before
     for read in (portal.landing.read, lambda document: portal.landing.beginning(document, 1)):
-        with pytest.raises(BodyRemoved, match=f"cannot be read again: {REMOVED}"):
+        with pytest.raises(LandingError, match=f"cannot be read again: {REMOVED}"):
             read(old)
     assert list(portal.landing.damage()) == []
     # Nothing is left to do.

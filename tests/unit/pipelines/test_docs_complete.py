@@ -48,8 +48,6 @@ def test_only_entry_points_read_the_environment() -> None:
         # The program of the bundle, which runs without the rest.
         "mcp/mcp_server/stdio_bridge.py",
         "pipelines/definitions.py",
-        # A reader that was started with other credentials of an object store is not used again.
-        "assets/ingest/workers.py",
         # Started by itself, before Dagster's own programs.
         "pipelines/dagster_home.py",
         "pipelines/jobs.py",

@@ -10,7 +10,7 @@ from warehouse.record.landing import FetchedResponse, Landing, World
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.record.versions import world_of
-from warehouse.shared.errors import LandingError, MixedWorlds
+from warehouse.shared.errors import LandingError, SankofaError
 
 DAY = date(2026, 1, 1)
 MOMENT = datetime(2026, 2, 20, 6, tzinfo=UTC)
@@ -32,7 +32,7 @@ def test_the_other_world_is_refused_with_what_to_do(
     Landing(str(tmp_path)).land(response(first))
     assert Landing(str(tmp_path)).world() == first
     for landing in (Landing(str(tmp_path)), Landing(tmp_path.as_uri())):
-        with pytest.raises(MixedWorlds, match="set SANKOFA_HOME to another folder"):
+        with pytest.raises(SankofaError, match="set SANKOFA_HOME to another folder"):
             landing.land(response(second, source="other"))
     assert Landing(str(tmp_path)).documents("other") == []
     assert not list(tmp_path.glob("documents/other"))
@@ -41,7 +41,7 @@ def test_the_other_world_is_refused_with_what_to_do(
 def test_one_open_landing_refuses_what_came_second(tmp_path: Path) -> None:
     landing = Landing(str(tmp_path))
     landing.land(response("fictional"))
-    with pytest.raises(MixedWorlds, match="which is fictional"):
+    with pytest.raises(SankofaError, match="which is fictional"):
         landing.land(response("real"))
 
 
@@ -123,7 +123,7 @@ def test_a_record_with_rows_of_the_other_world_is_not_published(
     load(record, MACRO_SERIES, series_row("2", DAY, source_ref=f"{URLS[loaded]}#/2"))
     for opened in (landing, Landing(str(tmp_path / "deleted"))):
         with pytest.raises(
-            MixedWorlds, match=r"record has \w+ rows, for example of macro_series: "
+            SankofaError, match=r"record has \w+ rows, for example of macro_series: "
         ):
             world_of(record, opened)
 
