@@ -355,7 +355,9 @@ class Finder:
             inputs = sorted({needed.line_item for needed in _METRICS[name].inputs})
             meaning = f"the metric {name} of {text}, and its inputs {', '.join(inputs)}"
             conditions = {FUNDAMENTALS: f"{condition} AND line_item IN ({_listed(inputs)})"}
-            return replace(found, meaning=meaning, conditions=conditions, metric=name)
+            return replace(
+                found, meaning=meaning, conditions=conditions, scopes=found.conditions, metric=name
+            )
         if name in Entity.model_fields:
             conditions = {ENTITIES: condition}
             conditions |= {IDENTIFIERS: of_type} if name in ID_TYPES else {}
@@ -368,7 +370,10 @@ class Finder:
         if name not in items:
             raise _unknown_field(name, text, (*items, *_METRICS, *ID_TYPES, *Entity.model_fields))
         conditions = {FUNDAMENTALS: f"{condition} AND line_item = {sql_text(name)}"}
-        return replace(found, meaning=f"{name} of {text}", conditions=conditions)
+        # The other figures of a filing tell what its later statements are.
+        return replace(
+            found, meaning=f"{name} of {text}", conditions=conditions, scopes=found.conditions
+        )
 
     def _field_of_process(self, found: Found, name: str) -> Found:
         text, condition = found.text, found.conditions[TENDER_RELEASES]

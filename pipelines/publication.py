@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from pydantic import TypeAdapter
 
+from assets.entities.list_files import community_lists
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, data_docs, page_data
@@ -109,7 +110,7 @@ class Publication:
     @cached_property
     def candidate(self) -> Candidate:
         """The build that is made."""
-        joins, *derived = derivations()
+        joins, *derived = derivations(community_lists(self.settings.list_files))
         return Candidate(
             self.record,
             self.settings.work,

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from assets.derive import metrics, organisations, signals, silent_revisions
+from assets.derive import later_statements, metrics, organisations, signals, silent_revisions
+from assets.entities.list_files import COMMUNITY_LISTS
 from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
 from quality.rules import Suite
@@ -23,7 +24,7 @@ from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.partitions import ISSUERS, REGISTERS, TENDERS
 from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
-from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.record.tables import ENTITIES, FUNDAMENTALS, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import csv_rows
 
@@ -94,17 +95,27 @@ def stages_after(stage: str) -> Iterator[str]:
 
 @cache
 def checks() -> tuple[RowCheck, ...]:
-    """Return what leaves rows out of a snapshot, under a version made from the code and its lists.
+    """Return what leaves rows out or marks them, under versions made from the code and its lists.
 
-    The version covers the whole audit: a stricter floor or suite is applied at once, too.
+    The version of the first covers the whole audit: a stricter floor or suite is applied at once,
+    too.
     """
     tables = (TENDER_RELEASES, TENDER_PARTIES, ENTITIES)
-    return (RowCheck(code_version("quality", "quality.audit"), leave_out_personal_data, tables),)
+    return (
+        RowCheck(code_version("quality", "quality.audit"), leave_out_personal_data, tables),
+        RowCheck(
+            code_version("later statements", "assets.derive.later_statements"),
+            later_statements.mark_later_statements,
+            (FUNDAMENTALS,),
+        ),
+    )
 
 
 @cache
-def derivations() -> tuple[Derivation, ...]:
+def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation, ...]:
     """Return what is derived from a snapshot, under versions made from the code that does it.
+
+    ``community`` are the lists of the installation that no exchange or regulator makes.
 
     The first says which ids are one organisation; the others read canonical ids.
     The last two derive no table: a build is also made again if the code of its files, its mart, of
@@ -114,7 +125,7 @@ def derivations() -> tuple[Derivation, ...]:
         "files", "assets.exports.export", "assets.page_data", "warehouse.publish.candidate"
     )
     return (
-        organisations.joins(),
+        organisations.joins(community),
         organisations.derivation(),
         Derivation(
             code_version(METRIC_SET, "assets.derive.metrics"),
@@ -161,7 +172,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
 
     match table:
         case "same_as":
-            return {"ids": total(), **counted(table, "match_method")}
+            vetoed = sum(counted("vetoed_joins", "reason").values())
+            return {"ids": total(), **counted(table, "match_method"), "vetoed": vetoed}
         case "party_matches":
             parties, resolved = total(), total("service_id IS NOT NULL")
             return {

@@ -200,6 +200,18 @@ class _Inquiry:
                     rule = rules.pop((table.name, *_stored_row(row)), None)
                     yield self._reading(table, row, self._state(table, row, rule))
                 yield from self._left_out(table, condition, rules)
+            yield from self._apparent(snapshot)
+
+    def _apparent(self, snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], Reading]]:
+        """Yield the statements of figures that only look like restatements: no vintages."""
+        condition = self._subject.conditions.get(FUNDAMENTALS, "FALSE")
+        rows = snapshot.remaining(FUNDAMENTALS)
+        for row in snapshot.read(
+            f"SELECT *, 0 AS vintage FROM {rows} "
+            f"WHERE ({condition}) AND apparent_restatement IS NOT NULL"
+        ).to_pylist():
+            state = f"no vintage: only looks like a restatement ({row['apparent_restatement']})"
+            yield self._reading(FUNDAMENTALS, row, state)
 
     def _left_out(
         self, table: RecordTable, condition: str, rules: Mapping[tuple[Any, ...], str]

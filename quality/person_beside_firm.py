@@ -59,8 +59,14 @@ def split_names(text: str) -> list[str]:
     return [name for name in _NAME_SEPARATORS.split(text) if read_words(name)]
 
 
-def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
-    """Return whether a firm's name has a person's name next to it."""
+def has_person_beside_firm(
+    words: Sequence[Word], country: str | None, *, is_listed: bool = False
+) -> bool:
+    """Return whether a firm's name has a person's name next to it.
+
+    Of an issuer that its regulator or exchange lists, two plain words alone prove none:
+    "Goodyear Tire & Rubber".
+    """
     # "Messrs" announces a firm, and is part of nobody's name.
     segments = _segments([word for word in words if word.upper != "MESSRS"])
     upper = {word.upper for word in words}
@@ -88,7 +94,7 @@ def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
             sure = _has_given_name(segment.words) or (
                 not doubtful and not of_profession and _begins_with_initial(segment.words)
             )
-            if sure or not (of_partners or doubtful):
+            if sure or not (of_partners or doubtful or is_listed):
                 return True
     return False
 

@@ -260,12 +260,13 @@ def _without_trade_name(name: str, country: str | None) -> str:
     return company if verdict.rule == "legal_form" else name
 
 
-def personal_name_rule(name: str, country: str | None) -> str | None:
+def personal_name_rule(name: str, country: str | None, *, is_listed: bool = False) -> str | None:
     """Return the rule by which another name of an organisation is a person's, or None.
 
     Its register vouches for the organisation, so lack of evidence is no reason to drop a name.
     A former sole proprietor, or a person's name noted next to the organisation's own, is caught by
-    a title, a sole trader's phrase, a contact, names side by side or a well-known given name.
+    a title, a sole trader's phrase, a contact, names side by side or a well-known given name. Of
+    a listed issuer (``is_listed``), names side by side need such a given name too.
     """
     if len(name) > _MAX_LENGTH:
         return "too_long"
@@ -277,8 +278,10 @@ def personal_name_rule(name: str, country: str | None) -> str | None:
         return veto
     company = trading_company(visible, country) or visible
     names = [read_words(part) for part in split_names(company)]
-    if any(has_person_beside_firm(words, country) for words in names):
+    if any(has_person_beside_firm(words, country, is_listed=is_listed) for words in names):
         return "several_names"
+    if is_listed:
+        names = [words for words in names if not legal_form(words, country)]
     if any(is_personal_name(words, country) for words in names):
         return "several_names" if len(names) > 1 else "personal_name"
     return None

@@ -9,7 +9,7 @@ import msgspec
 
 from api.endpoints import declarations
 from api.site.company import METRICS_IN_PERCENT
-from api.site.formats import country_code, country_name
+from api.site.formats import country_name
 from api.site.macro import entries_of
 from api.site.render import (
     Body,
@@ -31,6 +31,7 @@ from warehouse.methodology.signals import PANELS
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import page_data
 from warehouse.serve.rows import alpha_2
+from warehouse.shared.countries import country_code
 
 # What is shown of companies on one page.
 _ISSUERS_PER_PAGE = 100

@@ -102,14 +102,6 @@ def country_name(code: str | None) -> str:
     return str(getattr(country, "common_name", country.name))
 
 
-def country_code(text: str) -> str | None:
-    """Return the alpha-2 code of a country by its name or a code, in any case; None for none."""
-    try:
-        return str(pycountry.countries.lookup(text).alpha_2)
-    except LookupError:
-        return None
-
-
 def codes_by_name() -> dict[str, str]:
     """Return the alpha-2 code of every country by its name."""
     codes = (country.alpha_2 for country in pycountry.countries)

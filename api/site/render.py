@@ -20,12 +20,13 @@ from markupsafe import Markup, escape
 from api.endpoints.endpoint import Endpoint, read_values
 from api.endpoints.response import encoded
 from api.site import formats
-from api.site.formats import codes_by_name, country_code
+from api.site.formats import codes_by_name
 from api.site.sample import Sample, SampleAnswer, Stated
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_parameter
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import EXPORT_MANIFEST_KEY
+from warehouse.shared.countries import country_code
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.texts import nearest
 from warehouse.shared.tiers import Tier

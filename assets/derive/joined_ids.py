@@ -7,50 +7,108 @@ likeness. Two valid LEIs are two organisations, however much else
 they share (an umbrella fund and its sub-funds give one register number), unless GLEIF itself calls
 one the duplicate of the other. Weaker evidence joins nothing that stronger evidence tells apart.
 
+Two things veto an identifier of a security. A share class has one ISIN: organisations with
+different ones do not share its FIGI. And what a community's list states joins nothing that names
+tell apart: its maintainers match securities by ticker, and tickers are used again. What names tell
+apart no chain of others joins; only an LEI, a register number or an ISIN that no community states.
+
 ``organisations`` finds the evidence, with SQL.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations
 from typing import NamedTuple, get_args
 
-from assets.entities.identifiers import has_digits, mint, normalise_number, register_of_number
+from assets.derive.compared_names import names_differ
+from assets.entities.identifiers import mint
 from warehouse.tables.derived import JoinMethod
 
 
 class Claim(NamedTuple):
-    """An id bears a key, in the records of a side; a listing, from a day to a day.
+    """An id has a key, in the records of a source; a listing, from a day to a day.
 
-    Of a name, ``subdivision`` is that under whose law its bearer is, if the record states it.
+    Of a name, ``subdivision`` is that under whose law its owner is, if the record states it.
     """
 
     method: str
     key: str
     service_id: str
-    side: str
+    source: str
     is_current: bool
     begins: date | None = None
     ends: date | None = None
     subdivision: str | None = None
 
+    @property
+    def side(self) -> str:
+        """The register or list under all names of its sources: gleif and gleif-api are one."""
+        return self.source.partition("-")[0]
+
 
 class Number(NamedTuple):
-    """An identifier of an id, as it is written in its source."""
+    """An identifier of an id in comparable form, and the text from which an id is minted."""
 
     service_id: str
     id_type: str
-    value: str
-    issuer: str | None
+    register: str | None
+    number: str
+    text: str
+
+    @property
+    def is_origin(self) -> bool:
+        """True if its id was minted from it."""
+        return mint(self.id_type, self.text) == self.service_id
+
+    @property
+    def strength(self) -> int:
+        """The rank of its type, from 0 for the strongest."""
+        return STRENGTH.index(self.id_type)
 
 
 class Evidence(NamedTuple):
-    """What ids share, the identifiers of these ids, and the duplicates that registers declare."""
+    """What ids share, their identifiers, and the duplicates that registers declare.
+
+    ``stated`` are the texts that tell ids apart, by the reason of a veto and by id; ``community``
+    are the lists that no exchange or regulator makes.
+    """
 
     claims: list[Claim]
     numbers: list[Number]
     declared: dict[str, str]
+    stated: Mapping[str, Mapping[str, set[str]]]
+    community: frozenset[str]
+
+
+class DisjointSets:
+    """Union-find over names: all names of a link are in one group."""
+
+    def __init__(self, links: Iterable[Iterable[str]]) -> None:
+        self._parent: dict[str, str] = {}
+        for link in links:
+            names = list(link)
+            for name in names:
+                low, high = sorted((self.root(names[0]), self.root(name)))
+                self._parent.setdefault(low, low)
+                self._parent[high] = low
+
+    def root(self, name: str) -> str:
+        """Return the name that represents the group of a name: the smallest in it."""
+        root = name
+        while (parent := self._parent.get(root, root)) != root:
+            root = parent
+        # Path compression: the next lookup of these names is one step.
+        while name != root:
+            self._parent[name], name = root, self._parent[name]
+        return root
+
+    def groups(self) -> list[set[str]]:
+        """Return the groups of two or more, sorted by their smallest name."""
+        members: dict[str, set[str]] = defaultdict(set)
+        for name in self._parent:
+            members[self.root(name)].add(name)
+        return [members[root] for root in sorted(members) if len(members[root]) > 1]
 
 
 # From strongest to weakest: the id minted from the strongest identifier is canonical.
@@ -65,66 +123,75 @@ METHODS: tuple[str, ...] = get_args(JoinMethod)
 _CERTAIN = frozenset({"declared", "lei"})
 # Evidence that only counts if one organisation on each side has it, and nothing speaks against it.
 _NEEDS_ONE_ON_EACH_SIDE = frozenset({"listing", "exact_name"})
+# Evidence that names veto if a community's list states it.
+_OF_SECURITIES = frozenset({"isin", "figi", "listing"})
+# Evidence that, unless such a list states it, joins organisations whatever they are called.
+_TRUSTED = ("lei", "registry_id", "isin")
 
 
-def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
-    """Return a row for every alias; the order of the evidence makes no difference.
+def joined_ids(evidence: Evidence) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return a row for every alias, and one for every vetoed join.
 
-    All aliases of an organisation point directly to its canonical id. The method is the weakest
-    evidence on the strongest way from one to the other.
+    The order of the evidence makes no difference. All aliases of an organisation point directly to
+    its canonical id. The method is the weakest evidence on the strongest way from one to the other.
     """
-    ids = _Ids(evidence.numbers, evidence.claims)
+    ids = _Ids(evidence)
     partitions: list[tuple[str, DisjointSets]] = []
     links: list[set[str]] = [{*pair} for pair in evidence.declared.items()]
+    trusted_links: list[set[str]] = []
     for method in METHODS:
         keys = _claims_by_key(evidence.claims, method, ids)
-        before = partitions[-1][1] if partitions else DisjointSets([])
-        accepted = [
-            {claim.service_id for claim in claims}
-            for claims in keys
-            if _may_join(method, claims, before, ids)
-        ]
-        links += _without_contradictions(method, accepted, before, ids)
+        # What communities state comes last: names count against that alone.
+        passes = [_trusted(keys, evidence), keys] if method in _OF_SECURITIES else [keys]
+        for stated in passes:
+            before = DisjointSets([*links, *trusted_links])
+            accepted = [_ids(claims) for claims in stated if _may_join(method, claims, before, ids)]
+            ids.names_count = len(passes) > 1 and stated is keys
+            links += _without_contradictions(method, accepted, before, ids)
         partitions.append((method, DisjointSets(links)))
         if method == "lei":
             ids.same_lei = partitions[-1][1]
-    rows = []
-    for group in partitions[-1][1].groups():
+            for strong in _TRUSTED:
+                keys = _trusted(_claims_by_key(evidence.claims, strong, ids), evidence)
+                may_join = (each for each in keys if _may_join(strong, each, ids.same_lei, ids))
+                trusted_links += map(_ids, may_join)
+    rows, joined = [], partitions[-1][1]
+    for group in joined.groups():
         to = _canonical(group, evidence.declared, ids)
         for alias in group - {to}:
             # With which method the alias first is in one group with the canonical id.
             method = next(name for name, sets in partitions if sets.root(alias) == sets.root(to))
             rows.append({"service_id": alias, "same_as": to, "match_method": method})
-    return sorted(rows, key=lambda row: row["service_id"])
+    vetoed = [
+        {"service_id": first, "other_id": second, "match_method": method, "reason": reason}
+        for first, others in sorted(ids.vetoes.items())
+        for second, (method, reason) in sorted(others.items())
+        if joined.root(first) != joined.root(second)
+    ]
+    return sorted(rows, key=lambda row: row["service_id"]), vetoed
 
 
-class _Key(NamedTuple):
-    """An identifier in comparable form; ``is_origin`` if its id was minted from it."""
+def _trusted(keys: Iterable[Sequence[Claim]], evidence: Evidence) -> list[list[Claim]]:
+    """Return the claims of each key that no community's list states."""
+    return [[claim for claim in key if claim.source not in evidence.community] for key in keys]
 
-    id_type: str
-    register: str | None
-    number: str
-    is_origin: bool
 
-    @property
-    def strength(self) -> int:
-        """The rank of its type, from 0 for the strongest."""
-        return STRENGTH.index(self.id_type)
+def _ids(claims: Iterable[Claim]) -> set[str]:
+    return {claim.service_id for claim in claims}
 
 
 class _Ids:
     """The identifiers of ids: what they were minted from, and which numbers tell them apart."""
 
-    def __init__(self, numbers: Iterable[Number], claims: Iterable[Claim]) -> None:
+    def __init__(self, evidence: Evidence) -> None:
         # More than one if an organisation moved, from Delaware to Nevada.
         self.subdivisions: dict[str, set[str]] = defaultdict(set)
-        for claim in claims:
+        for claim in evidence.claims:
             if claim.subdivision:
                 self.subdivisions[claim.service_id].add(claim.subdivision)
-        self._keys: dict[str, list[_Key]] = defaultdict(list)
-        for number in numbers:
-            if number.id_type in STRENGTH and (key := _key_of(number)) is not None:
-                self._keys[number.service_id].append(key)
+        self._keys: dict[str, list[Number]] = defaultdict(list)
+        for number in evidence.numbers:
+            self._keys[number.service_id].append(number)
         # Groups of ids with one LEI; the declared duplicates of an LEI count as the same.
         self.same_lei = DisjointSets([])
         self.leis: dict[str, set[str]] = {}
@@ -134,14 +201,34 @@ class _Ids:
             if len(leis) > 1:
                 leis = {lei for lei in leis if mint("lei", lei) == service_id}
             self.leis[service_id] = leis
+        # Two organisations, by one id of each -> what would have joined them, and why it does not.
+        self.vetoes: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+        self.names_count = False
+        self._stated = evidence.stated
 
-    def of(self, service_id: str) -> list[_Key]:
+    def of(self, service_id: str) -> list[Number]:
         """Return the identifiers of an id that say something about it."""
         return self._keys.get(service_id, [])
 
     def is_security(self, service_id: str) -> bool:
         """Return whether an id was minted from the identifier of a security."""
         return any(key.is_origin and key.id_type in _SECURITIES for key in self.of(service_id))
+
+    def differ(self, method: str, reason: str, organisations: Iterable[set[str]]) -> bool:
+        """Return whether ISINs or names tell two of the organisations apart, and note which."""
+        texts = self._stated[reason]
+        stated = {
+            min(members): {text for each in members for text in texts.get(each, ())}
+            for members in organisations
+        }
+        pairs = [
+            (first, second)
+            for first, second in combinations(sorted(stated), 2)
+            if names_differ(stated[first], stated[second])
+        ]
+        for first, second in pairs:
+            self.vetoes[first].setdefault(second, (method, reason))
+        return bool(pairs)
 
     def organisations_with_lei(self, ids: Iterable[str]) -> set[str]:
         """Return one id for each organisation among the ids that has an LEI."""
@@ -175,7 +262,7 @@ def _was_moved(claim: Claim, claims: Iterable[Claim], ids: _Ids) -> bool:
     """Return whether the source of a withdrawn claim now gives the key to another id."""
     # An id that was minted from the key is the key's for ever.
     is_origin = any(
-        key.is_origin and "/".join(filter(None, key[:3])) == claim.key
+        key.is_origin and "/".join(filter(None, key[1:4])) == claim.key
         for key in ids.of(claim.service_id)
     )
     return not is_origin and any(
@@ -184,11 +271,13 @@ def _was_moved(claim: Claim, claims: Iterable[Claim], ids: _Ids) -> bool:
     )
 
 
-def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids: _Ids) -> bool:
+def _may_join(method: str, claims: Sequence[Claim], before: DisjointSets, ids: _Ids) -> bool:
     """Return whether one key may join all ids that claim it."""
     if method in _CERTAIN:
         return True
     if len(ids.organisations_with_lei(claim.service_id for claim in claims)) > 1:
+        return False
+    if method == "figi" and ids.differ(method, "isin", _organisations(_ids(claims), before)):
         return False
     if method not in _NEEDS_ONE_ON_EACH_SIDE:
         return True
@@ -207,9 +296,9 @@ def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids:
 
 
 def _without_contradictions(
-    method: str, links: Sequence[set[str]], before: "DisjointSets", ids: _Ids
+    method: str, links: Sequence[set[str]], before: DisjointSets, ids: _Ids
 ) -> Iterator[set[str]]:
-    """Yield the links of groups in which no stronger evidence tells two organisations apart.
+    """Yield the links of groups in which nothing tells two organisations apart.
 
     Links are judged together, since their order must not matter: if a group of links would join
     what is not one, none of them counts.
@@ -218,21 +307,38 @@ def _without_contradictions(
         yield from links
         return
     together = DisjointSets([*before.groups(), *links])
-    group_of = {together.root(next(iter(group))): group for group in together.groups()}
-    for link in links:
-        group = group_of.get(together.root(next(iter(link))), set())
-        if len(ids.organisations_with_lei(group)) > 1:
-            continue
-        if method in _NEEDS_ONE_ON_EACH_SIDE:
-            # The ids of a group by what stronger evidence joins.
-            organisations: dict[str, set[str]] = defaultdict(set)
-            for service_id in group:
-                organisations[before.root(service_id)].add(service_id)
-            if _numbers_differ(organisations.values(), ids):
-                continue
-            if method == "exact_name" and _subdivisions_differ(organisations.values(), ids):
-                continue
-        yield link
+    groups = {together.root(next(iter(group))): group for group in together.groups()}
+    roots = {together.root(next(iter(link))) for link in links if link}
+    several = {root for root in roots if _are_several(method, groups.get(root, set()), before, ids)}
+    yield from (link for link in links if link and together.root(next(iter(link))) not in several)
+
+
+def _are_several(method: str, group: set[str], before: DisjointSets, ids: _Ids) -> bool:
+    """Return whether something tells apart two organisations of a group."""
+    if len(ids.organisations_with_lei(group)) > 1:
+        return True
+    organisations = _organisations(group, before)
+    if method in _NEEDS_ONE_ON_EACH_SIDE and _numbers_differ(organisations, ids):
+        return True
+    if method == "exact_name" and _subdivisions_differ(organisations, ids):
+        return True
+    if ids.names_count and ids.differ(method, "names", organisations):
+        return True
+    return method != "registry_id" and any(
+        second in group and before.root(first) != before.root(second)
+        for first in ids.vetoes.keys() & group
+        for second, (of_method, reason) in ids.vetoes[first].items()
+        # Different ISINs speak of a share class, and so against its FIGI alone.
+        if reason == "names" or of_method == method
+    )
+
+
+def _organisations(group: Iterable[str], before: DisjointSets) -> list[set[str]]:
+    """Return the ids of a group by what stronger evidence joins."""
+    organisations: dict[str, set[str]] = defaultdict(set)
+    for service_id in group:
+        organisations[before.root(service_id)].add(service_id)
+    return list(organisations.values())
 
 
 def _numbers_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:
@@ -252,36 +358,6 @@ def _subdivisions_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:
         for members in organisations
     ]
     return any(first.isdisjoint(second) for first, second in combinations(filter(None, stated), 2))
-
-
-class DisjointSets:
-    """Union-find over names: all names of a link are in one group."""
-
-    def __init__(self, links: Iterable[Iterable[str]]) -> None:
-        self._parent: dict[str, str] = {}
-        for link in links:
-            names = list(link)
-            for name in names:
-                low, high = sorted((self.root(names[0]), self.root(name)))
-                self._parent.setdefault(low, low)
-                self._parent[high] = low
-
-    def root(self, name: str) -> str:
-        """Return the name that represents the group of a name: the smallest in it."""
-        root = name
-        while (parent := self._parent.get(root, root)) != root:
-            root = parent
-        # Path compression: the next lookup of these names is one step.
-        while name != root:
-            self._parent[name], name = root, self._parent[name]
-        return root
-
-    def groups(self) -> list[set[str]]:
-        """Return the groups of two or more, sorted by their smallest name."""
-        members: dict[str, set[str]] = defaultdict(set)
-        for name in self._parent:
-            members[self.root(name)].add(name)
-        return [members[root] for root in sorted(members) if len(members[root]) > 1]
 
 
 def _canonical(group: set[str], declared: dict[str, str], ids: _Ids) -> str:
@@ -304,22 +380,3 @@ def _canonical(group: set[str], declared: dict[str, str], ids: _Ids) -> str:
     return min(
         {service_id for service_id in group if service_id not in declared} or group, key=rank
     )
-
-
-def _key_of(number: Number) -> _Key | None:
-    """Return an identifier in comparable form; None if it identifies nothing by itself.
-
-    The same rules are applied in SQL by ``identifier_keys``.
-    """
-    value, of_register = normalise_number(number.value), ""
-    register: str | None = None
-    if number.id_type == "cik" and value is not None:
-        value = value.lstrip("0") or None
-    if value is None:
-        return None
-    if number.id_type == "registry":
-        register, of_register = register_of_number(number.issuer, value), f"{number.issuer}:"
-        if not register or not has_digits(value):
-            return None
-    minted = mint(number.id_type, f"{of_register}{number.value}")
-    return _Key(number.id_type, register, value, minted == number.service_id)

@@ -6,8 +6,10 @@ build, which only the publisher knows, and a build that fails leaves nothing beh
 SQL finds the few ids that share something; ``joined_ids`` decides about those.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import duckdb
 import pyarrow as pa
@@ -22,15 +24,18 @@ from assets.entities.identifiers import (
     normalise_number,
     register_of,
 )
+from assets.entities.list_files import COMMUNITY_LISTS
 from warehouse.names.search_words import SHORT_FORMS, normalise_name
 from warehouse.publish.partitions import REGISTERS, TENDERS
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
+from warehouse.record.tables import arrow_schema
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import PartyMatch
+from warehouse.tables import PartyMatch, SameAs, VetoedJoin
 from warehouse.tables.column import identity_of
 
 PARTY_COLUMNS = identity_of(PartyMatch)
+JOINED = ("same_as", "vetoed_joins")
 # Printable ASCII without blanks and lower case: already normalised. Nearly all values are.
 NORMALISED_NUMBER = "[!-`{-~]+"
 _FORM_WORDS = {
@@ -56,14 +61,18 @@ _BATCH_ROWS = 1 << 16
 _TEXT = pa.string()
 
 
-def same_as_table(sql: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return a row for every alias: the canonical id, and the evidence that joins the two.
+def joined_tables(
+    sql: duckdb.DuckDBPyConnection, community: frozenset[str] = COMMUNITY_LISTS
+) -> DerivedTables:
+    """Return ``same_as``, a row for every alias, and ``vetoed_joins``.
 
-    Reads the connection's ``identifiers`` and ``entities``, of any size.
+    Reads the connection's ``identifiers`` and ``entities``, of any size. ``community`` are the
+    keys of lists that no exchange or regulator makes.
     """
-    columns = ("service_id", "same_as", "match_method")
-    schema = pa.schema([(column, _TEXT) for column in columns])
-    return pa.Table.from_pylist(joined_ids(_evidence(sql)), schema)
+    rows = joined_ids(_evidence(sql, community))
+    schemas = (arrow_schema(row) for row in (SameAs, VetoedJoin))
+    tables = map(pa.Table.from_pylist, rows, schemas)
+    return dict(zip(JOINED, tables, strict=True))
 
 
 def resolve_parties(sql: duckdb.DuckDBPyConnection) -> pa.Table:
@@ -78,7 +87,7 @@ def resolve_parties(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     return _PARTIES.query(sql, "matches").to_arrow_table()
 
 
-def _evidence(sql: duckdb.DuckDBPyConnection) -> Evidence:
+def _evidence(sql: duckdb.DuckDBPyConnection, community: frozenset[str]) -> Evidence:
     """Return what ids of the connection's ``identifiers`` and ``entities`` share."""
     _create_keys(sql, _NO_PARTIES)
     listings = {"listing": (comparable_listing, _TEXT)}
@@ -95,7 +104,10 @@ def _evidence(sql: duckdb.DuckDBPyConnection) -> Evidence:
     ids = {claim.service_id for claim in claims} | {*declared, *declared.values()}
     _SHARED.run(sql, "candidates", ids=sorted(ids))
     numbers = [Number(*row) for row in _SHARED.run(sql, "numbers").fetchall()]
-    return Evidence(claims, numbers, declared)
+    stated: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for reason, service_id, text in _SHARED.run(sql, "stated").fetchall():
+        stated[reason][service_id].add(text)
+    return Evidence(claims, numbers, declared, stated, community)
 
 
 def _create_keys(sql: duckdb.DuckDBPyConnection, parties: str) -> None:
@@ -115,7 +127,7 @@ def _create_keys(sql: duckdb.DuckDBPyConnection, parties: str) -> None:
         KEYS.statement("register_codes", parties=parties),
         {"register": (register_of, _TEXT), "id_type": (_id_type_of_scheme, _TEXT)},
     )
-    for name in ("crude_key", "identifier_keys", "names_with_place"):
+    for name in ("crude_key", "stated_name", "identifier_keys", "names_with_place"):
         KEYS.run(sql, name)
 
 
@@ -161,10 +173,10 @@ _ROWS = sql_file(__name__, "registers")
 _IS_ORGANISATION = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
-def same_as(snapshot: Snapshot) -> DerivedTables:
-    """Derive ``same_as`` from the registers of a snapshot: which ids are one organisation."""
+def same_as(snapshot: Snapshot, community: frozenset[str] = COMMUNITY_LISTS) -> DerivedTables:
+    """Derive from the registers of a snapshot which ids are one organisation, and which are not."""
     with _registers(snapshot, "latest", "withdrawn") as sql:
-        return {"same_as": same_as_table(sql)}
+        return joined_tables(sql, community)
 
 
 def party_matches(snapshot: Snapshot) -> DerivedTables:
@@ -192,12 +204,12 @@ def _registers(snapshot: Snapshot, *rows: str) -> Iterator[duckdb.DuckDBPyConnec
         yield sql
 
 
-def joins() -> Derivation:
-    """Return the derivation of ``same_as``, under the version of this code."""
+def joins(community: frozenset[str] = COMMUNITY_LISTS) -> Derivation:
+    """Return the derivation of ``same_as``, under the version of this code and of these lists."""
     return Derivation(
-        code_version("joins", "assets.derive.organisations"),
-        same_as,
-        makes=("same_as",),
+        " ".join((code_version("joins", "assets.derive.organisations"), *sorted(community))),
+        partial(same_as, community=community),
+        makes=JOINED,
         subject=REGISTERS,
         reads=("entities", "identifiers"),
     )

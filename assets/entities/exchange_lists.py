@@ -34,8 +34,7 @@ from assets.entities.identifiers import (
     is_lei,
     mint,
 )
-from assets.entities.list_files import ListEntry
-from assets.macro.iso_codes import country_code
+from assets.entities.list_files import COMMUNITY, ListEntry
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import day_in_form
 from assets.parsing.tables import Row, fold, table_rows
@@ -43,11 +42,7 @@ from quality.persons import Withheld, judge_name, personal_name_rule
 from warehouse.names.reading import plain_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
-
-# One row of an exchange list, read by the members that its declaration names.
-#
-# A value that is not what its column says (an ISIN with a wrong check digit) is left out with a
-# reason, and the rest of the row is read; a row without any identifier is refused.
+from warehouse.shared.countries import country_code
 
 # What stands for no value in lists; "NA" is not among them: it is a ticker, and Namibia.
 _NO_VALUE = frozenset({"", "-", "--", "—", "n/a", "#n/a", "null", "none", "nan"})
@@ -344,9 +339,8 @@ def _shared(document: Document, entry: ListEntry, row: _ListedRow, service_id: s
     observed_on = document.observed_at.date()
     # A list of a day was public on that day; whatever it says, it was when it was read.
     day = min(row.day, observed_on) if row.day else observed_on
-    # A complete list without a day is one publication that changes: what it shows again is not
-    # stored again.
-    is_one = entry.complete and entry.columns.date is None
+    # A list without a day is one publication that changes: what it shows again is not stored again.
+    is_one = entry.columns.date is None
     return provenance(document, row.location, "file") | {
         "service_id": service_id,
         "available_at": day,
@@ -403,15 +397,16 @@ def _vouched(
 ) -> str | Withheld | None:
     """Return the type of an organisation that may be named, or why it is withheld.
 
-    A list that holds companies only is evidence of a row that has the number of a register or a
-    security, unless the name itself speaks for a person.
+    A list that holds companies only is evidence, unless the name itself speaks for a person. That
+    of a community is, of a row that has the number of a register or a security.
     """
     verdict = judge_name(name, country=country, scheme=None, identifier=None)
     if not isinstance(verdict, Withheld):
         return None
-    has_number = _first(issuer, "register_number") or _first(issuer, "isin")
-    is_company = entry.companies_only and has_number
-    if verdict.rule == "no_evidence" and is_company and not personal_name_rule(name, country):
+    has_number = any(row.register_number or row.isin or row.figis for row in issuer)
+    is_company = entry.companies_only and (has_number or entry.rank != COMMUNITY)
+    is_in_doubt = verdict.rule in ("no_evidence", "several_names")
+    if is_in_doubt and is_company and not personal_name_rule(name, country, is_listed=True):
         return "company"
     return verdict
 

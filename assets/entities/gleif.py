@@ -272,5 +272,6 @@ def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[st
         return
     observed_on = document.observed_at.date()
     row = provenance(document, location, "api") | identifier_row("isin", isin)
-    mapped = {"service_id": mint("lei", lei), "available_at": observed_on}
-    parsed.add(IDENTIFIERS, [row | mapped | {"publication": observed_on.isoformat()}])
+    # One publication, however often it is read: a pair that repeats is not stored again.
+    mapped = {"service_id": mint("lei", lei), "publication": document.source}
+    parsed.add(IDENTIFIERS, [row | mapped | {"available_at": observed_on}])

@@ -89,11 +89,6 @@ CNPJ_REGISTER = "BR-CNPJ"
 CNPJ_FORM = r"[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}"
 
 
-def register_of_number(code: str | None, number: str) -> str | None:
-    """Return the main code of the register that a normalised number is of."""
-    return CNPJ_REGISTER if re.fullmatch(CNPJ_FORM, number) else register_of(code)
-
-
 def register_of(code: str | None) -> str | None:
     """Return the main code of a register; an unknown code stands for itself."""
     normalised = (code or "").strip().upper()

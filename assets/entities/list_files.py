@@ -5,9 +5,9 @@ member. A table of an own file that has the key of a built-in list replaces the 
 so a licence that somebody has cleared is entered in a few lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,7 @@ from assets.declared_files import (
     DeclaredText,
     RegularExpression,
     declared_tables,
+    own_entries,
     read_entries,
 )
 from assets.parsing.tables import Names, Wanted, fold
@@ -26,6 +27,7 @@ from assets.parsing.tables import Names, Wanted, fold
 BUILT_IN = Path(__file__).with_name("exchange_lists.toml")
 
 Mic = Annotated[str, Field(pattern="^[A-Z0-9]{4}$")]
+COMMUNITY = "community"
 _IDENTIFYING = ("ticker", "isin", "lei", "register_number", "cik")
 
 
@@ -64,6 +66,8 @@ class ListEntry(DeclaredFiles):
 
     page = "docs/add-an-exchange-list.md"
 
+    # Who puts the list together: the exchange or regulator itself, or others from many sources.
+    rank: Literal["official", "community"] = "official"
     complete: bool = False
     companies_only: bool = False
     columns: Columns
@@ -122,3 +126,13 @@ TABLES = declared_tables(BUILT_IN, ListEntry.page)
 ENTRIES = tuple(read_entries(BUILT_IN, ListEntry))
 # How EDGAR names exchanges, in its list of tickers and everywhere else.
 (EDGAR_MARKETS,) = (entry.markets for entry in ENTRIES if entry.key == "sec-tickers")
+
+
+def community_lists(files: Iterable[Path] = ()) -> frozenset[str]:
+    """Return the keys of the lists of rank community, built in or of a user's own files."""
+    entries = (*ENTRIES, *own_entries(files, ListEntry, (), TABLES))
+    ranks = {entry.key: entry.rank for entry in entries}
+    return frozenset(key for key, rank in ranks.items() if rank == COMMUNITY)
+
+
+COMMUNITY_LISTS = community_lists()

@@ -1,10 +1,9 @@
 """Parse answers of OpenFIGI's mapping into identifiers: the FIGIs of a security.
 
 The answer is a list as long as the request and does not repeat it: what was asked for comes from
-the headers of the document, the request itself in ``x-jobs`` or ISINs in ``x-request-isins``. An
-organisation is minted from what was asked for: an ISIN, a listing (ticker and market), a FIGI or
-another number of a security. A ticker without a market identifies nothing. The markets of an
-answer are not stored: a large share is traded in dozens, and listed in few of them.
+the header ``x-jobs`` of the document. An organisation is minted from it: an ISIN, a listing (ticker
+and market), a FIGI or another number of a security. A ticker without a market identifies nothing.
+The markets of an answer are not stored: a large share is traded in dozens, and listed in few.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,20 +15,13 @@ from assets.entities.identifiers import identifier_row, is_figi, is_isin, mic_of
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS
+from warehouse.shared.data_files import csv_rows
 
 # From the narrowest to the widest: where two are the same FIGI, the widest counts.
 _LEVELS = {"figi": "listing", "compositeFIGI": "composite", "shareClassFIGI": "share_class"}
-_FIGI_TYPES = {
-    "ID_BB_GLOBAL": "listing",
-    "COMPOSITE_ID_BB_GLOBAL": "composite",
-    "ID_BB_GLOBAL_SHARE_CLASS_LEVEL": "share_class",
-}
-_TICKER_TYPES = frozenset({"TICKER", "ID_EXCH_SYMBOL"})
-# Other numbers that one security has in the world, or in a country.
-_NUMBERS = frozenset(
-    {"ID_CUSIP", "ID_CUSIP_8_CHR", "ID_CINS", "ID_SEDOL", "ID_COMMON", "ID_WERTPAPIER"}
-    | {"ID_BB_UNIQUE", "ID_BB", "ID_BB_8_CHR", "ID_ITALY", "ID_FULL_EXCHANGE_SYMBOL"}
-)
+# What jobs may ask by -> the level of a FIGI, a ticker, or another number of one security in the
+# world or in a country.
+_KINDS = {row["id_type"]: row["kind"] for row in csv_rows(__name__, "figi_jobs")}
 
 
 class Asked(NamedTuple):
@@ -61,17 +53,12 @@ def _jobs(document: Document, answers: Any) -> list[Any]:
     if not isinstance(answers, list) or not answers:
         raise ValueError("no list of answers to a mapping request")
     headers = {name.lower(): value for name, value in document.headers.items()}
-    jobs: list[Any]
-    if "x-request-isins" in headers:
-        isins = headers["x-request-isins"].upper().replace(" ", "").split(",")
-        jobs = [{"idType": "ID_ISIN", "idValue": isin} for isin in isins]
-    elif "x-jobs" in headers:
-        decoded = msgspec.json.decode(headers["x-jobs"])
-        jobs = decoded if isinstance(decoded, list) else []
-    else:
-        raise ValueError("not known which ISINs were asked for: no header x-request-isins")
+    if "x-jobs" not in headers:
+        raise ValueError("not known what was asked for: no header x-jobs")
+    decoded = msgspec.json.decode(headers["x-jobs"])
+    jobs: list[Any] = decoded if isinstance(decoded, list) else []
     if len(jobs) != len(answers):
-        raise ValueError(f"{len(answers)} answers to a request for {len(jobs)} ISINs")
+        raise ValueError(f"{len(answers)} answers to a request for {len(jobs)}")
     return jobs
 
 
@@ -83,12 +70,13 @@ def asked_for(job: Any) -> Asked | str:
         if not is_isin(value):
             return f"asked for {value!r:.40}, which is no ISIN"
         return Asked("isin", value, identifier_row("isin", value), value)
-    if kind in _FIGI_TYPES:
+    asked_by = _KINDS.get(kind)
+    if asked_by in _LEVELS.values():
         if not is_figi(value):
             return f"asked for {value!r:.40}, which is no FIGI"
-        figi = identifier_row("figi", value) | {"figi_level": _FIGI_TYPES[kind]}
+        figi = identifier_row("figi", value) | {"figi_level": asked_by}
         return Asked("figi", value, figi, value)
-    if kind in _TICKER_TYPES:
+    if asked_by == "ticker":
         mic, currency = _market(members), members.get("currency")
         if not mic or not value:
             return f"asked for the ticker {value!r:.40} without a market"
@@ -96,7 +84,7 @@ def asked_for(job: Any) -> Asked | str:
         is_code = isinstance(currency, str) and len(currency) == 3
         own = {"issuer": mic, "currency": currency if is_code else None}
         return Asked("ticker", listing, identifier_row("ticker", listing) | own, listing)
-    if kind in _NUMBERS and value:
+    if asked_by == "number" and value:
         return Asked(kind.removeprefix("ID_").lower(), value, None, f"{kind} {value}")
     return f"asked for {kind!r:.40}, which identifies no security"
 
@@ -123,7 +111,8 @@ def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, ans
         shared = provenance(document, location, "api") | {
             "service_id": mint(asked.scheme, asked.value),
             "available_at": observed_on,
-            "publication": observed_on.isoformat(),
+            # One publication, however often it is read: an answer that repeats is not stored again.
+            "publication": document.source,
         }
         rows = _rows(parsed, document, location, asked, securities)
         parsed.add(IDENTIFIERS, [shared | row for row in rows])

@@ -15,7 +15,7 @@ _gleif = partial(
     license_url="https://www.gleif.org/en/about/open-data",
 )
 # Raise it whenever the same document of any list gives other rows or rejections than before.
-LIST_PARSER_VERSION = 5
+LIST_PARSER_VERSION = 6
 
 
 def list_source(entry: ListEntry) -> Source:
@@ -52,7 +52,7 @@ SOURCES = (
     _gleif(
         "gleif",
         title="GLEIF golden copy",
-        parser=Parser(4, gleif.parse, gleif.stream),
+        parser=Parser(5, gleif.parse, gleif.stream),
         tables=(ENTITIES, IDENTIFIERS),
         base_url="https://goldencopy.gleif.org",
         other_hosts=("leidata-preview.gleif.org", "leidata.gleif.org"),
@@ -63,7 +63,7 @@ SOURCES = (
     _gleif(
         "gleif-api",
         title="GLEIF API, LEI records of some countries",
-        parser=Parser(4, gleif.parse, gleif.stream),
+        parser=Parser(5, gleif.parse, gleif.stream),
         tables=(ENTITIES, IDENTIFIERS),
         base_url="https://api.gleif.org",
         fetch=fetch.gleif_api,
@@ -84,7 +84,7 @@ SOURCES = (
         "OpenFIGI, FIGIs of ISINs and listings",
         "open-attribution",
         "FIGI, free to use and redistribute",
-        Parser(2, openfigi.parse),
+        Parser(3, openfigi.parse),
         (IDENTIFIERS,),
         base_url="https://api.openfigi.com",
         fetch=fetch.openfigi,

@@ -2,7 +2,7 @@
 
 Facts of elements outside the table of line items are not read. A comparative column is a
 sighting like any other; which of them are vintages is worked out from the record. What only
-looks like a restatement is rejected here, where all filings of the issuer are at hand.
+looks like a restatement is marked here, where all filings of the issuer are at hand.
 The facts of other sources of the SEC become figures in the same way (``add_figures``).
 """
 
@@ -24,7 +24,7 @@ from assets.filings.figures import Reading, of_line, scaled_amounts, unit_of
 from assets.filings.issuers import ANNUAL_REPORTS, accession_number, folded_name, service_id_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element, Place, TaxonomyElement
 from assets.filings.periods import KnownPeriods, Span
-from assets.filings.restatements import StatedValues, settled_figures, without_echoes
+from assets.filings.restatements import mark_apparent, settled_figures
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -221,9 +221,9 @@ def add_figures(
             )
     stated = [(fact.accession, fact.element, fact.value) for fact in facts]
     settled = settled_figures(parsed, document, readings, stated, witnesses, as_written=True)
-    # Echoes last, since they compare the settled figures of several filings.
-    accepted = without_echoes(parsed, document, settled, StatedValues(readings))
-    parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
+    # Last, since it compares the settled figures of several filings.
+    mark_apparent(settled)
+    parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
 
 
 def name_issuer(

@@ -20,7 +20,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import FIGURE, Reading
-from assets.filings.line_items import Element
+from assets.filings.line_items import BY_ELEMENT, Element
 from warehouse.shared.data_files import csv_rows
 
 # Elements that are named to come before or after lines that others include: results of associates,
@@ -33,9 +33,13 @@ _NARROWER = frozenset(
         "ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity",
     }
 )
+# Two sizes that differ by no more are about the same, one of them rounded for a sentence.
+ABOUT = Decimal("0.02")
 # What may be added up: figures of one filing, standard, unit and period.
 Statement = tuple[str, str, str, date | None, date]
 Values = Mapping[str, Decimal]
+# By so small a share a total may be less than its parts: hedges are in one and not in the others.
+_SLIGHT = Decimal("0.005")
 
 
 @dataclass(frozen=True)
@@ -89,15 +93,21 @@ class Check:
         return any(abs(gap) <= tolerance for gap in gaps)
 
     def turned(self, values: Values, tolerance: Decimal) -> set[str]:
-        """Return the lines with whose sign turned, one alone, the check would hold."""
+        """Return the lines with whose sign turned, one alone, the check would hold.
+
+        Two lines that are the same but for minorities are so if one of them was rounded, too; of
+        more lines, chance would find a sum that about holds.
+        """
+        if len(self.members) == 2:
+            tolerance = max(tolerance, ABOUT * abs(values[self.total]))
         return {
             name for name in self.members if self.holds({**values, name: -values[name]}, tolerance)
         }
 
     def is_explained(self, values: Values, elements: Mapping[str, str]) -> bool:
         """Return whether lines that have no element may explain the difference."""
-        # What is owned or owed is never less than a part of it.
-        if self.total in ONE_SIDED and self.gap(values) < 0:
+        # What is owned or owed is never less than its parts.
+        if self.total in ONE_SIDED and self.gap(values) < -_SLIGHT * values[self.total]:
             return False
         if any(elements.get(name) in _NARROWER for name in self.members):
             return True
@@ -130,15 +140,14 @@ def _checks() -> Iterator[Check]:
 CHECKS = tuple(_checks())
 
 
-def _witnesses() -> Iterator[Element]:
-    for check in CHECKS:
-        for name in (*check.members, *check.perhaps):
-            taxonomy, _, element = name.rpartition(":")
-            if taxonomy:
-                yield taxonomy, element
+def _element(name: str) -> Element:
+    """Return taxonomy and name of an element; the taxonomy of a line is empty."""
+    taxonomy, _, element = name.rpartition(":")
+    return taxonomy, element
 
 
-WITNESSES: frozenset[Element] = frozenset(_witnesses())
+_NAMES = (_element(name) for check in CHECKS for name in (*check.members, *check.perhaps))
+WITNESSES: frozenset[Element] = frozenset(name for name in _NAMES if name[0])
 
 
 # So many figures of a filing show its scale; with fewer, the zeros of one value may be chance.
@@ -188,8 +197,8 @@ class FilingScales:
 
     def _until(self, reading: Reading) -> list[Reading]:
         """Return what was public on the day of a reading."""
-        day = reading.row["available_at"]
-        return [other for other in self._readings if other.row["available_at"] <= day]
+        day = reading.row["available_at"] or date.min
+        return [each for each in self._readings if (each.row["available_at"] or date.min) <= day]
 
     def is_translation(self, reading: Reading) -> bool:
         """Return whether the filing states the same line in its reporting currency."""
@@ -241,7 +250,11 @@ def _mark_contradictions(readings: list[Reading], witnesses: Iterable[Witness]) 
         rounding = _rounding(lines.values(), scales)
         elements = {name: reading.element for name, reading in lines.items()}
         found = contradictions(values[statement], statement[1], rounding, elements)
-        marks |= {(statement, name): others & lines.keys() for name, others in found.items()}
+        for name, opposed in found.items():
+            # What only a witness contradicts is marked with the line of which that is a part.
+            known = (each for each in map(_element, opposed) if each in BY_ELEMENT)
+            parts = {BY_ELEMENT[each].item.name for each in known}
+            marks[statement, name] = opposed & lines.keys() or parts
     for reading in readings:
         others = marks.get((_statement(reading), reading.row["line_item"]))
         if others:
@@ -354,11 +367,25 @@ def _mark_wrong_signs(readings: list[Reading]) -> None:
     """
     profits = Profits(readings)
     for reading in readings:
-        if contradicts_its_balance(reading):
-            _mark(reading, reading.row["line_item"])
+        mark_own_line(reading)
         loss = profits.contradicted_by(reading)
         if loss is not None and loss.value < 0:
             _mark(reading, loss.row["line_item"])
+
+
+def mark_own_line(reading: Reading, *, in_another_scale: bool = False) -> None:
+    """Mark a figure with its own line if its sign or scale is wrong; else take that mark away."""
+    line_item = reading.row["line_item"]
+    if in_another_scale or contradicts_its_balance(reading):
+        _mark(reading, line_item)
+    elif line_item in conflicts_of(reading):
+        others = conflicts_of(reading) - {line_item}
+        reading.row["conflicts_with"] = ",".join(sorted(others)) or None
+
+
+def is_money(reading: Reading) -> bool:
+    """Return whether a figure is an amount of money, and neither shares nor an amount for each."""
+    return bool(reading.row["unit"] == reading.row["currency_reported"])
 
 
 def _mark(reading: Reading, line_item: str) -> None:

@@ -329,7 +329,8 @@ def _name_company(
         **provenance(document, location, "file"),
         "service_id": version.service_id,
         "available_at": day,
-        "publication": day.isoformat(),
+        # One publication, however often it is read: what repeats is not stored again.
+        "publication": document.source,
     }
     numbers = ((CNPJ_REGISTER, version.cnpj), (CVM_CODE, version.cvm_code))
     identifiers = [identifier_row("registry", number, register) for register, number in numbers]

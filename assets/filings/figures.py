@@ -12,6 +12,7 @@ from assets.parsing.parsed import Parsed
 from warehouse.methodology.line_items import LineItem, Measure
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.shared.data_files import csv_rows
 
 Consolidation = Literal["consolidated", "individual"]
 # A figure of an issuer in a filing.
@@ -162,38 +163,8 @@ _SUMS = {
 # fixed assets is property, plant and equipment: a small fraction is that of a project, from a note.
 # All borrowings are no less than those that a filing states as current and as non-current. Those
 # that are less than the bonds alone do not include them: less than half of both together.
-_ALL, _HALF, _TENTH = Decimal(1), Decimal("0.5"), Decimal("0.1")
-_PPE = "PurchaseOfPropertyPlantAndEquipment"
 _LEAST_SHARES = {
-    "ReceivablesNetCurrent": {
-        "AccountsAndOtherReceivablesNetCurrent": _HALF,
-        "AccountsReceivableNetCurrent": _HALF,
-    },
-    "AccountsAndOtherReceivablesNetCurrent": {"AccountsReceivableNetCurrent": _HALF},
-    "TradeAndOtherCurrentReceivables": {"CurrentTradeReceivables": _HALF},
-    "TradeAndOtherCurrentPayables": {"TradeAndOtherCurrentPayablesToTradeSuppliers": _HALF},
-    "AccountsPayableAndAccruedLiabilitiesCurrent": {"AccountsPayableTradeCurrent": _HALF},
-    f"{_PPE}ClassifiedAsInvestingActivities": {
-        f"{_PPE}IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets": (
-            _TENTH
-        )
-    },
-    "Borrowings": {
-        "CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings + LongtermBorrowings": _ALL
-    },
-    "DebtLongtermAndShorttermCombinedAmount": {"DebtCurrent + LongTermDebtNoncurrent": _ALL},
-    "DebtAndCapitalLeaseObligations": {
-        "DebtCurrent + LongTermDebtNoncurrent": _ALL,
-        "DebtCurrent + LongTermDebtAndCapitalLeaseObligations": _ALL,
-    },
-    "LongtermBorrowings": {
-        "LongtermBorrowings + NoncurrentPortionOfNoncurrentBondsIssued": _HALF,
-        "LongtermBorrowings + NoncurrentPortionOfNoncurrentNotesAndDebenturesIssued": _HALF,
-    },
-    "LongTermDebtNoncurrent": {
-        "LongTermDebtNoncurrent + ConvertibleDebtNoncurrent": _HALF,
-        "LongTermDebtNoncurrent + ConvertibleLongTermNotesPayable": _HALF,
-    },
+    (row["element"], row["of"]): Decimal(row["share"]) for row in csv_rows(__name__, "least_shares")
 }
 
 # What the figures of one column of a statement share.
@@ -263,9 +234,14 @@ def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
         for group in grouped(readings)
         for reading in group
         for other in group
-        if (share := _LEAST_SHARES.get(reading.element, {}).get(other.element))
-        and abs(reading.value) < share * abs(other.value)
+        if is_misused(reading, other)
     }
+
+
+def is_misused(reading: Reading, other: Reading) -> bool:
+    """Return whether a value is smaller than its element can be, by what another element states."""
+    share = _LEAST_SHARES.get((reading.element, other.element))
+    return share is not None and abs(reading.value) < share * abs(other.value)
 
 
 def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:

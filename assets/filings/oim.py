@@ -92,7 +92,7 @@ def add_figures(parsed: Parsed, document: Document, report: Report, within: str 
             if element is not None and element.places:
                 found = location, fact, dimensions, element
                 readings.extend(_of_element(document, report.namespaces, *found))
-    if not readings:
+    if not readings and not parsed.rejected.get(FUNDAMENTALS.name):
         taxonomies = ", ".join(sorted(names)) or "no taxonomy"
         reason = f"a report of {len(report.facts)} facts of {taxonomies}: none is of a line item"
         parsed.reject(FUNDAMENTALS, document, "", reason, partial=True)

@@ -1,10 +1,15 @@
-"""Which differing values are restatements, and which are only rounded or rescaled.
+"""What a later statement of a figure is: a restatement, or one that only looks like it.
 
-A convenience translation at another day's rate, a value in another scale, a sign that turns
-away from the right one and an element that is the line only at times, and differs from one that
-always is, only look like restatements. They are rejected with a reason, and the
-earlier value stands. Within one report, a rounding of a more precise value is rejected too:
-xBRL-JSON states its decimals; in company facts only trailing zeros show it.
+A later statement may differ from the one that stands in its size, its sign, its scale and its
+element. One that is only rounded, in a scale or with a sign that is a filer's error, by an element
+that states less, or a convenience translation at another day's rate, is an apparent restatement:
+it is stored with a mark, makes no vintage, and the earlier value stands. ``mark_apparent`` is the
+one judgement: of parsers that see several filings of an issuer, and of the snapshot, which
+sees all of them. It reads nothing but rows as they are stored, and of these only what was public by
+then. So neither a later filing nor the order of reading can change it.
+
+Within one report, a rounding of a more precise value is rejected: xBRL-JSON states its
+decimals; in company facts only trailing zeros show it.
 """
 
 from bisect import bisect_right
@@ -15,34 +20,32 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.cross_checks import (
+    ABOUT,
     FilingScales,
     Profits,
     Witness,
     conflicts_of,
     contradicts_its_balance,
+    is_money,
     mark_figures,
+    mark_own_line,
     scale_of,
 )
 from assets.filings.figures import (
     Reading,
     declared_sums,
     grouped,
+    is_misused,
     settle,
     showing,
     without_narrower,
     without_refuted,
 )
-from assets.filings.line_items import BY_ELEMENT, LINE_SUMS, TaxonomyElement
+from assets.filings.line_items import BY_ELEMENT, LINE_SUMS, TaxonomyElement, is_worse
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
-
-# Values that a filing states a thousand or a million times too small or too large.
-#
-# A filer who forgets that its tables are in millions states every figure of a filing so, with the
-# digits of its other filings. The size that most filings of the issuer have, of those that were
-# public by then, is the right one.
-
+from warehouse.tables.fundamentals import ApparentRestatement
 
 # Lines that are the sum of others, if no element states them.
 _SUMMED = frozenset(each.item.name for each in LINE_SUMS)
@@ -53,23 +56,41 @@ _SLIPS = (3, 6, 9)
 _SAME_DIGITS = Decimal("0.0005")
 # Filings of one size differ by less than so many powers of ten.
 _SAME_SIZE = 1.5
+# Where too few figures of a filing show its scale, two scales must lie so many powers of ten apart.
+_WITHOUT_PROOF = 2
+# The sums of a balance sheet: a filing that keeps one of them has its sides in one scale.
+_BALANCED = (
+    frozenset({"total_assets", "total_liabilities", "total_equity"}),
+    frozenset({"total_assets", "liabilities_and_equity"}),
+)
+# A filing, by day and publication: in order of publication.
+_Filing = tuple[date, str]
 
 
-def is_slip(before: Decimal, after: Decimal) -> bool:
-    """Return whether two values have the same digits in another of the usual scales."""
+def _filing(reading: Reading) -> _Filing:
+    return reading.row["available_at"] or date.min, reading.row["publication"]
+
+
+def slip(before: Decimal, after: Decimal) -> int | None:
+    """Return the usual power of ten between two values with the same digits; None if none is."""
     small, large = sorted((abs(before), abs(after)))
     if not small:
-        return False
+        return None
     ratio = large / small
-    return any(abs(ratio.scaleb(-power) - 1) <= _SAME_DIGITS for power in _SLIPS)
+    return next((power for power in _SLIPS if abs(ratio.scaleb(-power) - 1) <= _SAME_DIGITS), None)
 
 
 class FilingSizes:
-    """The size of each filing of an issuer: the power of ten of its largest figure in a unit."""
+    """The size of each filing of an issuer: the power of ten of its largest figure in a unit.
+
+    A filer who forgets that its tables are in millions states every figure of a filing so, with the
+    digits of its other filings. The size that most filings of the issuer have, of those that were
+    public by then, is the right one.
+    """
 
     def __init__(self, readings: list[Reading]) -> None:
         """Measure the filings of an issuer, in order of publication."""
-        largest: dict[str, dict[tuple[date, str], Decimal]] = defaultdict(dict)
+        largest: dict[str, dict[_Filing, Decimal]] = defaultdict(dict)
         for reading in readings:
             sizes, filing = largest[reading.row["unit"]], _filing(reading)
             sizes[filing] = max(sizes.get(filing, Decimal(0)), abs(reading.value))
@@ -79,162 +100,196 @@ class FilingSizes:
             for unit, sizes in largest.items()
         }
 
-    def why_out_of_scale(self, standing: Reading, reading: Reading) -> str | None:
-        """Return why a value in another scale does not replace the one that stands; else None."""
-        # Only money is printed in thousands: a split of shares changes their number, and amounts
-        # per share, by the same powers of ten.
-        unit = reading.row["unit"]
-        if unit != reading.row["currency_reported"] or not is_slip(standing.value, reading.value):
-            return None
-        sizes, filings = self._sizes[unit], self._filings[unit]
-        before, after = sizes[_filing(standing)], sizes[_filing(reading)]
-        # Filings of one size: only this figure changed, and nothing tells which of two is right.
-        if abs(before - after) < _SAME_SIZE:
-            return None
+    def differ(self, standing: Reading, reading: Reading) -> bool:
+        """Return whether two filings as a whole are in other scales, not this figure alone."""
+        sizes = self._sizes[reading.row["unit"]]
+        return abs(sizes[_filing(standing)] - sizes[_filing(reading)]) >= _SAME_SIZE
+
+    def more_alike(self, standing: Reading, reading: Reading) -> int:
+        """Return how many more filings have the size of the later filing than of the earlier."""
+        sizes = self._sizes[reading.row["unit"]]
+        filings = self._filings[reading.row["unit"]]
         until_then = filings[: bisect_right(filings, _filing(reading))]
         public = [sizes[filing] for filing in until_then if filing in sizes]
-        alike = [sum(abs(size - own) < _SAME_SIZE for size in public) for own in (before, after)]
-        if alike[1] > alike[0]:
-            return None
-        return f"in a scale that most filings of the issuer do not use: {standing.value} stands"
-
-
-def _filing(reading: Reading) -> tuple[date, str]:
-    return reading.row["available_at"] or date.min, reading.row["publication"]
-
-
-# Where too few figures of a filing show its scale, two scales must lie so many powers of ten apart.
-_WITHOUT_PROOF = 2
+        before, after = (
+            sum(abs(size - sizes[_filing(one)]) < _SAME_SIZE for size in public)
+            for one in (standing, reading)
+        )
+        return after - before
 
 
 class StatedValues:
-    """Which values each element of a figure stated, and since when."""
+    """Which values each element stated for a period, on whatever line, and since when."""
 
     def __init__(self, readings: Iterable[Reading]) -> None:
-        """Keep the day of the first filing that states each value."""
-        self._since: dict[tuple[Any, ...], date] = {}
+        """Keep the first filing that states each value."""
+        self._since: dict[tuple[Any, ...], _Filing] = {}
         for reading in readings:
-            statement = self._statement(reading, reading.value)
-            day = reading.row["available_at"]
-            self._since[statement] = min(day, self._since.get(statement, day))
+            statement, filing = self._statement(reading, reading.value), _filing(reading)
+            self._since[statement] = min(filing, self._since.get(statement, filing))
 
     @staticmethod
     def _statement(reading: Reading, value: Decimal) -> tuple[Any, ...]:
-        return (*reading.identity, reading.element, value)
+        identity = (reading.row[name] for name in FUNDAMENTALS.identity if name != "line_item")
+        return (*identity, reading.row["element"], value)
 
     def before(self, reading: Reading, value: Decimal) -> bool:
         """Return whether the element of a reading had stated another value by then."""
         since = self._since.get(self._statement(reading, value))
-        return since is not None and since <= reading.row["available_at"]
+        return since is not None and since <= _filing(reading)
 
 
-def without_echoes(
-    parsed: Parsed, document: Document, readings: Iterable[Reading], stated: StatedValues
-) -> Iterator[Reading]:
-    """Yield first statements, repetitions and restatements; reject apparent restatements.
+class LaterStatements:
+    """What the later statements of an issuer's figures are, judged by what was public by then."""
 
-    ``stated`` has every element that a filing states, also those that others won over.
-    """
-    all_readings = list(readings)
-    filings, sizes = FilingScales(all_readings), FilingSizes(all_readings)
-    profits = Profits(all_readings)
-    for group in grouped(all_readings, FUNDAMENTALS.identity):
-        group.sort(key=lambda other: (other.row["available_at"], other.row["publication"]))
-        standing = group[0]
-        for number, reading in enumerate(group, start=1):
-            reason = _no_restatement(standing, reading, filings)
-            reason = reason or sizes.why_out_of_scale(standing, reading)
-            reason = reason or _why_less_sure(standing, reading, stated)
-            if reason is None and reading.value * standing.value < 0:
-                reason = _turned(standing, reading, group[:number], profits)
-            if reason is None:
-                # A value that is only an echo never replaces the one it is compared with.
-                standing = reading
-                yield reading
-            else:
-                parsed.reject(FUNDAMENTALS, document, reading.location, reason)
+    def __init__(self, readings: list[Reading]) -> None:
+        """Learn scales, sizes, profits and balance sheets of the filings of an issuer."""
+        self._filings, self._sizes = FilingScales(readings), FilingSizes(readings)
+        self._profits, self._stated = Profits(readings), StatedValues(readings)
+        self._sides: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+        for reading in readings:
+            # A side that contradicts the others proves nothing.
+            if not conflicts_of(reading):
+                self._sides[self._balance(reading)].add(reading.row["line_item"])
 
+    @staticmethod
+    def _balance(reading: Reading) -> tuple[Any, ...]:
+        return tuple(reading.row[name] for name in ("publication", "basis", "unit", "period_end"))
 
-def _no_restatement(standing: Reading, reading: Reading, filings: FilingScales) -> str | None:
-    """Return why a differing value is not a restatement; None where it may be one."""
-    if reading.value == standing.value:
-        return None
-    if filings.is_translation(reading):
-        currency = filings.reports_in(reading)
-        return f"a convenience translation at another rate: the filing reports in {currency}"
-    if _in_another_scale(standing, reading, filings):
-        return f"in another scale, no restatement: {standing.value} stands"
-    return None
+    def kind(
+        self, standing: Reading, reading: Reading, until_then: list[Reading]
+    ) -> ApparentRestatement | None:
+        """Return what a statement only looks like a restatement by; None if it is one.
 
-
-def _why_less_sure(standing: Reading, reading: Reading, stated: StatedValues) -> str | None:
-    """Return why an element that is the line only at times does not replace one that always is.
-
-    Such as equity with minorities: if it differs from the equity of the owners in an earlier
-    filing, that shows minorities. It is a restatement if both had been the same.
-    """
-    # New accounting standards renamed revenue: there the newer name is right.
-    if reading.row["line_item"] == "revenue" or reading.value == standing.value:
-        return None
-    is_less_sure = reading.unless and not standing.unless and standing.rank < reading.rank
-    # A zero shows nothing.
-    if not is_less_sure or not standing.value or stated.before(reading, standing.value):
-        return None
-    return (
-        f"{reading.element} is {reading.row['line_item']} only at times, and differs from "
-        f"{standing.element}, which always is: {standing.value} stands"
-    )
-
-
-def _turned(
-    standing: Reading, reading: Reading, until_then: list[Reading], profits: Profits
-) -> str | None:
-    """Return why a value of the other sign does not replace the one that stands."""
-    if reading.value == -standing.value:
-        same_size = (other for other in until_then if abs(other.value) == abs(reading.value))
-        return _why_turned_away(standing, reading, _count_signs(same_size), profits)
-    # Profit may turn into loss by a restatement; a payment never becomes a receipt.
-    if contradicts_its_balance(reading):
-        return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"
-    return None
-
-
-def _why_turned_away(
-    standing: Reading, reading: Reading, stated: Counter[int], profits: Profits
-) -> str | None:
-    """Return why a value of the other sign is no correction of the one that stands; None if it is.
-
-    ``stated`` counts by sign the filings that stated the figure until then, this one included. The
-    balance of the element decides, and for earnings per share the profit of their filing; where
-    they allow both signs, the filing that contradicts itself is wrong; where that does not tell,
-    the sign of most filings is right, and of as many on both sides that of an expense.
-    """
-    wrong = contradicts_its_balance(reading)
-    if wrong != contradicts_its_balance(standing):
-        if not wrong:
+        ``until_then`` are the statements of the figure until this one, which is the last of them.
+        """
+        if reading.value == standing.value:
             return None
-        return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"
-    profit = profits.contradicted_by(reading)
-    if (profit is None) != (profits.contradicted_by(standing) is None):
-        if profit is None:
-            return None
-        named = f"{profit.row['line_item']} = {profit.value}"
-        return f"its sign contradicts its own filing ({named}): {standing.value} stands"
-    if bool(conflicts_of(reading)) != bool(conflicts_of(standing)):
-        if conflicts_of(standing):
-            return None
-        others = ", ".join(sorted(conflicts_of(reading)))
-        return f"its sign contradicts its own filing ({others}): {standing.value} stands"
-    given, before = stated[_sign(reading)], stated[_sign(standing)]
-    if given > before or (given == before and _is_usual(reading)):
+        if self._filings.is_translation(reading):
+            return "translation"
+        is_turned = reading.value * standing.value < 0
+        if not is_turned and self._is_rounding(standing, reading):
+            return "rounding"
+        if self._is_out_of_scale(standing, reading, until_then):
+            return "scale"
+        if self._is_worse(standing, reading):
+            return "element"
+        if is_turned and self._is_turned_away(standing, reading, until_then):
+            return "sign"
         return None
-    return f"its sign is turned, a convention and no restatement: {standing.value} stands"
+
+    def is_in_another_scale(self, standing: Reading, reading: Reading) -> bool:
+        """Return whether a filing as a whole, by this figure, has another scale than before."""
+        is_slip = slip(standing.value, reading.value) is not None
+        return is_money(reading) and is_slip and self._sizes.differ(standing, reading)
+
+    def _is_rounding(self, standing: Reading, reading: Reading) -> bool:
+        """Return whether two sizes differ by less than the coarser of two scales can show."""
+        (before, proved), (after, proved_again) = map(self._filings.scale, (standing, reading))
+        is_proved = proved and proved_again
+        if abs(after - before) < (1 if is_proved else _WITHOUT_PROOF):
+            return False
+        unit = Decimal(1).scaleb(max(before, after))
+        gap = abs(abs(reading.value) - abs(standing.value))
+        if abs(reading.value) >= 100 * unit:
+            # A filing adjusts a rounded value by up to one unit so that its sums hold.
+            return gap < unit
+        # With so few digits left, a real change could pass for a rounding: only one that the later
+        # filing rounds to its own scale does not.
+        return after > before and 2 * gap <= unit and (is_proved or _has_digits(reading.value))
+
+    def _is_out_of_scale(
+        self, standing: Reading, reading: Reading, until_then: list[Reading]
+    ) -> bool:
+        # Only money is printed in thousands: a split of shares changes their number, and amounts
+        # per share, by the same powers of ten.
+        power = slip(standing.value, reading.value)
+        if power is None or not is_money(reading):
+            return False
+        if not self._sizes.differ(standing, reading):
+            # Only this figure is in another scale: the sums of its filing, or most filings that
+            # state it, must say that it is the right one.
+            is_right = self._is_balanced(reading) or self._is_mended(standing, reading, until_then)
+            return not is_right
+        more_alike = self._sizes.more_alike(standing, reading)
+        if more_alike:
+            sides = frozenset().union(*_BALANCED)
+            return more_alike < 0 or not conflicts_of(reading).isdisjoint(sides)
+        # Of as many filings on both sides, the one with digits that the other lacks is right.
+        large = max(standing, reading, key=lambda one: abs(one.value))
+        return self._filings.scale(large)[0] >= power or large is standing
+
+    def _is_balanced(self, reading: Reading) -> bool:
+        """Return whether a figure is a side of a balance sheet that its filing states in full."""
+        stated = self._sides[self._balance(reading)]
+        line_item = reading.row["line_item"]
+        return any(line_item in sides and stated >= sides for sides in _BALANCED)
+
+    def _is_mended(self, standing: Reading, reading: Reading, until_then: list[Reading]) -> bool:
+        """Return whether the earlier figure does not fit its filing, or most state the later."""
+        for is_odd in (conflicts_of, self._is_finer):
+            if bool(is_odd(reading)) != bool(is_odd(standing)):
+                return bool(is_odd(standing))
+        stated = {(other.row["publication"], other.value) for other in until_then}
+        filings = Counter(value for _, value in stated)
+        return filings[reading.value] > filings[standing.value]
+
+    def _is_finer(self, reading: Reading) -> bool:
+        """Return whether a value has digits that are too fine for the scale of its filing."""
+        scale, proved = self._filings.scale(reading)
+        return proved and scale_of(reading.value) < scale
+
+    def _is_worse(self, standing: Reading, reading: Reading) -> bool:
+        """Return whether an element states less of the line than the one that stands.
+
+        Such as equity with minorities, or a part of the investments. It is a restatement if both
+        had stated the same. A zero shows nothing, nor does an amount too small for its element.
+        """
+        if not standing.value or is_misused(standing, reading):
+            return False
+        elements = standing.row["element"], reading.row["element"]
+        return is_worse(reading.row["line_item"], *elements) and not self._stated.before(
+            reading, standing.value
+        )
+
+    def _is_turned_away(
+        self, standing: Reading, reading: Reading, until_then: list[Reading]
+    ) -> bool:
+        """Return whether a value of the other sign is no correction of the one that stands.
+
+        The balance of the element decides, and for earnings per share the profit of their filing;
+        where they allow both signs, the filing that contradicts itself is wrong, then the one that
+        rounds: a sentence and no statement. Where nothing of that tells, the sign of most filings
+        is right, and of as many on both sides that of an expense.
+        """
+        if not self._is_same_size(standing, reading):
+            # Profit may turn into loss by a restatement; a payment never becomes a receipt.
+            return contradicts_its_balance(reading)
+        for is_wrong in (contradicts_its_balance, self._profits.contradicted_by, conflicts_of):
+            if bool(is_wrong(reading)) != bool(is_wrong(standing)):
+                return bool(is_wrong(reading))
+        if self._is_rounding(standing, reading):
+            return self._filings.scale(reading)[0] > self._filings.scale(standing)[0]
+        stated = _count_signs(other for other in until_then if self._is_same_size(other, reading))
+        given, before = stated[_sign(reading)], stated[_sign(standing)]
+        return given < before or (given == before and not _is_usual(reading))
+
+    def _is_same_size(self, one: Reading, other: Reading) -> bool:
+        """Return whether two values are about the same, whatever their signs."""
+        sizes = abs(one.value), abs(other.value)
+        return max(sizes) - min(sizes) <= ABOUT * max(sizes) or self._is_rounding(one, other)
+
+
+def _has_digits(value: Decimal) -> bool:
+    """Return whether a value is more than one digit and zeros, which may be exact."""
+    return len(value.normalize().as_tuple().digits) > 1
 
 
 def _is_usual(reading: Reading) -> bool:
     """Return whether a figure is an expense, as its element is named, and not the benefit."""
     taxonomy, _, name = reading.row["element"].partition(":")
-    is_expense = BY_ELEMENT[taxonomy, name].balance == "debit"
+    element = BY_ELEMENT.get((taxonomy, name))
+    is_expense = element is not None and element.balance == "debit"
     return is_expense and reading.row["statement"] == "income" and reading.value > 0
 
 
@@ -248,21 +303,37 @@ def _sign(reading: Reading) -> int:
     return (reading.value > 0) - (reading.value < 0)
 
 
-def _in_another_scale(standing: Reading, reading: Reading, filings: FilingScales) -> bool:
-    """Return whether two values differ by less than the coarser of two scales can show.
+def mark_apparent(readings: list[Reading]) -> None:
+    """Mark apparent restatements among the figures of an issuer, whatever was marked before.
 
-    A filing adjusts a rounded value by up to one unit so that its sums hold.
+    If the figures that a filing repeats are in another scale than most filings, so are its others:
+    all of them are marked to contradict their own line.
     """
-    (before, proved), (after, proved_again) = filings.scale(standing), filings.scale(reading)
-    apart = abs(after - before)
-    unit = Decimal(1).scaleb(max(before, after))
-    if (
-        apart < (1 if proved and proved_again else _WITHOUT_PROOF)
-        # With so few digits left, a real change could pass for a rounding.
-        or abs(reading.value) < 100 * unit
-    ):
-        return False
-    return abs(reading.value - standing.value) < unit
+    for reading in readings:
+        mark_own_line(reading)
+    later = LaterStatements(readings)
+    # How many figures of a filing, in a unit, are in another scale, less those that are not.
+    rescaled: Counter[tuple[str, str]] = Counter()
+    for group in grouped(readings, FUNDAMENTALS.identity):
+        group.sort(key=_filing)
+        standing = group[0]
+        for number, reading in enumerate(group, start=1):
+            kind = later.kind(standing, reading, group[:number])
+            reading.row["apparent_restatement"] = kind
+            if kind == "scale" and later.is_in_another_scale(standing, reading):
+                rescaled[_column(reading)] += 1
+            elif standing.row["publication"] != reading.row["publication"]:
+                rescaled[_column(reading)] -= standing.value == reading.value
+            if kind is None:
+                # What only looks like a restatement never replaces what it is compared with.
+                standing = reading
+    for reading in readings:
+        if is_money(reading) and rescaled[_column(reading)] > 0:
+            mark_own_line(reading, in_another_scale=True)
+
+
+def _column(reading: Reading) -> tuple[str, str]:
+    return reading.row["publication"], reading.row["unit"]
 
 
 def settled_figures(
@@ -299,8 +370,15 @@ def marked_figures(
     totals = [*filter(_is_sum, readings), *declared_sums(settled, "line_item")]
     settled += settle(parsed, document, without_narrower(totals))
     mark_figures(settled, witnesses)
-    # What contradicts its filing is not added up.
-    return [each for each in settled if not any(map(conflicts_of, each.parts))]
+    filings = FilingScales(settled)
+    return [
+        each
+        for each in settled
+        # What contradicts its filing is not added up.
+        if not any(map(conflicts_of, each.parts))
+        # Debt in another currency than the filing's own is that of one loan, not of all.
+        and not (_is_sum(each) and filings.reports_in(each) != each.row["unit"])
+    ]
 
 
 def _is_sum(reading: Reading) -> bool:
@@ -329,8 +407,7 @@ def without_roundings(
 def is_written_rounded(reading: Reading, precise: Reading) -> bool:
     """Return whether a value is the precise one with its last digits replaced by zeros."""
     scale = scale_of(reading.value)
-    # One digit and zeros (500, 1,000) may be an exact value.
-    if scale <= scale_of(precise.value) or len(reading.value.normalize().as_tuple().digits) < 2:
+    if scale <= scale_of(precise.value) or not _has_digits(reading.value):
         return False
     return abs(reading.value - precise.value) <= Decimal(5).scaleb(scale - 1)
 

@@ -40,7 +40,7 @@ SOURCES = (
     _by_issuer(
         "sec-submissions",
         title="SEC EDGAR submissions",
-        parser=Parser(5, submissions.parse),
+        parser=Parser(7, submissions.parse),
         tables=(ENTITIES, IDENTIFIERS, FILINGS),
         fetch=fetch.submissions,
         member_url=fetch.LISTS.member_url,

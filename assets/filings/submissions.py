@@ -8,8 +8,11 @@ the number of the filer in its address alone.
 import json
 import re
 from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime, time, tzinfo
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from stdnum import lei as lei_number
 
@@ -25,7 +28,7 @@ from assets.filings.issuers import (
 )
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
-from quality.persons import drop_personal_names
+from quality.persons import drop_personal_names, personal_name_rule
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, IDENTIFIERS
 from warehouse.tables import PUBLISHED
@@ -40,7 +43,11 @@ _OPTIONAL = ("reportDate", "acceptanceDateTime")
 _OWNERS = ("3", "4", "5", "144", "SC 13D", "SC 13G", "SCHEDULE 13D", "SCHEDULE 13G")
 # What owners report of their holdings, with amendments.
 OWNERS_REPORTS = frozenset(form + amendment for form in _OWNERS for amendment in ("", "/A"))
-_ACCEPTED = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z?")
+_ACCEPTED = re.compile(r"([0-9-]{10}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z?")
+# The clock of EDGAR. It accepts filings from 6 to 22 o'clock, and what began before 22 soon after;
+# it dates most of what it accepts after 17:30 by the next working day.
+_EDGAR = ZoneInfo("America/New_York")
+_OPENS, _CLOSES, _DATED_NEXT_DAY = time(6), time(23), time(17, 30)
 _ARCHIVE = "https://www.sec.gov/Archives/edgar/data"
 
 
@@ -72,7 +79,7 @@ def _add_filings(
     """Add a row for each filing of an issuer; ``place`` is where its columns are."""
     shared = {"service_id": service_id_of(cik), "version": None}
     by_owners: Counter[str] = Counter()
-    length = len(columns["form"])
+    length, zone = len(columns["form"]), _zone_of(columns)
     for name, column in columns.items():
         if not isinstance(column, list) or len(column) != length:
             reason = "not as long as the list of filings"
@@ -85,7 +92,7 @@ def _add_filings(
             continue
         location = json_pointer(*place, "accessionNumber", number)
         with parsed.rejecting(FILINGS, document, location):
-            row = _row(document, cik_of(cik), cells)
+            row = _row(document, cik_of(cik), cells, zone)
             parsed.add(FILINGS, [provenance(document, location, "api") | shared | row])
     if by_owners:
         forms = ", ".join(f"{form} ({count})" for form, count in sorted(by_owners.items()))
@@ -93,22 +100,68 @@ def _add_filings(
         parsed.reject(FILINGS, document, json_pointer(*place, "form"), reason, partial=True)
 
 
-def _row(document: Document, cik: str, cells: dict[str, Any]) -> dict[str, Any]:
+def _accepted(written: Any) -> datetime | None:
+    """Return the time of acceptance as a list writes it, without its zone; None if it has none."""
+    if not written:
+        return None
+    match = _ACCEPTED.fullmatch(written) if isinstance(written, str) else None
+    try:
+        return datetime.fromisoformat(match[1] if match else "")
+    except ValueError:
+        raise ValueError(f"{written!r:.60} is not a time of acceptance") from None
+
+
+def _zone_of(columns: dict[str, list[Any]]) -> tzinfo | None:
+    """Return in which zone a list writes its times; None if it does not tell.
+
+    All of them are labelled Z. Of about one filer in four they are those of New York all the same,
+    whatever the year of the filing.
+    """
+    times: list[tuple[str, datetime]] = []
+    names = ("form", "filingDate", "acceptanceDateTime")
+    for form, filed, written in zip(*(columns.get(name, []) for name in names), strict=False):
+        with suppress(ValueError):
+            accepted = _accepted(written)
+            # Midnight is what lists have for a time that is not known, and what the SEC itself
+            # files, that a registration is effective, appears at night.
+            if accepted is not None and accepted.time() != time() and form != "EFFECT":
+                times.append((printable_text(filed), accepted))
+    zones: list[tzinfo] = [UTC, _EDGAR]
+    for is_possible in (_in_hours, _is_dated_so):
+        fitting = [zone for zone in zones if all(is_possible(*each, zone) for each in times)]
+        if len(fitting) < len(zones):
+            return fitting[0] if fitting else None
+    return None
+
+
+def _in_hours(_: str, accepted: datetime, zone: tzinfo) -> bool:
+    return _OPENS <= accepted.replace(tzinfo=zone).astimezone(_EDGAR).time() < _CLOSES
+
+
+def _is_dated_so(filed: str, accepted: datetime, zone: tzinfo) -> bool:
+    at = accepted.replace(tzinfo=zone).astimezone(_EDGAR)
+    return (str(at.date()) < filed) == (at.time() >= _DATED_NEXT_DAY)
+
+
+def _row(
+    document: Document, cik: str, cells: dict[str, Any], zone: tzinfo | None
+) -> dict[str, Any]:
     accession = accession_number(cells["accessionNumber"])
-    filed, accepted = calendar_day(cells["filingDate"]), cells.get("acceptanceDateTime") or None
-    available_at = filed
+    filed, accepted = calendar_day(cells["filingDate"]), _accepted(cells.get("acceptanceDateTime"))
+    accepted_at, available_at = None, filed
     if accepted is not None:
-        match = _ACCEPTED.fullmatch(accepted) if isinstance(accepted, str) else None
-        if match is None:
-            raise ValueError(f"{accepted!r:.60} is not a time of acceptance")
+        if zone is not None and accepted.time() != time():
+            accepted_at = accepted.replace(tzinfo=zone).astimezone(_EDGAR)
+            accepted = accepted_at.astimezone(UTC)
         # After hours the SEC dates a filing by the next day; paper it accepts later than its date.
-        available_at = max(filed, calendar_day(match[1]))
+        available_at = max(filed, accepted.date())
     return {
         "form": printable_text(cells["form"]),
         "period_end": calendar_day(cells["reportDate"]) if cells.get("reportDate") else None,
         "document_id": accession,
         "received_on": filed,
-        "received_at": accepted,
+        "received_at": cells.get("acceptanceDateTime") or None,
+        "accepted_at": accepted_at and accepted_at.isoformat(),
         "link": _link(document, cik, accession),
         "available_at": available_at,
         "available_at_evidence": PUBLISHED,
@@ -200,7 +253,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     business = addresses.get("business") if isinstance(addresses, dict) else None
     address = business if isinstance(business, dict) else {}
     return {
-        "legal_name": folded_name(filer.get("name")),
+        "legal_name": _issuer_name(filer),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
         # "operating" is EDGAR's word for companies; "other" may be a person.
@@ -209,6 +262,14 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
         "lei_status": None,
         "same_as": None,
     }
+
+
+def _issuer_name(filer: dict[str, Any]) -> str:
+    """Return the name of a filer; raise if it speaks for a person, whatever was filed."""
+    name = folded_name(filer.get("name"))
+    if personal_name_rule(name, "US", is_listed=True) == "personal_name":
+        raise ValueError("the name is withheld: personal name")
+    return name
 
 
 def _former_names(filer: dict[str, Any]) -> list[str]:

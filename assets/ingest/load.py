@@ -17,7 +17,13 @@ from datetime import UTC, datetime, timedelta
 
 from assets.ingest.failures import ParserFailed, Raised, describe_failures, failure_of, log_failure
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
-from assets.ingest.unread import ReadState, documents_to_read, read_state, unpacks_to_more
+from assets.ingest.unread import (
+    ReadState,
+    documents_to_read,
+    read_state,
+    unpacks_to_more,
+    with_earlier_readings,
+)
 from assets.ingest.workers import InThisProcess, WorkerPool, readers
 from assets.parsing.limits import DocumentLimits
 from assets.parsing.parsed import InPieces
@@ -64,7 +70,7 @@ def load_source(
     A document at which the parser raises is recorded as failed and the others go on; at the end,
     ParserFailed names all that are unread because of that.
     """
-    landed = landing.documents(source.key)
+    landed = with_earlier_readings(landing.documents(source.key))
     if not landed:
         return []
     state, limits = read_state(record, source).with_reread(reread), limits or DocumentLimits()

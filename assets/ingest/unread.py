@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import accumulate, groupby
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -23,7 +23,7 @@ from zipfile import BadZipFile
 from assets.parser_versions import effective_version
 from assets.parsing.unpacking import TruncatedBody, gunzip_chunks, zip_entries
 from assets.source import Source
-from warehouse.record.documents import Removal
+from warehouse.record.documents import EarlierReadings, Removal
 from warehouse.record.erase import enter_removals
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import Reading, readings
@@ -106,6 +106,23 @@ def read_state(record: Record, source: Source) -> ReadState:
         and (key not in read or read[key].read_at < failure.failed_at)
     }
     return ReadState(version, read, failures)
+
+
+def with_earlier_readings(landed: Sequence[Document]) -> list[Document]:
+    """Return documents, in the order of observation, with the days of the readings before each."""
+    of_address: dict[str, date] = {}
+    first = last = before = None
+    noted: list[Document] = []
+    for observed_at, documents in groupby(landed, key=lambda document: document.observed_at):
+        day, at_once = observed_at.date(), list(documents)
+        before = last if last != day else before
+        noted += [
+            replace(each, earlier=EarlierReadings(of_address.get(each.url), before, first))
+            for each in at_once
+        ]
+        of_address |= {document.url: day for document in at_once}
+        first, last = first or day, day
+    return noted
 
 
 def documents_to_read(landed: Sequence[Document], state: ReadState) -> list[Document]:

@@ -25,7 +25,6 @@ from io import StringIO
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from assets.macro.iso_codes import Area, area_of, area_of_name
 from assets.macro.periods import series_columns, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
@@ -38,6 +37,7 @@ from assets.parsing.strict import (
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ, PUBLISHED
 
@@ -220,8 +220,7 @@ def unit_and_base(units: str) -> tuple[str | None, str | None]:
 def country_in(title: str) -> Area | None:
     """Return the country at the end of a title, as FRED writes it: ``… for South Africa``."""
     match = _COUNTRY_IN_TITLE.fullmatch(title.strip())
-    # FRED writes neither ISO's names nor one name throughout: "Tanzania" is only a common_name.
-    return area_of_name(match[1]) if match else None
+    return area_named(match[1]) if match else None
 
 
 def _read_answer(document: Document, body: bytes) -> tuple[str, Answer]:

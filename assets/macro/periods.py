@@ -9,11 +9,12 @@ from calendar import monthrange
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Literal
 
-from assets.macro.iso_codes import Area
 from assets.parsing.strict import FIRST_YEAR, LAST_YEAR, calendar_day, number_from_text
 from warehouse.record.landing import Document
+from warehouse.shared.countries import Area
 from warehouse.tables import AS_SHOWN, FIRST_READ
 
 DecimalMark = Literal[".", ","]
@@ -67,6 +68,7 @@ _MIDNIGHT = re.compile(
 _CADENCES = {"Q": "quarterly", "S": "half-yearly", "M": "monthly"}
 
 
+@lru_cache(4096)
 def period_of(text: str) -> tuple[Span, str]:
     """Return the days of a period and the cadence it is written in; raise for anything else."""
     if match := _YEAR.fullmatch(text):

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, takewhile
 from typing import Any, cast
 
-from assets.macro.iso_codes import Area, area_named, area_of
 from assets.macro.periods import (
     Span,
     first_read,
@@ -44,6 +43,7 @@ from assets.parsing.tables import (
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.countries import Area, area_named, area_of
 
 # What publishers write where there is no value, and beside one.
 _NO_VALUE = frozenset({"", "-", "--", "–", "—", ".", "..", "...", "n/a", "na", "nan"})

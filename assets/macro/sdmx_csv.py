@@ -16,13 +16,14 @@ from contextlib import suppress
 from io import BytesIO, StringIO
 from typing import Any, NamedTuple
 
-from assets.macro.iso_codes import Area, area_named, area_of, area_of_currency, require_currency
+from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, first_read, period_of, series_columns, utc_time
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
 from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
 from warehouse.tables import PUBLISHED
 

@@ -24,9 +24,9 @@ from assets.declared_files import (
     declared_tables,
     read_entries,
 )
-from assets.macro.iso_codes import area_of
 from assets.macro.periods import DecimalMark
 from assets.parsing.tables import Names, fold
+from warehouse.shared.countries import area_of
 from warehouse.tables.macro import Frequency, SeriesType
 
 BUILT_IN = Path(__file__).with_name("published_tables.toml")

@@ -19,7 +19,6 @@ from datetime import UTC, date, datetime
 from io import StringIO
 from typing import Any, NamedTuple
 
-from assets.macro.iso_codes import Area, area_named, area_of
 from assets.macro.periods import (
     DecimalMark,
     decimal_mark_of,
@@ -30,6 +29,7 @@ from assets.macro.periods import (
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
 from warehouse.tables import FIRST_READ, PUBLISHED
 from warehouse.tables.sighting import DayEvidence

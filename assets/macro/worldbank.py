@@ -30,7 +30,7 @@ from io import StringIO
 from shutil import copyfileobj
 from typing import IO, Any, cast
 
-from assets.macro.iso_codes import Area, area_of, is_former_country
+from assets.macro.iso_codes import is_former_country
 from assets.macro.periods import period_of
 from assets.parsing.csv_lines import LineTooLong, bounded_lines
 from assets.parsing.limits import count_unpacked
@@ -48,6 +48,7 @@ from assets.parsing.strict import (
 from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
+from warehouse.shared.countries import Area, area_of
 
 # Country, year and unit of World Bank indicators, shared by all formats they come in.
 
@@ -105,27 +106,19 @@ _PAGE_IN_URL = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse a document of any format; aggregates and years without a value are rejected."""
-    if body.startswith(_ZIP):
-        return join_parts(_wide_parts(document, body))
-    try:
-        text = read_text(body)
-    except ValueError:
-        text = "["  # rejected with its reason where pages are read
-    if text.lstrip()[0] not in "[{":
-        if _is_wide(text):
-            return join_parts(_wide_parts(document, body))
-        return _parse_long(document, body)
-    return _page(document, body)
+    return join_parts(stream(document, io.BytesIO(body)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse a long document: a wide file line by line, anything else as a whole."""
+    """Parse a document: a wide file line by line, anything else as a whole."""
     start = body.read(_HEAD)
     text = start.decode("utf-8-sig", "replace")
     if start.startswith(_ZIP) or _is_wide(text):
         yield from _wide_parts(document, start, body)
+    elif text.lstrip()[:1] in ("[", "{", "<", "", "\ufffd"):
+        yield _page(document, start + body.read())
     else:
-        yield parse(document, start + body.read())
+        yield _parse_long(document, start + body.read())
 
 
 def _page(document: Document, body: bytes) -> Parsed:
@@ -379,9 +372,7 @@ _HEAD_LINES = 40
 Open = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
-def _wide_parts(
-    document: Document, start: bytes, body: IO[bytes] | None = None
-) -> Iterator[Parsed]:
+def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[Parsed]:
     """Parse a wide file part by part: a zip, or the CSV itself.
 
     An aggregate's line is rejected once, an empty cell is skipped. ``start`` is what was already
@@ -389,7 +380,7 @@ def _wide_parts(
     """
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spooled:
         spooled.write(start)
-        copyfileobj(body or io.BytesIO(), spooled, _CHUNK)
+        copyfileobj(body, spooled, _CHUNK)
 
         def plain() -> AbstractContextManager[IO[bytes]]:
             spooled.seek(0)

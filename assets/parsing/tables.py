@@ -8,19 +8,20 @@ line, sheet or element, and a body without them has no table.
 import io
 import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import islice
 from typing import Any
-from xml.parsers import expat
 
 import msgspec
 
 from assets.parsing.csv_lines import located_cells
 from assets.parsing.limits import count_unpacked
 from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
+from assets.parsing.xml_tree import read_tree
 
 # A row by the folded names of its columns; a text instead is the reason why there is none.
 Row = dict[str, str]
@@ -384,76 +385,29 @@ def _json_cell(value: Any) -> str:
 # The tables in an XML document: elements of one name whose children are their columns.
 
 
-_DEEPEST_XML = 50
-_LONGEST_TEXT = 1 << 20
-
-
 def xml_tables(body: bytes) -> LocatedTables:
     """Yield each table with its location.
 
     Its header has the names of all children and attributes that its elements have. ValueError if
-    it is no XML, or declares a document type: expanding entities would need one.
+    it is no XML, or declares entities.
     """
-    reader = _XmlReader()
-    reader.read(body)
-    for path, records in reader.records.items():
-        header = list(dict.fromkeys(name for record in records for name in record))
-        if len(header) * len(records) > _MOST_CELLS:
-            continue
-        rows = [[record.get(name, "") for name in header] for record in records]
-        yield f"{path.replace('{', '(').replace('}', ')')}, row {{}}", [header, *rows]
-
-
-class _XmlReader:
-    """Collects, by path, the elements that have children or attributes."""
-
-    def __init__(self) -> None:
-        self.records: dict[str, list[dict[str, str]]] = {}
-        # Of every open element: its path, its columns, its text, whether it has children.
-        self._open: list[tuple[str, dict[str, str], list[str], list[bool]]] = []
-        self._length = 0
-
-    def read(self, body: bytes) -> None:
+    records: dict[str, list[dict[str, str]]] = defaultdict(list)
+    stack = [("", read_tree(body))]
+    while stack:
+        above, element = stack.pop()
+        path, children = f"{above}/{element.local}", element.children
         # A name becomes "namespace local": files differ in their prefixes.
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.StartDoctypeDeclHandler = self._refuse
-        try:
-            parser.Parse(body, True)
-        except expat.ExpatError as error:
-            raise ValueError(f"not XML: {error}") from None
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) > _DEEPEST_XML:
-            raise ValueError("elements within elements: no list is as deep")
-        local = name.rpartition(" ")[2]
-        parent = self._open[-1] if self._open else None
-        if parent is not None:
-            parent[3].append(True)
-        columns = {key.rpartition(" ")[2]: value for key, value in attributes.items()}
-        path = f"{parent[0]}/{local}" if parent is not None else f"/{local}"
-        self._open.append((path, columns, [], []))
-        self._length = 0
-
-    def _text(self, text: str) -> None:
-        self._length += len(text)
-        if self._length > _LONGEST_TEXT:
-            raise ValueError("a text that is too long for a list")
-        if self._open:
-            self._open[-1][2].append(text)
-
-    def _end(self, name: str) -> None:
-        path, columns, text, children = self._open.pop()
-        if columns or children:
-            self.records.setdefault(path, []).append(columns)
-        if self._open and not children:
-            local = name.rpartition(" ")[2]
-            value = "".join(text)
+        columns = {name.rpartition(" ")[2]: value for name, value in element.attributes.items()}
+        for child in children:
             # What occurs again in an element keeps its first value.
-            self._open[-1][1].setdefault(local, value)
-
-    def _refuse(self, *_: object) -> None:
-        raise ValueError("a document type is declared: refused")
+            if not child.children:
+                columns.setdefault(child.local, child.text())
+        if columns or children:
+            records[path].append(columns)
+        stack.extend((path, child) for child in reversed(children))
+    # The innermost first: a list of lists is no table.
+    for path in reversed(records):
+        header = list(dict.fromkeys(name for record in records[path] for name in record))
+        if len(header) * len(records[path]) <= _MOST_CELLS:
+            rows = [[record.get(name, "") for name in header] for record in records[path]]
+            yield f"{path.replace('{', '(').replace('}', ')')}, row {{}}", [header, *rows]

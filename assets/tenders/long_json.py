@@ -4,8 +4,8 @@ Concatenated values are located by the line on which each begins. Usually a line
 it is not, the lines up to the next one that could begin a value are read together.
 
 One value (a package, or an array) is read event by event, one release in memory at a time. A
-package may state its licence after its releases, so the body is spooled to disk and read twice:
-licences first.
+package may state its terms after its releases, so the body is spooled to disk and read twice:
+terms first.
 
 A value, or a release, that is too long is rejected, so that memory stays flat.
 """
@@ -23,8 +23,11 @@ from ijson.common import JSONError, ObjectBuilder
 from assets.parsing.csv_lines import BoundedRecords, RecordTooLong
 from assets.tenders.ocds import decode_release
 from assets.tenders.releases import (
+    NO_TERMS,
+    PACKAGE_TERMS,
     WRAPPERS,
     JsonValue,
+    PackageTerms,
     Unreadable,
     decode_release_or_value,
     decode_text,
@@ -220,7 +223,7 @@ def _lines(chunks: Iterable[bytes], longest: int, first_line: int = 1) -> Iterat
         yield number, None if too_long else b"".join(rest)
 
 
-LocatedMember = tuple[JsonValue, str | None]
+LocatedMember = tuple[JsonValue, PackageTerms]
 Event = tuple[str, Any]
 
 _ARRAYS = ("releases", "records")
@@ -228,7 +231,7 @@ _OPEN, _CLOSE = ("start_map", "start_array"), ("end_map", "end_array")
 
 
 def members(chunks: Iterable[bytes]) -> Iterator[LocatedMember | Unreadable]:
-    """Yield each release or record with its location and the licence of its package."""
+    """Yield each release or record with its location and the terms of its package."""
     with tempfile.TemporaryFile() as spooled:
         # Spooled while it is read: of what breaks off nothing more is unpacked.
         remaining, rest = iter(chunks), b""
@@ -245,17 +248,17 @@ def members(chunks: Iterable[bytes]) -> Iterator[LocatedMember | Unreadable]:
         for _ in first_pass.members():
             pass
         spooled.seek(0)
-        yield from _PackageWalk(spooled.read, first_pass.licences, build=True).members()
+        yield from _PackageWalk(spooled.read, first_pass.terms, build=True).members()
 
 
 class _PackageWalk:
-    """One pass through the values of a file; ``licences`` maps package locations to licences.
+    """One pass through the values of a file; ``terms`` has what each package states, by location.
 
-    Without ``build`` members are skipped, not built: only the licences are collected.
+    Without ``build`` members are skipped, not built: only the terms are collected.
     """
 
     def __init__(
-        self, read: Callable[[int], bytes], licences: dict[str, str], *, build: bool
+        self, read: Callable[[int], bytes], terms: dict[str, dict[str, str]], *, build: bool
     ) -> None:
         self._file = BoundedRecords(read, LONGEST)
         # ijson reads numbers as int or Decimal, so amounts keep their digits.
@@ -263,7 +266,7 @@ class _PackageWalk:
         self._build = build
         self._enclosing: list[str] = []
         self._last_location: str | None = None
-        self.licences = licences
+        self.terms = terms
 
     def members(self) -> Iterator[LocatedMember | Unreadable]:
         """Yield all members; where the file breaks off, an Unreadable is the last."""
@@ -299,8 +302,8 @@ class _PackageWalk:
 
     def _member(self, location: str, name: str) -> Iterator[LocatedMember | Unreadable]:
         event, value = next(self._events)
-        if name == "license" and event == "string":
-            self.licences[location] = value
+        if name in PACKAGE_TERMS and event == "string":
+            self.terms.setdefault(location, {})[name] = value
         elif name in _ARRAYS and event == "start_array":
             yield from self._array(f"{location}/{name}")
         elif name in WRAPPERS and event in _OPEN:
@@ -337,8 +340,8 @@ class _PackageWalk:
             if builder:
                 builder.event(event, name)
             event, value = next(self._events)
-            if name == "license" and isinstance(value, str):
-                self.licences[location] = value
+            if name in PACKAGE_TERMS and isinstance(value, str):
+                self.terms.setdefault(location, {})[name] = value
             self._consume(event, value, builder)
         yield self._done(location, builder)
 
@@ -365,9 +368,10 @@ class _PackageWalk:
         self._last_location = location
         self._file.next_record()
         value = builder.value if builder else None
-        # The innermost enclosing package that states a licence wins.
-        licences = (self.licences.get(package) for package in reversed(self._enclosing))
-        return JsonValue(location, value), next((licence for licence in licences if licence), None)
+        terms = NO_TERMS
+        for package in self._enclosing:
+            terms = terms.within(self.terms.get(package, {}))
+        return JsonValue(location, value), terms
 
 
 def _reason(error: Exception) -> str:

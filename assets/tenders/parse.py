@@ -13,13 +13,13 @@ from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
 from assets.tenders.parties import Parties, Party, party_checker
 from assets.tenders.portal_files import Portal, license_of
 from assets.tenders.redact import Redactor
-from assets.tenders.releases import LocatedRelease, Unreadable, releases_in
+from assets.tenders.releases import LocatedRelease, PackageTerms, Unreadable, releases_in
 from assets.tenders.values import ReleaseRefused, calendar_day, count, day_of_moment, ident, text
 from warehouse.record.incoming import MISFITS
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 from warehouse.shared.urls import is_fictional
-from warehouse.tables import OPEN_CLASSES, LicenseClass
+from warehouse.tables import FIRST_READ, OPEN_CLASSES, PUBLISHED, DayEvidence, LicenseClass
 
 # Rows of releases and parties, collected as Arrow columns.
 #
@@ -163,6 +163,8 @@ class ReleaseReader:
         self._parsed = Parsed()
         # For each member with values that are no code: the first release, and their number.
         self._unlisted: dict[str, tuple[str, int]] = {}
+        # The date with which each release was met first.
+        self._dates: dict[tuple[str, str], Any] = {}
         self._bodies: list[PublicRelease] = []
         self._texts: list[str] = []
 
@@ -193,8 +195,12 @@ class ReleaseReader:
         ocid, release_id = text(release.ocid), ident(release.id)
         if ocid is None or release_id is None:
             raise ReleaseRefused(f"a release without {'an ocid' if ocid is None else 'an id'}")
-        license_class = self._licences(item.licence)
+        license_class = self._licences(item.terms.licence)
         released_on = day_of_moment(release.date, self._portal, self._observed_on)
+        available_at, evidence = self._availability(released_on, item.terms)
+        # Records have a release that was edited under its id once for each of its dates: each is a
+        # publication of its own.
+        is_first = self._dates.setdefault((ocid, release_id), release.date) == release.date
         parties = Parties(release, self._party_checker)
         body, texts, numbers = self._redactor.redact(release, parties)
         tender = body.tender or _NO_TENDER
@@ -203,9 +209,9 @@ class ReleaseReader:
         row = {
             "source_ref": source_ref(self._document, item.location),
             "license_class": license_class,
-            # Never after the day it was read: it was public then.
-            "available_at": min(released_on or self._observed_on, self._observed_on),
-            "publication": release_id,
+            "available_at": available_at,
+            "available_at_evidence": evidence,
+            "publication": release_id if is_first else f"{release_id}/{release.date}",
             "ocid": ocid,
             "release_id": release_id,
             "released_on": released_on,
@@ -241,6 +247,25 @@ class ReleaseReader:
         self._columns.release_json += self._redactor.encode(self._bodies, self._texts)
         self._bodies.clear()
         self._texts.clear()
+
+    def _availability(
+        self, released_on: date | None, terms: PackageTerms
+    ) -> tuple[date, DayEvidence]:
+        """Return the first day on which a release is known to have been public, and how.
+
+        Its own day, unless an earlier reading of the portal contradicts it: a later day that did
+        not show it. Then the day that its package states, or that of this reading.
+        """
+        observed_on = self._observed_on
+        if released_on is None or released_on > observed_on:
+            return observed_on, FIRST_READ
+        last = self._document.earlier.last_after(released_on)
+        if last is None:
+            return released_on, PUBLISHED
+        published = day_of_moment(terms.published, self._portal, observed_on)
+        if published is not None and last <= published <= observed_on:
+            return published, PUBLISHED
+        return observed_on, FIRST_READ
 
     def _day(self, value: Any) -> date | None:
         return calendar_day(value, self._portal, self._observed_on)

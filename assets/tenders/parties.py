@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from assets.macro.iso_codes import country_code
 from assets.tenders.code_lists import role_codes
 from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portal_files import Portal
@@ -22,6 +21,7 @@ from quality.persons import (
     personal_name_rule,
 )
 from warehouse.names.reading import plain_name, withheld_party_key
+from warehouse.shared.countries import country_code
 
 _CACHE_SIZE = 1 << 17
 # Types that are safe as cache keys: 1, 1.0 and true are one dict key, but only 1 is an id.

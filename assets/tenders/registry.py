@@ -13,8 +13,8 @@ from typing import Any
 
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import response_json
-from assets.macro.iso_codes import country_code
 from assets.tenders.portal_files import license_of
+from warehouse.shared.countries import country_code
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
 
@@ -48,8 +48,7 @@ class Publication:
     @property
     def country_code(self) -> str | None:
         """The ISO 3166 code of the country; None if its name is not recognised."""
-        # Kosovo has no code of ISO 3166, and everybody uses this one.
-        return "XK" if self.country.casefold() == "kosovo" else country_code(self.country)
+        return country_code(self.country)
 
 
 def registry_url(settings: Settings) -> str:

@@ -9,7 +9,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import IO, Any, NamedTuple, TypeVar, cast
@@ -253,23 +253,39 @@ _Item = TypeVar("_Item")
 ZIP = b"PK\x03\x04"
 
 
+class PackageTerms(NamedTuple):
+    """What a package states of all its releases: their licence, and when it was published."""
+
+    licence: str | None = None
+    published: str | None = None
+
+    def within(self, package: Mapping[str, Any]) -> "PackageTerms":
+        """Return the terms of a package inside this one: its own, where it states them."""
+        both = zip(map(package.get, PACKAGE_TERMS), self, strict=True)
+        return PackageTerms(*(own if isinstance(own, str) else outer for own, outer in both))
+
+
+# The members of a package with its terms, and those of a release that no package encloses.
+PACKAGE_TERMS, NO_TERMS = ("license", "publishedDate"), PackageTerms()
+
+
 @dataclass(frozen=True, slots=True)
 class LocatedRelease:
-    """One release, its location in the document, and the licence its package states.
+    """One release, its location in the document, and the terms that its package states.
 
     ``misplaced`` are its members that are not what they should be, and count as absent.
     """
 
     location: str
     release: OcdsRelease
-    licence: str | None
+    terms: PackageTerms
     misplaced: Sequence[str] = ()
 
 
 class _RawRelease(NamedTuple):
     location: str
     release: dict[str, Any]
-    licence: str | None
+    terms: PackageTerms
 
 
 def releases_in(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
@@ -335,13 +351,13 @@ def decode_release_or_value(text: str) -> Any:
 
 
 def releases_in_value(
-    value: JsonValue, licence: str | None = None
+    value: JsonValue, terms: PackageTerms = NO_TERMS
 ) -> Iterator[LocatedRelease | Unreadable]:
-    """Yield every release of a value; ``licence`` is that of the enclosing package."""
+    """Yield every release of a value; ``terms`` are those of the enclosing package."""
     if isinstance(value.value, OcdsRelease):
-        yield LocatedRelease(value.location, value.value, licence)
+        yield LocatedRelease(value.location, value.value, terms)
         return
-    for item in _walk(value.value, value.location, licence, 0):
+    for item in _walk(value.value, value.location, terms, 0):
         yield item if isinstance(item, Unreadable) else _typed(item, value.damaged)
 
 
@@ -352,45 +368,45 @@ def _typed(raw: _RawRelease, damaged: bool) -> LocatedRelease | Unreadable:
         except UnicodeEncodeError:
             return Unreadable(raw.location, "holds bytes that are no text")
     release, misplaced = convert_release(raw.release)
-    return LocatedRelease(raw.location, release, raw.licence, misplaced)
+    return LocatedRelease(raw.location, release, raw.terms, misplaced)
 
 
 def _walk(
-    value: Any, location: str, licence: str | None, depth: int
+    value: Any, location: str, terms: PackageTerms, depth: int
 ) -> Iterator[_RawRelease | Unreadable]:
     if depth > _DEEPEST:
         yield Unreadable(location, "nested too deeply for a package")
     elif isinstance(value, list):
-        yield from _walk_list(value, location, licence, depth)
+        yield from _walk_list(value, location, terms, depth)
     elif not isinstance(value, dict):
         yield Unreadable(location, f"{_kind(value)}, not a release")
     # A record has releases, too, but an ocid of its own.
     elif isinstance(found := value.get("releases"), list) and "ocid" not in value:
-        yield from _walk_list(found, f"{location}/releases", _licence(value, licence), depth)
+        yield from _walk_list(found, f"{location}/releases", terms.within(value), depth)
     elif isinstance(found := value.get("records"), list):
-        yield from _walk_list(found, f"{location}/records", _licence(value, licence), depth)
+        yield from _walk_list(found, f"{location}/records", terms.within(value), depth)
     elif "releases" in value or "compiledRelease" in value or "versionedRelease" in value:
-        yield from _record(value, location, licence)
+        yield from _record(value, location, terms)
     elif not _RELEASE_MEMBERS.isdisjoint(value):
-        yield _RawRelease(location, value, licence)
+        yield _RawRelease(location, value, terms)
     elif inner := [name for name in WRAPPERS if isinstance(value.get(name), dict | list)]:
         within = f"{location}/{inner[0]}"
-        yield from _walk(value[inner[0]], within, _licence(value, licence), depth + 1)
+        yield from _walk(value[inner[0]], within, terms.within(value), depth + 1)
     else:
         yield Unreadable(location, "no OCDS release, record or package")
 
 
 def _walk_list(
-    values: list[Any], location: str, licence: str | None, depth: int
+    values: list[Any], location: str, terms: PackageTerms, depth: int
 ) -> Iterator[_RawRelease | Unreadable]:
     if not values:
         yield Unreadable(location, "holds no release")
     for position, value in enumerate(values):
-        yield from _walk(value, f"{location}/{position}", licence, depth + 1)
+        yield from _walk(value, f"{location}/{position}", terms, depth + 1)
 
 
 def _record(
-    record: dict[str, Any], location: str, licence: str | None
+    record: dict[str, Any], location: str, terms: PackageTerms
 ) -> Iterator[_RawRelease | Unreadable]:
     """Yield the releases of a record, or what its versioned release tells of them.
 
@@ -401,7 +417,7 @@ def _record(
     for position, item in enumerate(embedded if isinstance(embedded, list) else []):
         here = f"{location}/releases/{position}"
         if isinstance(item, dict) and ("id" in item or "url" not in item):
-            releases.append(_RawRelease(here, item, licence))
+            releases.append(_RawRelease(here, item, terms))
         else:
             releases.append(Unreadable(here, "a link, not a release"))
     versioned, compiled = record.get("versionedRelease"), record.get("compiledRelease")
@@ -411,16 +427,11 @@ def _record(
         yield from releases
     elif history:
         for position, state in enumerate(history):
-            yield _RawRelease(f"{location}/versionedRelease#{position}", state, licence)
+            yield _RawRelease(f"{location}/versionedRelease#{position}", state, terms)
     elif isinstance(compiled, dict):
-        yield _RawRelease(f"{location}/compiledRelease", compiled, licence)
+        yield _RawRelease(f"{location}/compiledRelease", compiled, terms)
     else:
         yield Unreadable(location, "a record with links only, no release in it")
-
-
-def _licence(package: dict[str, Any], outer: str | None) -> str | None:
-    licence = package.get("license")
-    return licence if isinstance(licence, str) else outer
 
 
 def _kind(value: Any) -> str:

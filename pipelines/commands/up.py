@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from assets.entities.list_files import community_lists
 from pipelines import ports
 from pipelines.commands.serving import DAGSTER, HOST, LOOPBACK, MCP, METRICS, PORT, REST
 from pipelines.dagster_home import create_dagster_home, killed_runs
@@ -198,7 +199,7 @@ def is_ready(settings: Settings) -> bool:
     if current is None or is_incomplete(settings.marts, settings.exports):
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
-    derived = derivations()
+    derived = derivations(community_lists(settings.list_files))
     rules = versions_of_rules(open_record(settings), checks(), derived)
     ours = MART_SCHEMA_VERSION, rules
     return (made_from.get("layout"), made_from.get("rules")) == ours

@@ -5,8 +5,8 @@
 -- rule book.
 --
 -- Inputs: fundamentals, filings, newest_statements, tender_releases, tender_parties, macro_annual,
---   macro_series, party_matches, signals; releases_with_contact, failing_parties (tables of the
---   organisation check)
+--   macro_series, party_matches, signals, same_as, vetoed_joins; releases_with_contact,
+--   failing_parties (tables of the organisation check)
 -- Outputs: scope, n_checked, n_passed, value (of ages and multiples only)
 
 -- name: share
@@ -58,6 +58,38 @@ FROM (
     GROUP BY ALL
 )
 GROUP BY source;
+
+-- name: joins_uncontradicted
+-- The joins by identifiers of securities, and those that were vetoed. The first vetoed pairs are
+-- listed each by itself; a list that is wrong throughout must not flood the report.
+WITH vetoed AS (
+    SELECT DISTINCT
+        coalesce(first.same_as, veto.service_id) AS service_id,
+        coalesce(second.same_as, other_id) AS other_id,
+        veto.match_method, reason
+    FROM vetoed_joins AS veto
+    LEFT JOIN same_as AS first ON first.service_id = veto.service_id
+    LEFT JOIN same_as AS second ON second.service_id = other_id
+),
+
+joins AS (
+    SELECT match_method, TRUE AS is_made
+    FROM same_as
+    UNION ALL
+    SELECT match_method, FALSE AS is_made
+    FROM vetoed
+)
+
+SELECT match_method AS scope, count(*) AS n_checked, count(*) FILTER (WHERE is_made) AS n_passed
+FROM joins
+WHERE match_method IN ('isin', 'figi', 'listing')
+GROUP BY match_method
+UNION ALL
+SELECT
+    concat(service_id, ' and ', other_id, ' by ', match_method, ' against ', reason) AS scope,
+    1 AS n_checked,
+    0 AS n_passed
+FROM (FROM vetoed ORDER BY ALL LIMIT 200);
 
 -- name: month_in_history
 -- By how many times each month of a panel exceeds the largest of the months before it. A month that

@@ -52,6 +52,21 @@ def rows(parsed: Parsed) -> list[dict[str, Any]]:
     return parsed.rows.get("fundamentals", [])
 
 
+def later_rows(parsed: Parsed) -> list[dict[str, Any]]:
+    """Return the figures without apparent restatements, in order of their filings."""
+    found = (row for row in rows(parsed) if row.get("apparent_restatement") is None)
+    return sorted(found, key=lambda row: (row["available_at"], row["publication"]))
+
+
+def apparent(parsed: Parsed) -> list[tuple[Any, str]]:
+    """Return the values that only look like restatements, and what each is."""
+    return [
+        (row["value_reported"], row["apparent_restatement"])
+        for row in sorted(rows(parsed), key=lambda row: row["available_at"])
+        if row.get("apparent_restatement") is not None
+    ]
+
+
 def reasons(parsed: Parsed) -> list[str]:
     return [row.reason for rows in parsed.rejected.values() for row in rows]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from assets.derive.later_statements import mark_later_statements
 from assets.derive.metrics import metrics
 from tests.helpers.facts import facts
 from warehouse.publish.snapshot import Snapshot
@@ -26,6 +27,7 @@ def staged(record: Record, folder: Path) -> dict[str, pa.Table]:
     """Stage what a record holds, derive the metrics, and stage them too."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     with Snapshot(folder, record, loads, "20990101.1") as snapshot:
+        mark_later_statements(snapshot)
         snapshot.copy_record([FUNDAMENTALS])
         tables = metrics(snapshot)
         snapshot.add(tables)

@@ -162,6 +162,7 @@ def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
             role=role,
             name=name,
             released_on=row["released_on"],
+            source_ref=f"https://example.org/{row['ocid']}.json#/{row['released_on']}",
             available_at=row["available_at"],
             publication=row["publication"],
         )

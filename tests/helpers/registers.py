@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from sqlmodel import SQLModel
 
-from assets.derive.organisations import COLUMNS, same_as_table
+from assets.derive.organisations import COLUMNS, joined_tables
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import Entity, EntityIdentifier
 
@@ -56,10 +56,18 @@ def joins(
     identifiers: Sequence[dict[str, Any]] = (), entities: Sequence[dict[str, Any]] = ()
 ) -> list[dict[str, str]]:
     """Join ids by what registers state of them."""
+    return joined(identifiers, entities)[0]
+
+
+def joined(
+    identifiers: Sequence[dict[str, Any]] = (), entities: Sequence[dict[str, Any]] = ()
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return the joins, and the vetoed ones."""
     with closing(DATABASE.cursor()) as sql:
         register_table(sql, "identifiers", identifiers)
         register_table(sql, "entities", entities)
-        return list(same_as_table(sql).to_pylist())
+        same_as, vetoed = joined_tables(sql).values()
+        return same_as.to_pylist(), vetoed.to_pylist()
 
 
 IDS = st.sampled_from("ABCDEFGH")

@@ -4,9 +4,10 @@
 from ``tests.helpers.real_recordings``: issuers that an identifier leads to, parties that are
 resolved, joins by their evidence.
 
-``python -m tests.real.identity --filers FILE`` joins every filer of a quarter of the SEC's data on
-financial statements, which state the country, with the lists of exchanges that are there, and
-writes each join with both names to the file.
+``python -m tests.real.identity --registers FILE`` joins all real registers and lists with every
+filer of a quarter of the SEC's data on financial statements, which state the country; it prints how
+many issuers of each have no name, and which joined names share no word, and writes each join with
+both names to the file.
 """
 
 import csv
@@ -14,20 +15,29 @@ import gzip
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from assets.entities.identifiers import is_isin, mint
+from assets.entities.identifiers import mint
+from assets.ingest.sources import source_of, sources_of
+from assets.parsing.parsed import Parsed
+from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from tests.helpers.reads import lookup
-from tests.helpers.registers import entity, identifier, joins
+from tests.helpers.real_recordings import PORTALS, RealRecording, real_lists, real_recordings
+from tests.helpers.registers import entity, identifier, joined
 from tests.helpers.whole_tables import query
+from warehouse.names.search_words import FORM_WORDS, name_key
+from warehouse.record.landing import Document
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.serve.build import Mart
 from warehouse.shared.data_files import csv_rows
+from warehouse.shared.settings import read_settings
 
 Row = dict[str, Any]
 # The country of each market, by its MIC.
@@ -86,33 +96,105 @@ def _has_home_listing(record: Row) -> bool:
     return any(_COUNTRIES.get(listing["mic"]) in home for listing in record.get("listings", ()))
 
 
-def join_filers(path: Path) -> None:
-    """Join filers with the lists, print the counts, and write every join to a file."""
-    entities, identifiers = [*_filers(), *_lei_records(), *_supervised()], list[Row]()
-    for source, country, rows in _lists():
-        for name, isin, listing in rows:
-            service_id = mint("isin", isin) if isin else mint("ticker", listing)
-            entities.append(entity(service_id, name, None, country=country, source=source))
-            identifiers.append(
-                identifier(service_id, "ticker", listing, listing[:4], source=source)
-            )
-            if isin:
-                identifiers.append(identifier(service_id, "isin", isin, source=source))
-    identifiers += [
-        identifier(row["service_id"], "cik", row["cik"], source=row["source"])
-        for row in entities
-        if "cik" in row
-    ]
+def join_registers(path: Path) -> None:
+    """Join all real registers, print the counts, and write every join and veto to a file."""
+    entities, identifiers = list[Row](), list[Row]()
+    for source, day, parsed in _parsed_registers():
+        for table, rows in (("entities", entities), ("identifiers", identifiers)):
+            rows += ({**row, "source": source, "day": day} for row in parsed.rows.get(table, ()))
+    _print_nameless(entities, identifiers)
+    entities, identifiers = _dated(entities), _dated(identifiers)
+    for row in _filers():
+        entities.append(row)
+        identifiers.append(
+            identifier(row["service_id"], "cik", row["cik"], source="sec-submissions")
+        )
     names: dict[str, set[str]] = {}
     for row in entities:
-        names.setdefault(row["service_id"], set()).add(row["legal_name"])
-    made = joins(identifiers, entities)
+        others = json.loads(row.get("other_names") or "[]")
+        names.setdefault(row["service_id"], set()).update([row["legal_name"], *others])
+
+    def named(service_id: str) -> str:
+        return " | ".join(sorted(names.get(service_id, {"(no name)"})))
+
+    made, vetoed = joined(identifiers, entities)
     print(f"{len(entities)} records, joins: {dict(Counter(row['match_method'] for row in made))}")
     with path.open("w", encoding="utf-8", newline="") as file:
         for row in made:
-            pair = (" | ".join(sorted(names[row[key]])) for key in ("service_id", "same_as"))
-            csv.writer(file, "excel-tab").writerow((row["match_method"], *pair))
+            cells = (row["match_method"], named(row["service_id"]), named(row["same_as"]))
+            csv.writer(file, "excel-tab").writerow(cells)
+    unlike = [row for row in made if _share_no_word(names, row["service_id"], row["same_as"])]
+    print(f"joined names that share no word: {len(unlike)}")
+    for row in unlike:
+        print(f"  {row['match_method']:11} {named(row['service_id'])} = {named(row['same_as'])}")
+    print(f"vetoed joins: {len(vetoed)}")
+    for row in vetoed:
+        why, pair = f"{row['match_method']}, {row['reason']}", (row["service_id"], row["other_id"])
+        print(f"  {why:16} {' / '.join(map(named, pair))}")
     print(f"written to {path}")
+
+
+def _parsed_registers() -> Iterator[tuple[str, str, Parsed]]:
+    """Yield source, day and rows of every real document of a register or list."""
+    settings = read_settings({})
+    recordings = [*real_recordings(), *real_lists(), *_more_registers()]
+    for each in sorted(recordings, key=lambda recording: (recording.source, recording.day)):
+        if each.source in PORTALS or each.source in ("za-etenders", "py-dncp", "ke-ppip"):
+            continue
+        source = source_of(settings, each.source)
+        if not {ENTITIES, IDENTIFIERS} & {*source.tables}:
+            continue
+        body = each.path.read_bytes()
+        body = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
+        moment = datetime.fromisoformat(each.day).replace(tzinfo=UTC)
+        document = Document(
+            "0" * 64, each.source, each.url, "open-attribution", moment, 200, each.headers, 0
+        )
+        parse = source.parser.parse
+        yield each.source, each.day, untyped(parse(document, body))
+
+
+def _more_registers() -> Iterator[RealRecording]:
+    for path in sorted(REAL.glob("more/sec/company_tickers_exchange_*.gz")):
+        url = "https://www.sec.gov/files/company_tickers_exchange.json"
+        yield RealRecording(path, "sec-tickers", url, path.name[-18:-8])
+    for path in sorted(REAL.glob("more/br_cvm/cad/*.csv.gz")):
+        url = "https://dados.cvm.gov.br/dados/CIA_ABERTA/CAD/DADOS/cad_cia_aberta.csv"
+        yield RealRecording(path, "cvm-register", url, path.name[-17:-7])
+
+
+def _print_nameless(entities: list[Row], identifiers: list[Row]) -> None:
+    """Print how many issuers of each source have no name from it."""
+    named = {(row["source"], row["service_id"]) for row in entities}
+    issuers: dict[str, set[str]] = {}
+    for row in identifiers:
+        issuers.setdefault(row["source"], set()).add(row["service_id"])
+    for source, ids in sorted(issuers.items()):
+        nameless = sum((source, service_id) not in named for service_id in ids)
+        print(f"{source:18} issuers {len(ids):6} nameless {nameless:6} ({nameless / len(ids):.1%})")
+
+
+def _dated(rows: list[Row]) -> list[Row]:
+    """Return rows once, as known: those of the last list are current if it has everything."""
+    complete = {source.key for source in sources_of(read_settings({})) if source.complete}
+    last = {row["source"]: row["day"] for row in rows}
+    figures: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = (row["source"], row["service_id"], row.get("id_type"), row.get("id_value"))
+        known = figures.get(key, row)
+        is_current = row["source"] not in complete or row["day"] == last[row["source"]]
+        figures[key] = row | {
+            "is_current": is_current,
+            "known_from": known.get("known_from", date.fromisoformat(row["day"])),
+            "known_until": None if is_current else date.fromisoformat(row["day"]),
+        }
+    return list(figures.values())
+
+
+def _share_no_word(names: dict[str, set[str]], first: str, second: str) -> bool:
+    """Return whether two ids have names, and no word of one is a word of the other."""
+    words = [{*" ".join(map(name_key, names.get(each, ()))).split()} for each in (first, second)]
+    return all(words) and not set.intersection(*words) - FORM_WORDS
 
 
 def _filers() -> Iterator[Row]:
@@ -125,62 +207,8 @@ def _filers() -> Iterator[Row]:
         yield row | {"source": "sec-submissions", "other_names": others, "cik": str(cik)}
 
 
-def _lei_records() -> Iterator[Row]:
-    """Yield the organisations of GLEIF's golden copy."""
-    (path,) = REAL.glob("gleif/goldencopy_lei2_*.json")
-    for record in json.loads(path.read_bytes())["records"]:
-        lei, stated = record["LEI"]["$"], record["Entity"]
-        if stated.get("EntityCategory", {}).get("$") != "SOLE_PROPRIETOR":
-            country = stated["LegalAddress"]["Country"]["$"]
-            name = stated["LegalName"]["$"]
-            yield entity(mint("lei", lei), name, country, lei=lei, source="gleif")
-
-
-def _supervised() -> Iterator[Row]:
-    """Yield the companies of Brazil's securities commission, by their register number."""
-    path = sorted(REAL.glob("more/br_cvm/cad/cad_cia_aberta_*.csv.gz"))[-1]
-    with gzip.open(path, "rt", encoding="latin-1") as file:
-        for row in csv.DictReader(file, delimiter=";"):
-            service_id = mint("registry", f"BR-CNPJ:{row['CNPJ_CIA']}")
-            yield entity(service_id, row["DENOM_SOCIAL"], "BR", source="cvm")
-
-
-def _lists() -> Iterator[tuple[str, str, list[tuple[str, str | None, str]]]]:
-    """Yield source, country, and (name, ISIN, MIC:TICKER) of each listed security."""
-    nse = sorted(REAL.glob("more/identity/in_nse/*.csv.gz"))[-1]
-    with gzip.open(nse, "rt", encoding="utf-8") as file:
-        yield (
-            "nse",
-            "IN",
-            list(_valid(_columns(file, "NAME OF COMPANY", "ISIN NUMBER", "SYMBOL"), "XNSE")),
-        )
-    (b3,) = REAL.glob("more/identity/br_b3/*.csv.gz")
-    with gzip.open(b3, "rt", encoding="utf-8", errors="replace") as file:
-        rows = [row for row in csv.DictReader(file) if row["SctyCtgyNm"] == "SHARES"]
-        cells = [(row["CrpnNm"], row["ISIN"], row["TckrSymb"]) for row in rows]
-        yield "b3", "BR", list(_valid(cells, "BVMF"))
-    for code, mic, country in (("JNB", "XJSE", "ZA"), ("CAI", "XCAI", "EG")):
-        with (REAL / "exchanges" / f"{code}.csv").open(encoding="utf-8") as file:
-            yield (
-                f"list{code}",
-                country,
-                list(_valid(_columns(file, "name", "isin", "symbol"), mic)),
-            )
-
-
-def _columns(file: Iterable[str], *names: str) -> list[tuple[str, ...]]:
-    reader = csv.DictReader(file, skipinitialspace=True)
-    return [tuple(row[name] for name in names) for row in reader]
-
-
-def _valid(cells: Iterable[tuple[str, ...]], mic: str) -> Iterator[tuple[str, str | None, str]]:
-    for name, isin, ticker in cells:
-        if name and ticker:
-            yield name, isin if is_isin(isin) else None, f"{mic}:{ticker}"
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--filers":
-        join_filers(Path(sys.argv[2]))
+    if sys.argv[1] == "--registers":
+        join_registers(Path(sys.argv[2]))
     else:
         report(*sys.argv[1:])

@@ -34,6 +34,7 @@ LINES = (
         "RevenuesNetOfInterestExpense",
         "flow",
     ),
+    StatementLine("operating_expenses", "OperatingExpense", "NoninterestExpense", "flow"),
     StatementLine(
         "loan_impairment",
         "ImpairmentLossImpairmentGainAndReversalOfImpairmentLossDeterminedInAccordanceWithIFRS9",

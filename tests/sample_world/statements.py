@@ -50,15 +50,16 @@ def bank_statement(rng: random.Random, revenue: int, shares: int) -> Figures:
     net = interest - _part(rng, interest, 35, 45)
     income = net + _part(rng, interest, 15, 25)
     impairment = _part(rng, interest, 4, 10)
-    before_tax = income - impairment - _part(rng, interest, 30, 40)
+    costs = _part(rng, interest, 30, 40)
     assets = interest * rng.randrange(9, 12)
     equity = _part(rng, assets, 9, 14)
     lines = {
         "interest_income": interest,
         "net_interest_income": net,
         "total_operating_income": income,
+        "operating_expenses": costs,
         "loan_impairment": impairment,
-        **_taxed(before_tax),
+        **_taxed(income - impairment - costs),
         "total_assets": assets,
         "cash": _part(rng, assets, 6, 12),
         "loans": _part(rng, assets, 52, 64),

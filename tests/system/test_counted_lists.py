@@ -127,6 +127,34 @@ def test_parties_of_a_day_are_those_of_the_releases_known_on_it(world: Counted) 
     assert seen
 
 
+def test_parties_of_a_window_cite_the_newest_release_inside_it(world: Counted) -> None:
+    random, vintages, cited = Random(seed_of_this_run()), world.vintages["tender_parties"], set()
+    for _ in range(15):
+        day = FIRST_DAY + timedelta(random.randrange(DAYS + 200))
+        first = FIRST_DAY + timedelta(random.randrange(-3, 6))
+        last = first + timedelta(random.randrange(6))
+        expected = []
+        for (_, country, role, *_), rows in known_parties(vintages, day).items():
+            inside = [row for row in rows if first <= row["released_on"] <= last]
+            newest = max((row["released_on"] for row in inside), default=None)
+            refs = {row["source_ref"] for row in inside if row["released_on"] == newest}
+            expected += [(country, role, len(inside), refs)] if inside else []
+        bounds: Row = {"from": first, "to": last}
+        for row in rows_of(parties(world.mart, as_of=day, **bounds)):
+            (found,) = [
+                each
+                for each in expected
+                if each[:3] == (row["country"], row["role"], row["releases"])
+                and row["source_ref"] in each[3]
+            ][:1]
+            expected.remove(found)
+            cited.add((day, row["source_ref"]))
+            assert {"observed_at", "license_class", "provenance_id"} <= row.keys()
+            assert "known" not in row and "cited" not in row
+        assert not expected
+    assert len(cited) > 10
+
+
 def test_parties_of_a_late_day_are_those_of_now(world: Counted) -> None:
     def counted(page: RowPage) -> list[tuple[str, int]]:
         return sorted((row["party_id"], row["releases"]) for row in rows_of(page))

@@ -171,7 +171,7 @@ def test_a_failing_check_blocks_exactly_what_depends_on_it(
     joins, parties, *others = derivations()
     matches = parties.derive
     faulty = replace(parties, version="faulty", derive=twice)
-    monkeypatch.setattr(publication, "derivations", lambda: (joins, faulty, *others))
+    monkeypatch.setattr(publication, "derivations", lambda _: (joins, faulty, *others))
 
     failed = home.run()
 

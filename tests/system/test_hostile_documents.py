@@ -1,11 +1,20 @@
 """Hostile documents, through the command: each is quarantined, and every other source is loaded."""
 
+import gzip
+import io
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from assets.ingest.land import land_all
+from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
+from assets.parsing.limits import DocumentLimits
 from tests.helpers.hostile_documents import hostile_documents
 from tests.helpers.installation import run_command, settings_of
+from tests.helpers.paths import REAL
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record, open_record
@@ -52,3 +61,27 @@ def test_hostile_documents_are_quarantined_and_every_other_source_is_loaded(
 def rows_of(record: Record, table: str) -> int:
     (row,) = record.query(f"SELECT count(*) AS number FROM {record.relation(table)}").to_pylist()
     return int(row["number"])
+
+
+@pytest.mark.shared
+def test_a_packed_file_may_cost_what_it_unpacks_to_and_too_little_memory_is_one_sentence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (source,) = (source for source in SOURCES if source.key == "bis")
+    body = gzip.decompress((REAL / "more/macro/bis/WS_LONG_CPI_csv_col.csv.gz").read_bytes())
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("WS_LONG_CPI_csv_col.csv", body)
+    landing, day = Landing(str(tmp_path / "landing")), datetime(2026, 11, 14, tzinfo=UTC)
+    url = "https://data.bis.org/static/bulk/WS_LONG_CPI_csv_col.zip"
+    land_all(landing, [FetchedResponse("bis", url, packed.getvalue(), "cc-by", day)])
+    read, refused = (
+        load_source(Record(str(tmp_path / str(limit))), landing, source, limits=limits)
+        for limit, limits in enumerate((DocumentLimits(), DocumentLimits(memory_mb=1)))
+    )
+    assert sum(entry.appended for entry in read) > 100_000
+    assert [(entry.appended, entry.quarantined) for entry in refused] == [(0, 1)]
+    record = Record(str(tmp_path / "1"))
+    (row,) = record.query(f"FROM {record.relation('quarantine')}").to_pylist()
+    assert row["reason"].startswith("limit of memory exceeded")
+    assert "Traceback" not in capfd.readouterr().err

@@ -205,12 +205,16 @@ def _at_once(record: Record, folder: Path, *, with_signals: bool) -> dict[str, l
         withhold_rows(snapshot, SECRET)
         snapshot.apply_rules()
         snapshot.copy_record([table for table in RECORD_TABLES if table not in REWRITTEN])
+        of_figures = [check for check in checks() if FUNDAMENTALS in check.tables]
         for check in checks():
-            check.leave_out(snapshot)
+            if check not in of_figures:
+                check.leave_out(snapshot)
         snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
         joins, *derived = _derivations(with_signals)
         snapshot.add(joins.derive(snapshot))
         use_canonical_ids(snapshot)
+        for check in of_figures:
+            check.leave_out(snapshot)
         snapshot.copy_record(REWRITTEN)
         snapshot.sql.execute(f"CREATE VIEW loads AS FROM {record.relation('loads')}")
         readings = f"SELECT * EXCLUDE (partition) FROM ({EXTRACTS['readings']})"

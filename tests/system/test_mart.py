@@ -144,6 +144,13 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     load(record, ENTITIES, entity_row(legal_name="Ubuntu"), lei)
     ticker: dict[str, Any] = {"service_id": "DCTEST1", "id_type": "ticker", "id_value": "XJSE:UFM"}
     load(record, IDENTIFIERS, sighting(**ticker, issuer="XJSE", status="active"))
+    # Another list states the same listing otherwise: without a status, but with its first day.
+    first_day: dict[str, Any] = {
+        "valid_from": date(2008, 10, 6),
+        "source": "in-nse",
+        "status": None,
+    }
+    load(record, IDENTIFIERS, sighting(**ticker, issuer=None, **first_day))
     here.publish()
     return here
 
@@ -316,7 +323,8 @@ def test_an_entity_is_one_record_with_listings_and_datasets(mart: Mart) -> None:
     assert page is not None
     (row,) = map(json.loads, page.rows)
     assert (row["lei"], row["other_names"]) == ("2138002QX8KZTPLXS721", ["UFM", "Ubuntu"])
-    assert row["listings"] == [{"mic": "XJSE", "ticker": "UFM", "status": "active"}]
+    listing = {"mic": "XJSE", "ticker": "UFM", "status": "active"}
+    assert row["listings"] == [listing | {"from": "2008-10-06", "to": None}]
     assert row["datasets"] == ["AF-FUND"]
     assert entity(mart, "DCNOBODY") is None
 

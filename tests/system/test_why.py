@@ -81,6 +81,10 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         fact("12.50", service_id=ISSUER, available_at=SECOND, publication="a-2"),
     )
     append(record, FUNDAMENTALS, restated, Load("test", (landed.key,)))
+    profit: dict[str, Any] = {"item": "profit", "issuer": ISSUER, "element": "ifrs-full:ProfitLoss"}
+    load(record, FUNDAMENTALS, fact("-31941000", available_at=FIRST, document="d8", **profit))
+    sentence: dict[str, Any] = {"available_at": SECOND, "publication": "a-2", "document": "d9"}
+    load(record, FUNDAMENTALS, fact("31900000", **sentence, **profit))
     load(record, ENTITIES, entity_row(service_id=ISSUER))
     load(
         record,
@@ -167,6 +171,15 @@ def test_a_restated_figure_has_its_vintages_with_their_days(here: Settings) -> N
     assert states(now) == [f"superseded on {SECOND}", "served"]
     assert [reading.value for reading in now.readings] == ["10", "12.5"]
     assert now.answer == "served: 1 of 2 rows"
+
+
+def test_a_statement_that_only_looks_like_a_restatement_is_shown_with_its_kind(
+    here: Settings,
+) -> None:
+    found = explained(here, ISSUER, "profit")
+    apparent = "no vintage: only looks like a restatement (sign)"
+    assert sorted(states(found)) == [apparent, "served"]
+    assert found.answer == "served: 1 of 2 rows"
 
 
 def test_on_a_past_day_the_first_vintage_is_served_and_the_second_is_not_known(

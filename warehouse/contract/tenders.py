@@ -14,6 +14,7 @@ from warehouse.contract.macro import facts, why_no_facts
 from warehouse.contract.problems import missing_parameter, unknown_id, unknown_word
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.publish.row_json import NEVER, NEVER_DAY
+from warehouse.publish.served_rows import CITED
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader
 from warehouse.serve.entities import entity, is_known_id, organisation_id
@@ -155,15 +156,17 @@ Day = TypeVar("Day", date, int)
 _EPOCH = date(1970, 1, 1)
 # When a release became known, when it was superseded, its day, and the number of its process.
 _KNOWN = msgspec.json.Decoder(list[tuple[int, int, int | None, int]])
+# Where each of those releases was read, member by member as JSON.
+_CITED = msgspec.json.Decoder(list[list[msgspec.Raw]])
 _TEXT = msgspec.json.Decoder(str | None)
 
 
 def parties(question: Question) -> ListRows:
     """Return the parties of releases, those in most of them first within each role.
 
-    With ``as_of`` only releases that were known on that day are counted, and names and sources are
-    those of the first of them. Which organisation a party is does not depend on the day. The days
-    bound those of the releases that are counted.
+    With ``as_of`` only releases that were known on that day are counted, and names are those of
+    the first of them. Which organisation a party is does not depend on the day. The days bound
+    those of the releases that are counted, the newest of which is cited.
     """
     build, as_of, after = question.build, question.parameters["as_of"], question.after
     days, query = question.days, TableQuery("tender_parties", "parties", _party_filters(question))
@@ -212,17 +215,22 @@ def _counted(
     first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
     for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
         members = decode_object(row)
+        cited, releases = members.pop("cited", None), _KNOWN.decode(members.pop("known"))
         known = [
-            (released, process)
-            for since, until, released, process in _KNOWN.decode(members.pop("known"))
+            (released, process, place)
+            for place, (since, until, released, process) in enumerate(releases)
             if since <= day < until and _is_between(released, first, last)
         ]
         if not known:
             continue
-        released_days = [released for released, _ in known if released is not None]
+        # A build of an earlier version of the software has none.
+        if cited is not None:
+            *_, newest = max(known, key=lambda release: (release[0] or 0, release[2]))
+            members |= zip(CITED, map(bytes, _CITED.decode(cited)[newest]), strict=True)
+        released_days = [released for released, *_ in known if released is not None]
         counted = {
             "releases": encode(len(known)),
-            "processes": encode(len({process for _, process in known})),
+            "processes": encode(len({process for _, process, _ in known})),
             "first_release": encode(_day(min(released_days, default=None))),
             "last_release": encode(_day(max(released_days, default=None))),
         }

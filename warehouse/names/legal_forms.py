@@ -4,6 +4,7 @@ Long forms count anywhere; a short form is often a surname or initials too, so i
 where the law of the country knows it or a word of trade precedes it.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,24 +46,14 @@ LONG_FORMS = listed_phrases("long_forms")
 # Forms that stand before the name.
 LEADING_FORMS = listed_phrases("leading_forms")
 
-_FRENCH_AFRICA = word_set("SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG MA DZ TN MR HT")
-# Countries that share a legal tradition, by the name that ``short_forms.csv`` has for them.
+# Countries that share a legal tradition, by the name that the tables of forms have for them.
 _COUNTRIES = {
-    "latin": word_set(
-        "AO MZ CV GW ST GQ PT BR ES FR BE LU CH CO MX AR CL PE EC BO UY PY VE PA CR GT HN NI SV DO"
-        " SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG RW BI MA DZ TN MR HT PL RO MD GR"
-    ),
-    "french_africa": _FRENCH_AFRICA,
-    "southern_africa": word_set("ZA NA LS SZ BW"),
+    row["tradition"]: row["countries"].split() for row in csv_rows(__name__, "legal_traditions")
 }
 
 
 def _countries(text: str) -> frozenset[str]:
     return frozenset(code for word in text.split() for code in _COUNTRIES.get(word, (word,)))
-
-
-def _phrases(text: str) -> frozenset[Phrase]:
-    return frozenset(tuple(phrase.split()) for phrase in text.split("|"))
 
 
 SHORT_FORMS = tuple(
@@ -78,15 +69,11 @@ SHORT_FORMS = tuple(
 )
 
 # Forms of two or three letters that stand before the name where the law knows them.
-LEADING_SHORT = {
-    **dict.fromkeys(_FRENCH_AFRICA, _phrases("GIE|SCI|SNC|SAS|SOCIETE COOPERATIVE")),
-    "DZ": _phrases("SPA|GIE|SNC"),
-    "CO": _phrases("ESE"),
-    "ID": _phrases("PT"),
-    # "IP" is no evidence in Moldova: a public institution or, from the Russian, a sole trader.
-    "MD": _phrases("OAO|ZAO|PAO|IM|IS|IMSP|ICS|SA|AO"),
-    **dict.fromkeys(word_set("RU BY KZ KG UZ UA AM TJ"), _phrases("OAO|ZAO|PAO")),
-}
+# "IP" is no evidence in Moldova: a public institution or, from the Russian, a sole trader.
+LEADING_SHORT: dict[str, set[Phrase]] = defaultdict(set)
+for _row in csv_rows(__name__, "leading_short_forms"):
+    for _country in _countries(_row["countries"]):
+        LEADING_SHORT[_country].add(tuple(_row["form"].split()))
 
 # Firms of partners are named by several surnames, those of a profession with initials; elsewhere
 # two plain words next to a firm are a person.
@@ -127,7 +114,7 @@ def _leading_form(words: Sequence[Word], country: str | None) -> str | None:
     form = leading_phrase(upper, LEADING_FORMS)
     # Written like a name ("Sci", "Pt"), a short form may be one.
     if not form and words[0].raw.isupper():
-        form = leading_phrase(upper, LEADING_SHORT.get(country or "", frozenset()))
+        form = leading_phrase(upper, frozenset(LEADING_SHORT.get(country or "", ())))
         form = form if len(upper) - len(form or ()) > 1 else None
     return " ".join(form).lower() if form and len(upper) > len(form) else None
 

@@ -115,19 +115,18 @@ def copy_rows(
     with Snapshot(Path(task.folder), record, _EVERY_LOAD, "", sql) as snapshot:
         apply_withheld(snapshot, withheld, secret, tables)
         snapshot.apply_rules(tables)
-        # Figures and filings are copied once their ids are known: no check reads them.
+        # Figures and filings are checked and copied once their ids are known.
         rewritten = [table for table in tables if table in REWRITTEN]
         snapshot.copy_record([table for table in tables if table not in REWRITTEN])
+        if rewritten and task.inputs.get("same_as"):
+            snapshot.show("same_as", task.inputs["same_as"])
+            use_canonical_ids(snapshot)
         checks = tuple(check for check in checks if {*check.tables} & {*tables})
-        if checks:
+        if checks and not rewritten:
             _create_empty(snapshot, [table for table in RECORD_TABLES if table not in tables])
         for check in checks:
             check.leave_out(snapshot)
-        if rewritten:
-            if task.inputs.get("same_as"):
-                snapshot.show("same_as", task.inputs["same_as"])
-                use_canonical_ids(snapshot)
-            snapshot.copy_record(rewritten)
+        snapshot.copy_record(rewritten)
         write_listed(sql, snapshot.folder)
 
 

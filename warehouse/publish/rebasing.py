@@ -46,7 +46,7 @@ def _with_other_forms(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored
     if table is MACRO_ANNUAL:
         # Only here: what a later publication states must not show in the answer for a past day,
         # and annual indicators have no day.
-        series, same = ", ".join(_series_columns(table)), _same(table, "stored", "stated")
+        series, same = ", ".join(_series_columns(table)), _same(table, "unstated", "stated")
         fill = {"stored": stored, "series": series, "stated_series": same}
         rows = _REBASING.query(sql, "unit_not_stated", fill=fill).to_arrow_table()
     else:

@@ -86,15 +86,19 @@ def _json(kind: str, column: str) -> str:
     if kind == "DATE":
         return f"'\"' || {column} || '\"'"
     if kind == "TIMESTAMP WITH TIME ZONE":
-        # Through microseconds: a cast to text would use the time zone of the session.
-        timestamp = f"CAST(make_timestamp(epoch_us({column})) AS VARCHAR)"
-        return f"'\"' || replace({timestamp}, ' ', 'T') || 'Z\"'"
+        return f"'\"' || {moment_sql(column)} || '\"'"
     if kind.startswith("DECIMAL") and not kind.endswith("]"):
         return digits_sql(column)
     # to_json writes numbers inside lists and structs as doubles.
     if any(inexact in kind for inexact in ("DECIMAL", "DOUBLE", "FLOAT")):
         raise BadTable(f"{column}: a number inside {kind} would lose digits in JSON")
     return f"to_json({column})"
+
+
+def moment_sql(column: str) -> str:
+    """Return the expression for a timestamp as text, in UTC."""
+    # Through microseconds: a cast to text would use the time zone of the session.
+    return f"replace(CAST(make_timestamp(epoch_us({column})) AS VARCHAR), ' ', 'T') || 'Z'"
 
 
 def digits_sql(column: str) -> str:

@@ -6,7 +6,7 @@ Only SQL: the surfaces load this module through ``tables``.
 from typing import Literal, get_args
 
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
-from warehouse.publish.row_json import PROVENANCE
+from warehouse.publish.row_json import PROVENANCE, moment_sql
 from warehouse.shared.data_files import sql_file
 from warehouse.tables import Entity, PartyMatch, TenderParty
 from warehouse.tables.column import content_of, identity_of, members_of
@@ -22,6 +22,8 @@ PARTY_ID = "md5(concat_ws('/', source, country, party_key, role, coalesce(servic
 # the newest of them.
 _PARTY = ("source", "country", "party_key", "role", "service_id")
 _SHOWN = (*content_of(TenderParty), *members_of(TenderParty, "own"), "match_method", *PROVENANCE)
+# The provenance that differs from one release of a portal to the next.
+CITED = ("source_ref", "observed_at", "license_class", "provenance_id")
 _MERGED = [
     name for name in content_of(Entity) if name not in ("legal_name", "same_as", *NAME_LISTS)
 ]
@@ -34,6 +36,8 @@ _SQL = sql_file(
         "shown_members": ", ".join(
             f"{name} := {name}" for name in dict.fromkeys(_SHOWN) if name not in _PARTY
         ),
+        # Of each release that names a party; see CITED.
+        "cited_members": f"source_ref, {moment_sql('observed_at')}, license_class, provenance_id",
         # Whose record of an organisation comes first.
         "first_record": "list_position(["
         "'gleif', 'gleif-api', 'sec-submissions', 'sec-companyfacts'], source) NULLS LAST, "

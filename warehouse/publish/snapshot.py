@@ -22,6 +22,7 @@ from warehouse.publish.implausible import with_implausible
 from warehouse.publish.left_out import (
     PROVENANCE_ID,
     ROW_ID,
+    STORED_ROW,
     create_left_out,
     figures_left_out,
     list_rows,
@@ -73,9 +74,9 @@ NEWEST_STATEMENTS = "newest_statements"
 SAME_AS = "same_as"
 _STATEMENT_COLUMNS = (
     *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
-    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source", "source_ref"),
-    *("document", "license_class", "method", "observed_at", "extraction_confidence"),
-    "available_at_evidence",
+    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "apparent_restatement"),
+    *("source", "source_ref", "document", "license_class", "method", "observed_at"),
+    *("extraction_confidence", "available_at_evidence"),
 )
 # Those that are the same in every vintage, and those of which a row has its own.
 _OF_THE_FIGURE = ("service_id", "figure", "figure_check", "available_at", "withdrawn", "document")
@@ -108,6 +109,7 @@ class Snapshot:
     _database: str = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
+    _marked: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _shown: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -189,8 +191,9 @@ class Snapshot:
     def remaining(self, table: RecordTable) -> str:
         """Return the relation of the stored rows that are not left out, under canonical ids."""
         rows = visible_rows(table, remaining(self.sql, table, self.stored(table)))
-        rewritten = self._rewritten.get(table)
-        return rows if rewritten is None else rewritten.replace("{rows}", rows)
+        for relation in (self._rewritten.get(table), self._marked.get(table)):
+            rows = rows if relation is None else relation.replace("{rows}", rows)
+        return rows
 
     def stored(self, table: RecordTable) -> str:
         """Return the relation of all rows of a table that belong to the data_version."""
@@ -238,6 +241,31 @@ class Snapshot:
         column ``stored_row_id``. A table that has been copied is copied again.
         """
         self._rewritten[table] = relation
+        if self.path(table.name).exists():
+            self.copy_record([table])
+
+    def mark_rows(self, table: RecordTable, marks: pa.Table) -> None:
+        """Replace columns of remaining rows: ``marks`` has them, and what identifies the rows.
+
+        Call it when no more rows will be left out, and their ids are canonical. A table that has
+        been copied is copied again.
+        """
+        marked = f"marked_{table.name}"
+        self.sql.register("new_marks", marks)
+        # No temporary table: other connections read it.
+        self.sql.execute(f"CREATE OR REPLACE TABLE {marked} AS SELECT DISTINCT * FROM new_marks")
+        self.sql.unregister("new_marks")
+        columns = ", ".join(
+            f"CASE WHEN {marked}.sighting IS NULL THEN stored.{name} ELSE {marked}.{name} END "
+            f"AS {name}"
+            for name in marks.column_names
+            if name not in STORED_ROW
+        )
+        same_row = " AND ".join(f"{marked}.{name} = stored.{name}" for name in STORED_ROW)
+        self._marked[table] = (
+            f"(SELECT stored.* REPLACE ({columns}) FROM {{rows}} AS stored "
+            f"LEFT JOIN {marked} ON {same_row})"
+        )
         if self.path(table.name).exists():
             self.copy_record([table])
 
@@ -407,10 +435,11 @@ def canonical_register(relation: str) -> str:
 
 @dataclass(frozen=True)
 class RowCheck:
-    """A check that leaves rows out of a snapshot before anything is derived from it.
+    """A check that leaves rows out of a snapshot, or marks them, before anything is derived.
 
     ``version`` is made from its content: a stricter check publishes an unchanged record anew.
-    ``tables`` are those of which it leaves rows out. It sees one partition at a time.
+    ``tables`` are those of which it leaves rows out. It sees one partition at a time, and figures
+    and filings under their canonical ids, before they are copied.
     """
 
     version: str

@@ -255,7 +255,7 @@ MART_TABLES = (
         files=Files("country", "value", 1 << 62),
     ),
     MartTable(
-        # What is needed for the parties of a past day; `known` is not served.
+        # What is needed for the parties of a past day; `known` and `cited` are not served.
         "party_history",
         _WITH_ORGANISATION.format(PARTY_HISTORY),
         "country, role, party_id",
@@ -264,7 +264,7 @@ MART_TABLES = (
         (
             *dict.fromkeys((*_PARTY_MEMBERS, *members_of(TenderParty, "own"))),
             *PROVENANCE,
-            "known",
+            *("known", "cited"),
         ),
         # Always read as a whole: larger packs are smaller files.
         packed=Packing(128),

@@ -225,7 +225,8 @@ def _contradictory(rows: pa.Table, row_numbers: list[int]) -> list[RejectedRow]:
         RejectedRow(
             row["document"],
             row["source_ref"],
-            "one reading of the publication gives two contents for one figure",
+            "the document states the same figure of the same publication with two contents, and "
+            "nothing in it says which of them counts",
             row["incoming_row"],
         )
         for row in columns.take(pa.array(row_numbers, pa.int64())).to_pylist()

@@ -1,7 +1,8 @@
 """The one definition of what was known on a date; the statements are in ``sql/as_of.sql``.
 
 Everything that reads vintages reads them through ``vintages_query``; ``statements_query`` gives
-what every publication states, also where it repeats a value and so is no vintage.
+what every publication states, also where that is no vintage: it repeats a value, or only looks like
+a restatement of it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,8 @@ _CHOICE: dict[Vintages, str] = {
     "as_reported": "vintage = 1 AND NOT withdrawn",
     "all": "TRUE",
 }
+# Statements of a table with this column are no vintages where it has a value.
+_APPARENT = "apparent_restatement"
 # What readings of a figure are compared by.
 _COMPARED = (
     *("figure", "figure_check", "sighting", "content", "withdrawn", "again"),
@@ -57,7 +60,7 @@ def vintages_query(
     in_scope = f"({where}) AND {_published_by(as_of)} AND {_loaded_by(load_seq)}"
     return _SQL.statement(
         "vintages",
-        readings=_readings(relation, in_scope),
+        readings=_readings(relation, in_scope, table),
         choice=_CHOICE[vintages],
         full_row=_full_row(table, columns),
         relation=relation,
@@ -97,8 +100,15 @@ def readings_query(relation: str) -> str:
     return _readings(relation, "TRUE")
 
 
-def _readings(relation: str, in_scope: str) -> str:
-    return _SQL.statement("readings", standing_rows=standing_rows(relation, _COMPARED, in_scope))
+def _readings(relation: str, in_scope: str, table: "RecordTable | None" = None) -> str:
+    """Return the query for all readings; with whether each can be a vintage, if ``table`` tells."""
+    marked = table is not None and _APPARENT in table.row.model_fields
+    columns = (*_COMPARED, _APPARENT) if marked else _COMPARED
+    return _SQL.statement(
+        "readings",
+        standing_rows=standing_rows(relation, columns, in_scope),
+        counts=f"{_APPARENT} IS NULL" if marked else "TRUE",
+    )
 
 
 def _full_row(table: "RecordTable", columns: Sequence[str] | None) -> str:

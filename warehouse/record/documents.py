@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, fields
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import IO, Literal
 from uuid import uuid4
@@ -36,10 +36,33 @@ class Removal:
 
 
 @dataclass(frozen=True)
+class EarlierReadings:
+    """On which days a publisher was read before a document was.
+
+    ``of_address``: the address of the document, last. ``of_source``: any address of its source,
+    last on a day before that of the document. ``first``: the source at all.
+    """
+
+    of_address: date | None = None
+    of_source: date | None = None
+    first: date | None = None
+
+    def last_after(self, day: date) -> date | None:
+        """Return the day of the last reading that would have shown what was public by a day.
+
+        Another address shows what is new while the source is followed, not what is older.
+        """
+        of_source = self.of_source if self.first and self.first <= day else None
+        days = [each for each in (self.of_address, of_source) if each and each > day]
+        return max(days, default=None)
+
+
+@dataclass(frozen=True)
 class Document:
     """A landed body and how it was fetched; the bytes are read from the landing.
 
-    ``removal``: the body was read, and is no longer there.
+    ``removal``: the body was read, and is no longer there. ``earlier`` is known while documents
+    are read, and never written to a note.
     """
 
     sha256: str
@@ -51,6 +74,7 @@ class Document:
     headers: dict[str, str]
     size: int
     removal: Removal | None = None
+    earlier: EarlierReadings = EarlierReadings()
 
     @property
     def key(self) -> str:
@@ -75,13 +99,15 @@ def url_hash(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
+_NOTED = [member.name for member in fields(Document) if member.name != "earlier"]
 # It accepts no other class of licence than the declared ones.
 _decode_note = msgspec.json.Decoder(Document).decode
 
 
 def encode_note(document: Document) -> bytes:
     """Encode the note of a document, sealed: a changed byte of it is found whenever it is read."""
-    return seal(msgspec.json.format(msgspec.json.encode(document), indent=1))
+    note = {name: getattr(document, name) for name in _NOTED}
+    return seal(msgspec.json.format(msgspec.json.encode(note), indent=1))
 
 
 def decode_note(body: bytes, name: str) -> Document:

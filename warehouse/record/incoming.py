@@ -8,7 +8,7 @@ is refused again would be quarantined a second time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,17 +59,16 @@ def to_arrow(
             return _table(schema, rows), []
         raise ValueError("a row has a column that the table has not")
     except MISFITS:
-        # Converting whole columns is fast but does not tell which row failed. Try each row.
-        fitting: list[Mapping[str, Any]] = []
-        rejected: list[RejectedRow] = []
-        for number, row in enumerate(rows):
-            reason = _misfit(schema, row)
-            if reason is None:
-                fitting.append(row)
-            else:
-                document, source_ref = str(row.get("document", "")), str(row.get("source_ref", ""))
-                rejected.append(RejectedRow(document, source_ref, reason, number))
-        return _table(schema, fitting), rejected
+        if len(rows) == 1:
+            (row,) = rows
+            document, source_ref = str(row.get("document", "")), str(row.get("source_ref", ""))
+            reason = _misfit(schema, row) or "its values do not fit their columns"
+            return schema.empty_table(), [RejectedRow(document, source_ref, reason, 0)]
+    # Converting whole columns is fast but does not tell which row failed: each half is tried.
+    half = len(rows) // 2
+    (first, misfits), (second, others) = to_arrow(table, rows[:half]), to_arrow(table, rows[half:])
+    later = [replace(row, row=(row.row or 0) + half) for row in others]
+    return pa.concat_tables([first, second]), [*misfits, *later]
 
 
 def _table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -201,11 +201,12 @@ def _compare_hashes(
         in_file = np.flatnonzero(counts)
         position = first[in_file]
         # A reading made before the stored one is not the same, even if its content is: it may be
-        # the one that dates the publication.
+        # the one that dates the publication. Nor is the stored one, read again: a reading before it
+        # that turned up late may have moved its day.
         same[in_file] = (
             (index.content[position] == content[in_file])
             & (index.check[position] == check[in_file])
-            & (index.observed_at[position] <= observed_at[in_file])
+            & (index.observed_at[position] < observed_at[in_file])
         )
     # Of several readings of a publication, stored or in this load, the one before each decides:
     # that is left to SQL.

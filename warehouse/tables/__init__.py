@@ -25,6 +25,7 @@ from warehouse.tables.derived import (
     SharedFact,
     Signal,
     SilentRevision,
+    VetoedJoin,
 )
 from warehouse.tables.entities import Entity, EntityIdentifier
 from warehouse.tables.fundamentals import Filing, Fundamental, FundamentalVintage
@@ -48,6 +49,7 @@ from warehouse.tables.sighting import (
     LICENSE_CLASSES,
     OPEN_CLASSES,
     PUBLISHED,
+    DayEvidence,
     EvidencedSighting,
     LicenseClass,
     Sighting,
@@ -57,6 +59,7 @@ from warehouse.tables.tenders import TenderParty, TenderRelease, TenderReleaseVi
 # The tables computed for a build, by name.
 DERIVED: Mapping[str, type[SQLModel]] = {
     "same_as": SameAs,
+    "vetoed_joins": VetoedJoin,
     "party_matches": PartyMatch,
     "metrics": Metric,
     "metrics_absent": MetricAbsent,

@@ -15,6 +15,7 @@ from warehouse.tables.sighting import LicenseClass, Method
 
 # How parties are matched to organisations, and ids joined, from the strongest evidence on.
 MatchMethod = Literal["registry_id", "lei", "exact_name"]
+VetoReason = Literal["isin", "names"]
 JoinMethod = Literal["declared", "lei", "isin", "figi", "registry_id", "listing", "exact_name"]
 
 
@@ -27,6 +28,19 @@ class SameAs(SQLModel):
         "The evidence that joins the alias to the organisation; declared if a register itself "
         "calls one the duplicate of the other.",
         "lei",
+    )
+
+
+class VetoedJoin(SQLModel):
+    """Two organisations that share an identifier of a security and are told apart all the same."""
+
+    service_id: str = column("One of them.", "DC2B8N5TRW", identity=1)
+    other_id: str = column("The other.", "DC7Q2M4XK9", identity=2)
+    match_method: JoinMethod = column("What would have joined them.", "figi", identity=3)
+    reason: VetoReason = column(
+        "What tells them apart: their ISINs, or names without a word in common or with different "
+        "numerals.",
+        "names",
     )
 
 

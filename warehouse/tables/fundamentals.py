@@ -47,6 +47,14 @@ class Filing(EvidencedSighting):
         "Date and time of receipt exactly as the publisher writes them; null if it states no time.",
         "2019-03-29T16:31:22.000Z",
     )
+    accepted_at: str | None = column(
+        "When the SEC accepted the filing, with the offset of its clock in New York. Its lists "
+        "label times as UTC, and in some they are those of New York: which it is follows from the "
+        "hours in which EDGAR accepts filings. Null if a list leaves that open, or states no time.",
+        "2019-03-29T16:31:22-04:00",
+        None,
+        since="1.0.0",
+    )
     # Not content: the same document at another address is no new vintage.
     link: str | None = column(
         "Address of the document at the publisher; null if it is not known.",
@@ -56,7 +64,8 @@ class Filing(EvidencedSighting):
 
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
-RestatementKind = Literal["restatement", "correction", "element", "measuring_unit"]
+RestatementKind = Literal["restatement", "correction", "element", "measuring_unit", "split"]
+ApparentRestatement = Literal["rounding", "scale", "sign", "element", "translation"]
 
 
 class Fundamental(EvidencedSighting):
@@ -121,6 +130,15 @@ class Fundamental(EvidencedSighting):
         "profit_attributable,profit_before_tax",
         default=None,
     )
+    apparent_restatement: ApparentRestatement | None = column(
+        "Why a later statement is no vintage, though its value differs from the one that stands: "
+        "it is rounded, in a wrong scale or with a wrong sign, by an element that states less, or "
+        "a convenience translation. Null otherwise. It is no input of a metric.",
+        None,
+        default=None,
+        # No vintage has it, and only vintages are served.
+        appears="table",
+    )
 
 
 class FundamentalVintage(Fundamental):
@@ -128,8 +146,8 @@ class FundamentalVintage(Fundamental):
 
     restatement_kind: RestatementKind | None = column(
         "Why this vintage differs from the one before: restated; a correction of its sign or "
-        "scale; stated under another element; or in the purchasing power of a later day "
-        "(measuring_unit). Null for a first vintage and where it is not known.",
+        "scale; a split of shares; stated under another element; or in the purchasing power of a "
+        "later day (measuring_unit). Null for a first vintage and where it is not known.",
         "restatement",
         default=None,
         part="time",

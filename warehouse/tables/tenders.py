@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Literal
 
 from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import EvidencedSighting
 
 # The codes of OCDS and its profiles. A portal may declare further words for its parties.
 Role = Literal[
@@ -37,7 +37,7 @@ Role = Literal[
 ]
 
 
-class TenderRelease(Sighting):
+class TenderRelease(EvidencedSighting):
     """One OCDS release, as a portal showed it."""
 
     ocid: str = column(
@@ -128,7 +128,7 @@ class TenderReleaseVintage(TenderRelease):
     )
 
 
-class TenderParty(Sighting):
+class TenderParty(EvidencedSighting):
     """One party in one role in one release; a withheld party has a keyed hash instead of a name."""
 
     ocid: str = column("Open Contracting process id.", "ocds-9t57fa-1", identity=1, appears="file")

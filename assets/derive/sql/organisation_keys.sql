@@ -6,8 +6,8 @@
 -- (value, listing), normalised_names (value, normalised).
 --
 -- Inputs: identifiers and entities, without withdrawn rows; parties, where these are compared
--- Outputs: odd_number_values, register_codes, listing_values (queries), crude_key (a macro),
--- identifier_keys, names_with_place (views)
+-- Outputs: odd_number_values, register_codes, listing_values (queries), crude_key, stated_name
+-- (macros), identifier_keys, names_with_place (views)
 
 -- name: odd_number_values
 -- Numbers that are not normalised as they are written: nearly all are, and never go to Python.
@@ -55,9 +55,19 @@ CREATE OR REPLACE TEMP MACRO crude_key(name) AS hash(
     '[^a-z0-9]', '', 'g')
 );
 
+-- name: stated_name
+-- The SEC's register ends names with what tells filers apart, as in "INC /DE/" and "NV /FI".
+CREATE OR REPLACE TEMP MACRO stated_name(name, source) AS CASE
+    WHEN source LIKE 'sec-%'
+        THEN regexp_replace(
+            name, '(\s+[/\\][A-Za-z]{2,5}[/\\]?|[/\\][A-Za-z]{2,5}[/\\])+\s*$', ''
+        )
+    ELSE name
+END;
+
 -- name: identifier_keys
 -- One row for each identifier of an id that can be compared: id_type, register, number.
--- ``joined_ids`` applies the same rules to single rows.
+-- Its text is what an id of it is minted from.
 CREATE OR REPLACE TEMP VIEW identifier_keys AS
 WITH written AS (
     SELECT
@@ -85,18 +95,16 @@ SELECT
     service_id, numbers.id_type,
     CASE
         WHEN numbers.id_type <> 'registry' THEN NULL
-        -- as register_of_number does
         WHEN regexp_full_match(normalised, '{{ cnpj_form }}') THEN '{{ cnpj_register }}'
         ELSE registers.register
     END AS register,
     -- the zeros before a CIK are written or not
     CASE WHEN numbers.id_type = 'cik' THEN ltrim(normalised, '0') ELSE normalised END AS number,
-    source, is_current, numbers.value
+    source, is_current, figi_level,
+    concat_ws(':', CASE WHEN numbers.id_type = 'registry' THEN issuer END, numbers.value) AS text
 FROM numbers
 LEFT JOIN registers ON registers.value = issuer AND numbers.id_type = 'registry'
 WHERE normalised IS NOT NULL
--- of FIGIs only that of the share class names one security everywhere
-AND (numbers.id_type <> 'figi' OR figi_level = 'share_class')
 -- zeros alone are a placeholder, not a CIK
 AND (numbers.id_type <> 'cik' OR ltrim(normalised, '0') <> '')
 -- a register's number compares only within a register, and a placeholder not at all
@@ -162,12 +170,5 @@ named AS (
 
 SELECT
     service_id, source, is_current, place, subdivision,
-    -- the SEC's register ends names with what tells filers apart, as in "INC /DE/" and "NV /FI"
-    CASE
-        WHEN source LIKE 'sec-%'
-            THEN regexp_replace(
-                name, '(\s+[/\\][A-Za-z]{2,5}[/\\]?|[/\\][A-Za-z]{2,5}[/\\])+\s*$', ''
-            )
-        ELSE name
-    END AS name
+    stated_name(name, source) AS name
 FROM named;

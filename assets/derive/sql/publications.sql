@@ -1,7 +1,8 @@
 -- Which publications state the inputs of a year together, and from which day on.
 --
 -- A publication states a figure by its last reading, unless that contradicts other figures of the
--- publication. It states the current value of the figure if it is the one that stands today. A
+-- publication, or only looks like a restatement. It states the current value of the figure if it
+-- is the one that stands today. A
 -- figure of last year that a publication does not repeat may come from another one, if it was never
 -- restated and both state the line by the same element, in the purchasing power of the same day:
 -- then it counts as if the publication stated it, from the day on which both were there.
@@ -51,7 +52,11 @@ LEFT JOIN edited
     ON edited.figure = readings.figure
     AND edited.figure_check = readings.figure_check
     AND edited.publication = readings.publication
-WHERE NOT withdrawn AND readings.value_reported IS NOT NULL AND conflicts_with IS NULL;
+WHERE
+    NOT withdrawn
+    AND readings.value_reported IS NOT NULL
+    AND conflicts_with IS NULL
+    AND apparent_restatement IS NULL;
 
 -- name: year_statements
 -- The statements of the inputs of each year.

@@ -1,14 +1,14 @@
 -- What ids of organisations share: the evidence by which they may be joined.
 --
 -- SQL narrows millions of identifiers and names down to the few that several ids have. A claim says
--- that an id has a key in the records of a side. A side is a register or list, under all the names
--- of its sources: ``gleif`` and ``gleif-api`` are one. What a source has withdrawn stays evidence,
--- so that an id which was once joined never becomes unknown; but not if the same source now gives
--- the key to another id.
+-- that an id has a key in the records of a source. A side is a register or list, under all names of
+-- its sources: ``gleif`` and ``gleif-api`` are one. What a source has withdrawn stays evidence, so
+-- that an id which was once joined never becomes unknown; but not if the same source now gives the
+-- key to another id.
 --
 -- Inputs: identifiers, entities, and the views and tables of ``organisation_keys``
 -- Outputs: listed_isins, candidate_names, candidates (tables), candidate_values,
--- shared_numbers, shared_listings, shared_names, declared, numbers (queries)
+-- shared_numbers, shared_listings, shared_names, declared, numbers, stated (queries)
 
 -- name: listed_isins
 -- ISINs of ids that also have a ticker: no other ISIN joins organisations.
@@ -27,7 +27,7 @@ WITH name_keys AS MATERIALIZED (
     FROM names_with_place
 )
 
-SELECT DISTINCT service_id, side, is_current, place, subdivision, name
+SELECT DISTINCT service_id, source, side, is_current, place, subdivision, name
 FROM name_keys
 SEMI JOIN (
     SELECT place, name_key
@@ -46,7 +46,10 @@ WHERE name IS NOT NULL;
 WITH keys AS (
     SELECT *, hash(id_type, register, number) AS key_hash
     FROM identifier_keys
-    WHERE id_type <> 'isin' OR number IN (SELECT number FROM listed_isins)
+    WHERE
+        (id_type <> 'isin' OR number IN (SELECT number FROM listed_isins))
+        -- of FIGIs only that of the share class names one security everywhere
+        AND (id_type <> 'figi' OR figi_level = 'share_class')
 ),
 
 shared AS (
@@ -58,7 +61,7 @@ shared AS (
 
 SELECT DISTINCT
     CASE WHEN id_type IN ('registry', 'cik') THEN 'registry_id' ELSE id_type END,
-    concat_ws('/', id_type, register, number), service_id, split_part(source, '-', 1), is_current
+    concat_ws('/', id_type, register, number), service_id, source, is_current
 FROM keys
 SEMI JOIN shared USING (key_hash);
 
@@ -77,7 +80,7 @@ WITH listings AS (
 )
 
 SELECT DISTINCT
-    'listing', listing, service_id, split_part(source, '-', 1), is_current, begins, ends
+    'listing', listing, service_id, source, is_current, begins, ends
 FROM listings
 SEMI JOIN (
     SELECT listing
@@ -88,13 +91,15 @@ SEMI JOIN (
 
 -- name: shared_names
 WITH bearers AS (
-    SELECT concat_ws('/', place, normalised) AS key, service_id, side, is_current, subdivision
+    SELECT
+        concat_ws('/', place, normalised) AS key,
+        service_id, source, side, is_current, subdivision
     FROM candidate_names
     JOIN normalised_names ON normalised_names.value = name
     WHERE normalised IS NOT NULL
 )
 
-SELECT DISTINCT 'exact_name', key, service_id, side, is_current, NULL, NULL, subdivision
+SELECT DISTINCT 'exact_name', key, service_id, source, is_current, NULL, NULL, subdivision
 FROM bearers
 SEMI JOIN (
     SELECT key
@@ -116,18 +121,31 @@ SELECT unnest($ids) AS service_id;
 
 -- name: numbers
 -- The identifiers of the ids that share something; of ISINs, those of listed securities.
-SELECT service_id, id_type, id_value, issuer
-FROM identifiers
-WHERE
-    service_id IN (SELECT service_id FROM candidates)
-    AND (
-        id_type <> 'isin' OR id_value IN (
-            SELECT value
-            FROM identifier_keys
-            WHERE id_type = 'isin' AND number IN (SELECT number FROM listed_isins)
-        )
-    )
+SELECT DISTINCT service_id, id_type, register, number, text
+FROM identifier_keys
+SEMI JOIN candidates USING (service_id)
+WHERE id_type <> 'isin' OR number IN (SELECT number FROM listed_isins)
 UNION
-SELECT service_id, 'lei', lei, NULL
-FROM entities
-WHERE service_id IN (SELECT service_id FROM candidates) AND lei IS NOT NULL;
+SELECT service_id, id_type, NULL, upper(id_value), id_value
+FROM identifiers
+SEMI JOIN candidates USING (service_id)
+WHERE id_type = 'ticker' AND trim(id_value) <> '';
+
+-- name: stated
+-- What tells ids apart that share something: their listed ISINs, and all names in any country.
+SELECT DISTINCT 'isin', service_id, number
+FROM identifier_keys
+SEMI JOIN candidates USING (service_id)
+WHERE id_type = 'isin' AND number IN (SELECT number FROM listed_isins)
+UNION ALL
+SELECT DISTINCT 'names', service_id, stated_name(name, source)
+FROM (
+    SELECT
+        service_id, source,
+        unnest(list_prepend(
+            legal_name, coalesce(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[]), [])
+        )) AS name
+    FROM entities
+    SEMI JOIN candidates USING (service_id)
+)
+WHERE name IS NOT NULL;

@@ -30,8 +30,8 @@ WHERE service_id BETWEEN $first AND $last;
 CREATE OR REPLACE TEMP TABLE readings AS
 SELECT
     service_id, figure, figure_check, publication, available_at, withdrawn, value_reported, element,
-    measuring_unit_date, conflicts_with, source_ref, provenance_id, license_class, method,
-    observed_at, extraction_confidence
+    measuring_unit_date, conflicts_with, apparent_restatement, source_ref, provenance_id,
+    license_class, method, observed_at, extraction_confidence
 FROM statements
 -- a statement without a date is excluded from every as_of
 WHERE service_id BETWEEN $first AND $last AND available_at IS NOT NULL;

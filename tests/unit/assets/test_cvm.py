@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.entities.identifiers import mint, register_of_number
+from assets.entities.identifiers import mint
 from assets.filings import cvm
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.parsed_rows import has_columns
+from tests.helpers.registers import identifier, joins
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import Document
@@ -265,6 +266,16 @@ def test_a_remark_with_a_name_is_withheld_and_another_file_is_refused() -> None:
 
 
 def test_the_number_of_a_company_is_told_by_its_form_whichever_authority_states_it() -> None:
-    assert register_of_number("RA000059", CNPJ) == register_of_number("BR-CNPJ", CNPJ) == "BR-CNPJ"
+    def joined(number: str) -> int:
+        return len(
+            joins(
+                [
+                    identifier("A", "registry", number, "RA000059"),
+                    identifier("B", "registry", number, "BR-CNPJ"),
+                ]
+            )
+        )
+
+    assert joined(CNPJ) == 1
     # A number of the board of trade itself.
-    assert register_of_number("RA000059", "35300123456") == "RA000059"
+    assert joined("35300123456") == 0

@@ -514,11 +514,14 @@ def parse_figi_response(answers: Any, **headers: str) -> Parsed:
 
 
 FIGIS = {"figi": "BBG000BLNNH6", "compositeFIGI": "BBG000BLNNH6", "shareClassFIGI": "BBG001S5S399"}
-JOBS = json.dumps([{"idType": "ID_ISIN", "idValue": "US4592001014"}])
+
+
+def jobs(*isins: str) -> str:
+    return json.dumps([{"idType": "ID_ISIN", "idValue": isin} for isin in isins])
 
 
 @pytest.mark.parametrize(
-    "headers", [{"X_Request_Isins": "us4592001014"}, {"x_jobs": JOBS}], ids=["isins", "jobs"]
+    "headers", [{"X_Jobs": jobs("us4592001014")}, {"x_jobs": jobs("US4592001014")}]
 )
 def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, str]) -> None:
     parsed = parse_figi_response([{"data": [FIGIS, FIGIS]}], **headers)
@@ -537,7 +540,7 @@ def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, s
 def test_an_isin_unknown_to_openfigi_is_rejected_with_its_message() -> None:
     answers = [{"warning": "No identifier found."}, {"error": "Invalid idValue format."}]
 
-    parsed = parse_figi_response(answers, x_request_isins="US4592001014, US0378331005")
+    parsed = parse_figi_response(answers, x_jobs=jobs("US4592001014", "US0378331005"))
     assert [row.reason for row in parsed.rejected["identifiers"]] == [
         "US4592001014: OpenFIGI: No identifier found.",
         "US0378331005: OpenFIGI: Invalid idValue format.",
@@ -603,7 +606,7 @@ def test_what_identifies_no_security_is_rejected(job: Any, reason: str) -> None:
     assert parsed.rejected["identifiers"][0].reason.startswith(reason)
 
 
-@pytest.mark.parametrize("headers", [{}, {"x_request_isins": "US4592001014,US0378331005"}])
+@pytest.mark.parametrize("headers", [{}, {"x_jobs": jobs("US4592001014", "US0378331005")}])
 def test_a_response_to_an_unknown_request_is_rejected(headers: dict[str, str]) -> None:
     parsed = parse_figi_response([{"data": [FIGIS]}], **headers)
 
@@ -654,8 +657,8 @@ def test_every_real_file_is_rows_and_rejections(
     for path in sorted((REAL / folder).rglob(pattern)):
         if not path.is_file():
             continue
-        isins = {"x-request-isins": "US4592001014"} if "mapping" in path.parts else {}
-        parsed = parse(replace(document(), headers=isins), path.read_bytes())
+        headers = {"x-jobs": jobs("US4592001014")} if "mapping" in path.parts else {}
+        parsed = parse(replace(document(), headers=headers), path.read_bytes())
         assert_rows_fit(parsed)
         total["files"] += 1
         total.update({name: len(rows) for name, rows in parsed.rows.items()})

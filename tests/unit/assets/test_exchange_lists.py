@@ -248,12 +248,30 @@ def test_a_register_of_companies_is_evidence_unless_the_name_speaks_for_a_person
 
     open_to_all = parse_list(declaration, body, tmp_path)
     companies = parse_list(f"{declaration}companies_only = true\n", body, tmp_path)
+    community = parse_list(
+        f'{declaration}companies_only = true\nrank = "community"\n', body, tmp_path
+    )
     assert "entities" not in open_to_all.rows
-    assert [
-        (row["service_id"], row["legal_name"], row["entity_type"])
-        for row in companies.rows["entities"]
-    ] == [(mint("registry", "KR-DART:00434003"), "Fictonia", "company")]
+
+    def named(parsed: Parsed) -> list[tuple[str, str]]:
+        return [(row["legal_name"], row["entity_type"]) for row in parsed.rows["entities"]]
+
+    assert named(companies) == [("Fictonia", "company"), ("Other Fictonia", "company")]
+    # Of a list that others put together, a ticker alone is no evidence.
+    assert named(community) == [("Fictonia", "company")]
     assert "'00000000' is no number of a register" in reasons(companies)
+
+
+def test_turkey_is_a_country_of_a_list(tmp_path: Path) -> None:
+    declaration = LEAST + 'columns.name = "Name"\ncolumns.country = "Country"\n'
+    names = ("Turkey", "TURKEY", "Türkiye", "TUR")
+    body = "Code,Name,Country\n" + "".join(
+        f"{number},Kurgu {number} Ltd,{name}\n" for number, name in enumerate(names)
+    )
+
+    parsed = parse_list(declaration, body, tmp_path)
+    assert [row["country"] for row in parsed.rows["entities"]] == ["TR"] * len(names)
+    assert reasons(parsed) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,18 @@ from assets.filings import companyfacts
 from assets.filings.cross_checks import CHECKS, PERIODS, contradictions, is_hyperinflationary
 from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
-from tests.helpers.filings import ACCN_1, ACCN_2, company, document, fact, read, reasons, rows
+from tests.helpers.filings import (
+    ACCN_1,
+    ACCN_2,
+    apparent,
+    company,
+    document,
+    fact,
+    later_rows,
+    read,
+    reasons,
+    rows,
+)
 from tests.helpers.paths import REAL
 
 ACCN_3 = "0001193125-21-000001"
@@ -42,12 +53,15 @@ def filings(
 
 
 def stated(parsed: Parsed, line_item: str) -> list[int]:
-    return [int(row["value_reported"]) for row in rows(parsed) if row["line_item"] == line_item]
+    found = (row for row in later_rows(parsed) if row["line_item"] == line_item)
+    return [int(row["value_reported"]) for row in found]
 
 
 def marks(parsed: Parsed) -> dict[str, str]:
     return {
-        row["line_item"]: row["conflicts_with"] for row in rows(parsed) if row.get("conflicts_with")
+        row["line_item"]: row["conflicts_with"]
+        for row in later_rows(parsed)
+        if row.get("conflicts_with")
     }
 
 
@@ -56,10 +70,9 @@ def test_a_later_filing_that_turns_to_the_sign_of_the_balance_corrects_the_figur
 
 
 @pytest.mark.parametrize("turned", [-193, -200])
-def test_one_that_turns_away_from_it_is_quarantined(turned: int) -> None:
+def test_one_that_turns_away_from_it_only_looks_like_a_restatement(turned: int) -> None:
     parsed = filings({CAPEX: [193, turned, 193]})
-    assert stated(parsed, "capex") == [193, 193]
-    assert reasons(parsed) == [f"its sign contradicts the balance of {CAPEX}: 193 stands"]
+    assert (stated(parsed, "capex"), apparent(parsed)) == ([193, 193], [(turned, "sign")])
 
 
 def test_a_payment_that_is_always_negative_stands_and_is_marked() -> None:
@@ -75,9 +88,8 @@ def test_a_loss_may_become_a_profit_by_a_restatement() -> None:
 def test_where_both_signs_are_possible_the_sign_of_most_filings_until_then_is_right() -> None:
     cfo = "CashFlowsFromUsedInOperatingActivities"
     parsed = filings({cfo: [100, -100]})
-    assert stated(parsed, "cfo") == [100]
-    assert reasons(parsed) == ["its sign is turned, a convention and no restatement: 100 stands"]
-    # The third filing makes the majority: it corrects the figure, and the second stays rejected.
+    assert (stated(parsed, "cfo"), apparent(parsed)) == ([100], [(-100, "sign")])
+    # The third filing makes the majority: it corrects the figure, and the second stays marked.
     assert stated(filings({cfo: [100, -100, -100]}), "cfo") == [100, -100]
 
 
@@ -95,9 +107,7 @@ def test_the_filing_that_contradicts_itself_has_the_wrong_sign() -> None:
     assert marks(corrected) == {"income_tax_expense": others}
     turned_away = filings({**expense, TAX: [25, -25]})
     assert stated(turned_away, "income_tax_expense") == [25]
-    assert reasons(turned_away) == [
-        f"its sign contradicts its own filing ({others.replace(',', ', ')}): 25 stands"
-    ]
+    assert apparent(turned_away) == [(-25, "sign")]
 
 
 def per_share(eps: list[float | None], profit: list[int | None]) -> Parsed:
@@ -125,15 +135,14 @@ def test_earnings_per_share_turn_to_the_sign_of_the_profit_and_not_away_from_it(
     right = 0.04 if profit > 0 else -0.04
 
     def served(parsed: Parsed) -> list[float]:
-        found = (row for row in rows(parsed) if row["line_item"] == "eps_basic")
+        found = (row for row in later_rows(parsed) if row["line_item"] == "eps_basic")
         return [float(row["value_reported"]) for row in found]
 
     corrected = per_share([-right, right], [profit, profit])
     assert served(corrected) == [-right, right] and reasons(corrected) == []
     turned = per_share([right, -right], [profit, profit])
     assert served(turned) == [right]
-    named = f"profit_attributable = {profit}"
-    assert reasons(turned) == [f"its sign contradicts its own filing ({named}): {right} stands"]
+    assert [kind for _, kind in apparent(turned)] == ["sign"]
 
 
 def test_earnings_per_share_beside_a_loss_are_marked() -> None:
@@ -143,7 +152,7 @@ def test_earnings_per_share_beside_a_loss_are_marked() -> None:
     assert marks(per_share([0], [-109264])) == marks(per_share([0.04], [None])) == {}
 
 
-def test_a_filing_in_another_scale_than_most_is_quarantined_until_the_issuer_corrects_it() -> None:
+def test_every_figure_of_a_filing_in_another_scale_is_marked_until_the_issuer_corrects_it() -> None:
     assets = {"USD": [
         fact(val=5102400000, start="-", end="2010-12-31", accn=ACCN_1, filed="2011-08-05"),
         fact(val=5102.4, start="-", end="2010-12-31", accn=ACCN_2, filed="2011-11-04"),
@@ -151,11 +160,10 @@ def test_a_filing_in_another_scale_than_most_is_quarantined_until_the_issuer_cor
         fact(val=5042400000, start="-", end="2011-09-30", accn=ACCN_3, filed="2012-11-05"),
     ]}  # fmt: skip
     parsed = read({"Assets": assets})
-    values = [row["value_reported"] for row in rows(parsed)]
-    assert values == [5102400000, Decimal("5042.4"), 5042400000]
-    assert reasons(parsed) == [
-        "in a scale that most filings of the issuer do not use: 5102400000 stands"
-    ]
+    values = [(row["value_reported"], row.get("conflicts_with")) for row in later_rows(parsed)]
+    marked = (Decimal("5042.4"), "total_assets")
+    assert values == [(5102400000, None), marked, (5042400000, None)]
+    assert apparent(parsed) == [(Decimal("5102.4"), "scale")]
 
 
 @pytest.mark.parametrize(

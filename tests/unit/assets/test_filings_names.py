@@ -68,6 +68,19 @@ def test_company_facts_without_a_name_are_read() -> None:
     assert names(parsed) == [] and reasons(parsed) == []
 
 
+@pytest.mark.parametrize("name", ["DOE JOHN A", "Mary Jane Watson"])
+def test_a_filer_whose_name_speaks_for_a_person_is_refused_whatever_was_filed(name: str) -> None:
+    body = filer(name=name)
+    parsed = submissions.parse(document(body), body)
+    assert parsed.rows == {} and reasons(parsed) == ["the name is withheld: personal name"]
+
+
+@pytest.mark.parametrize("name", ["ROSE ROCK MIDSTREAM, L.P.", "Eli Lilly & Co", "MR COOPER GROUP"])
+def test_a_company_named_like_a_person_is_an_issuer(name: str) -> None:
+    body = filer(name=name)
+    assert names(submissions.parse(document(body), body)) == [name]
+
+
 @given(st.text())
 def test_a_folded_name_has_single_spaces_and_folds_no_further(text: str) -> None:
     try:

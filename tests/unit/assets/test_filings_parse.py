@@ -452,10 +452,13 @@ def test_a_report_without_a_date_added_has_no_available_at() -> None:
     assert dated["available_at_evidence"] == "published"
 
 
-def test_segments_and_text_are_out_of_scope() -> None:
+def test_segments_and_text_are_out_of_scope_and_a_report_of_nothing_else_says_so() -> None:
     segment = report_fact(**{"ifrs-full:SegmentsAxis": "x:GoldMember"})
-    parsed = report(segment, report_fact("Some words", concept="ifrs-full:DisclosureOfX"))
-    assert rows(parsed) == [] and reasons(parsed) == []
+    text = report_fact("Some words", concept="ifrs-full:DisclosureOfX")
+    assert reasons(report(segment, text, report_fact())) == []
+    parsed = report(segment, text)
+    (reason,) = reasons(parsed)
+    assert rows(parsed) == [] and "2 facts" in reason and "none is of a line item" in reason
 
 
 def test_a_rounded_value_in_the_same_report_is_rejected() -> None:

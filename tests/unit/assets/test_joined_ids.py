@@ -18,6 +18,7 @@ from tests.helpers.registers import (
     OTHER,
     entity,
     identifier,
+    joined,
     joins,
 )
 
@@ -327,6 +328,226 @@ def test_the_method_of_a_join_is_the_weakest_evidence_on_the_way_to_the_canonica
 
     methods = {row["service_id"]: row["match_method"] for row in joins(identifiers, entities)}
     assert methods == {filer: "exact_name", security: "exact_name"}
+
+
+COMMUNITY, OFFICIAL, SEC = "finance-database", "in-nse", "sec-tickers"
+FIGI = "BBG001S5N8V8"
+
+
+def sharing(method: str, service_id: str, source: str) -> dict[str, Any]:
+    """Return the row of an id that shares an identifier of a security."""
+    values: dict[str, tuple[str, ...]] = {
+        "figi": ("figi", FIGI),
+        "isin": ("isin", "US0378331005"),
+        "listing": TICKER,
+    }
+    level = "share_class" if method == "figi" else None
+    return identifier(service_id, *values[method], source=source, figi_level=level)
+
+
+def vetoes(
+    first: str, second: str, sources: tuple[str, str], method: str, **other_names: str
+) -> list[tuple[str, str]]:
+    """Return method and reason of what was vetoed between two ids of such names.
+
+    Exactly one of a join and a veto comes out, in any order of the rows.
+    """
+    rows = [sharing(method, *each) for each in zip("AB", sources, strict=True)]
+    # An ISIN joins if it is listed.
+    rows.append(identifier("A", "ticker", "XJSE:OWN", "XJSE", source=sources[0]))
+    named = [
+        entity("A", first, None, source=sources[0]),
+        entity("B", second, None, source=sources[1], **other_names),
+    ]
+    made, vetoed = joined(rows, named)
+    assert joined(rows[::-1], named[::-1]) == (made, vetoed)
+    assert len(made) + len(vetoed) == 1
+    return [(row["match_method"], row["reason"]) for row in vetoed]
+
+
+UNLIKE = [
+    ("Coronation Fund Managers Limited", "CML Microsystems Plc"),
+    ("Italtile Limited", "i3 Energy plc"),
+    ("PBT Group Limited", "Touchstone Exploration Inc."),
+    ("Everyman Media Group PLC", "PBT Group Limited"),
+    ("Dixons Carphone plc", "DAKOTA GOLD CORP. /DE/"),
+    ("Marimekko Oyj /FI/", "Dakota Gold Oyj"),
+    ("Guaranty Bancshares, Inc.", "First Guaranty Bancshares, Inc."),
+    ("Blue Water Acquisition Corp.", "Blue Water Acquisition Corp. III"),
+    ("NewHold Investment Corp. II", "NewHold Investment Corp III"),
+    ("Fund 7 Ltd", "Fund 8 Ltd"),
+]
+ALIKE = [
+    ("Gold Reef Limited", "GOLD REEF LTD"),
+    ("Gold Reef Limited", "Reef Mining Inc"),
+    ("NewHold Investment Corp. III", "NewHold Investment Corp 3"),
+    ("First Reef Ltd", "1st Reef Ltd"),
+    ("The 3M Company", "3M CO"),
+    # what is written in another script cannot be compared
+    ("삼성전자", "Samsung Electronics Co Ltd"),
+]
+
+
+@pytest.mark.parametrize("names", UNLIKE)
+def test_what_a_community_states_joins_nothing_that_names_tell_apart(
+    names: tuple[str, str],
+) -> None:
+    assert vetoes(*names, (COMMUNITY, SEC), "listing") == [("listing", "names")]
+    assert vetoes(*names, (SEC, COMMUNITY), "listing") == [("listing", "names")]
+
+
+@pytest.mark.parametrize("method", ["isin", "figi", "listing"])
+@pytest.mark.parametrize("sources", [(COMMUNITY, SEC), (SEC, COMMUNITY), (COMMUNITY, "listings")])
+def test_that_holds_for_every_identifier_of_a_security_whichever_side_is_a_community_s(
+    sources: tuple[str, str], method: str
+) -> None:
+    assert vetoes(*UNLIKE[0], sources, method) == [(method, "names")]
+
+
+@pytest.mark.parametrize("names", ALIKE)
+def test_names_with_a_word_in_common_and_the_same_numerals_are_no_veto(
+    names: tuple[str, str],
+) -> None:
+    assert vetoes(*names, (COMMUNITY, SEC), "figi") == []
+
+
+@pytest.mark.parametrize("names", UNLIKE)
+def test_names_are_no_veto_of_what_no_community_states(names: tuple[str, str]) -> None:
+    assert vetoes(*names, (OFFICIAL, SEC), "listing") == []
+
+
+def test_a_former_name_of_either_is_a_name_of_it() -> None:
+    former = '["Taseko Mines Ltd"]'
+    names = ("Taseko Mines Limited", "Trekor Metals Inc.")
+
+    assert vetoes(*names, (COMMUNITY, SEC), "listing") == [("listing", "names")]
+    assert vetoes(*names, (COMMUNITY, SEC), "listing", other_names=former) == []
+
+
+@pytest.mark.parametrize("strong", ["lei", "cik", "isin"])
+def test_a_number_of_its_own_joins_a_renamed_company_whatever_it_is_called(strong: str) -> None:
+    values = {"lei": LEI, "cik": "0000000001", "isin": "US0378331005"}
+    rows = [sharing("listing", "A", COMMUNITY), sharing("listing", "B", SEC)]
+    rows += [
+        identifier(service_id, strong, values[strong], source=source)
+        for service_id, source in (("A", OFFICIAL), ("B", SEC))
+    ]
+    named = [
+        entity("A", "Taseko Mines Ltd", None, source=OFFICIAL),
+        entity("B", "Trekor Metals Inc", None, source=SEC),
+    ]
+
+    (join,), vetoed = joined(rows, named)
+    assert join["service_id"] == "B" and vetoed == []
+
+
+@pytest.mark.parametrize("sources", [(COMMUNITY, COMMUNITY), (OFFICIAL, SEC)])
+def test_two_isins_veto_a_share_class_figi_whoever_states_it(sources: tuple[str, str]) -> None:
+    rows = [sharing("figi", *each) for each in zip("AB", sources, strict=True)]
+    for service_id, isin, source in zip(
+        "AB", ("ZAE000047353", "GB0001602944"), sources, strict=True
+    ):
+        rows.append(identifier(service_id, "isin", isin, source=source))
+        rows.append(identifier(service_id, "ticker", f"X{service_id}SE:CML", None, source=source))
+    named = [entity(name, "Gold Reef Ltd", None, source=sources[0]) for name in "AB"]
+
+    veto = {"service_id": "A", "other_id": "B", "match_method": "figi", "reason": "isin"}
+    assert joined(rows, named) == ([], [veto])
+    # One in common is enough; and a name in one country joins what the FIGI does not.
+    both = identifier("B", "isin", "ZAE000047353", source="openfigi")
+    assert joined([*rows, both], named)[1] == []
+    own = [
+        entity("A", "Gold Reef Ltd", source="gleif"),
+        entity("B", "Gold Reef Ltd", source="sec-submissions"),
+    ]
+    assert joined(rows, own) == (
+        [{"service_id": "B", "same_as": "A", "match_method": "exact_name"}],
+        [],
+    )
+
+
+def test_no_chain_joins_what_names_tell_apart() -> None:
+    # B has no name; A and B share a FIGI, B and C a listing, and A and C an ISIN of a community.
+    named = [
+        entity("A", "Coronation Fund Managers Ltd", None, source=COMMUNITY),
+        entity("C", "CML Microsystems Plc", None, source=COMMUNITY),
+    ]
+    chain = [
+        sharing("figi", "A", COMMUNITY),
+        sharing("figi", "B", COMMUNITY),
+        sharing("listing", "B", SEC),
+        sharing("listing", "C", COMMUNITY),
+    ]
+    made, vetoed = joined(chain, named)
+    assert [row["service_id"] for row in made] == ["B"]
+    assert [(row["service_id"], row["other_id"]) for row in vetoed] == [("A", "C")]
+    # Within one method it is not known to which of them B belongs.
+    one_figi = [sharing("figi", name, COMMUNITY) for name in "ABC"]
+    assert joined(one_figi, named)[0] == []
+    # Not even by links of which no community is a part.
+    direct = [sharing("isin", name, COMMUNITY) for name in "AC"]
+    listed = [sharing("listing", "A", OFFICIAL), *chain[2:3], sharing("figi", "B", OFFICIAL)]
+    figi = sharing("figi", "C", SEC)
+    assert all(
+        {row["service_id"], row["same_as"]} != {"A", "C"}
+        for row in joined([*direct, *listed, figi], named)[0]
+    )
+
+
+def test_what_is_no_community_s_still_joins_if_a_community_errs() -> None:
+    rows = [sharing("figi", "A", OFFICIAL), sharing("figi", "B", SEC)]
+    wrong = sharing("figi", "C", COMMUNITY)
+    named = [
+        *(entity(name, "Gold Reef Ltd", None, source=SEC) for name in "AB"),
+        entity("C", "Dakota Mines Inc", None, source=COMMUNITY),
+    ]
+
+    made, vetoed = joined([*rows, wrong], named)
+    assert [(row["service_id"], row["same_as"]) for row in made] == [("B", "A")]
+    assert [row["other_id"] for row in vetoed] == ["C"]
+
+
+NAMES = ["Gold Reef Ltd", "Gold Reef Ltd II", "Dakota Mines Inc", "Baobab Plc"]
+SOURCES = [COMMUNITY, "listings", OFFICIAL, SEC, "gleif"]
+SECURITIES = st.lists(
+    st.builds(
+        identifier,
+        st.sampled_from("ABCDEF"),
+        st.sampled_from(["figi", "isin", "ticker", "cik"]),
+        st.sampled_from(["XJSE:A", "XJSE:B"]),
+        st.just("XJSE"),
+        source=st.sampled_from(SOURCES),
+        figi_level=st.just("share_class"),
+    ),
+    max_size=16,
+)
+ISSUERS = st.lists(
+    st.builds(
+        entity,
+        st.sampled_from("ABCDEF"),
+        st.sampled_from(NAMES),
+        st.sampled_from([None, "ZA"]),
+        source=st.sampled_from(SOURCES),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=times(25))
+@given(SECURITIES, ISSUERS, st.randoms())
+def test_vetoes_do_not_depend_on_order_and_nothing_vetoed_is_joined(
+    identifiers: list[dict[str, Any]], entities: list[dict[str, Any]], chance: random.Random
+) -> None:
+    made, vetoed = joined(identifiers, entities)
+
+    to = {row["service_id"]: row["same_as"] for row in made}
+    for row in vetoed:
+        assert to.get(row["service_id"], row["service_id"]) != to.get(
+            row["other_id"], row["other_id"]
+        )
+    chance.shuffle(identifiers)
+    chance.shuffle(entities)
+    assert joined(identifiers, entities) == (made, vetoed)
 
 
 @settings(max_examples=times(12))

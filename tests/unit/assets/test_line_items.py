@@ -204,6 +204,24 @@ def test_borrowings_that_are_less_than_the_bonds_do_not_include_them() -> None:
     assert stated(included, "borrowings_non_current") == [("LongtermBorrowings", 260)]
 
 
+def test_a_total_that_is_less_than_one_kind_of_debt_is_marked() -> None:
+    notes = "NoncurrentPortionOfNoncurrentNotesAndDebenturesIssued"
+    for total, mark in ((8874, "borrowings_non_current"), (12345, None)):
+        parsed = debts(Equity=9, Borrowings=total, **{notes: 10109})
+        marked = {row["line_item"]: row.get("conflicts_with") for row in rows(parsed)}
+        assert marked == {"total_equity": None, "equity_attributable": None} | {
+            "total_borrowings": mark
+        }
+
+
+def test_a_loan_in_another_currency_is_not_all_debt() -> None:
+    pesos = {"MXN": [fact(val=85, start="-"), fact(val=80, start="-", end="2017-12-31")]}
+    elements = {"Equity": pesos, "Assets": pesos, "Borrowings": {**pesos, **usd(fact(start="-"))}}
+    assert {row["unit"] for row in rows(read(elements))} == {"MXN"}
+    elements["Borrowings"] = usd(fact(start="-"))
+    assert stated(read(elements), "total_borrowings") == []
+
+
 def test_a_sum_is_no_reason_to_leave_out_the_total_of_which_it_has_more_digits() -> None:
     elements = {
         "IncomeTaxExpenseBenefit": usd(fact(val=180_000)),

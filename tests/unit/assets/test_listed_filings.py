@@ -1,7 +1,7 @@
 """The list of filings: CVM's index with every version, and the lists of submissions of the SEC."""
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +13,7 @@ from assets.filings.submissions import OWNERS_REPORTS
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.filings import document, filer, locations, reasons
 from tests.helpers.parsed_rows import has_columns
+from tests.helpers.paths import REAL
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import Document
@@ -188,6 +189,89 @@ def test_a_filing_is_public_once_it_is_accepted_and_dated(
 ) -> None:
     (row,) = listed(read_list(filing(1, "20-F", filingDate=filed, acceptanceDateTime=accepted)))
     assert (row["available_at"], str(row["received_on"])) == (available, filed)
+
+
+def accepted(*filings: tuple[str, str], form: str = "6-K") -> list[str | None]:
+    """Return when filings of a day, at a time that a list writes, were accepted."""
+    made = [
+        filing(number, form, filingDate=filed, acceptanceDateTime=time)
+        for number, (filed, time) in enumerate(filings, 2)
+    ]
+    first = filing(1, "20-F", acceptanceDateTime="")
+    return [row["accepted_at"] for row in listed(read_list(first, *made))[1:]]
+
+
+@pytest.mark.parametrize(
+    ("other", "of_winter", "of_summer"),
+    [
+        # at 3:30 in New York nothing is accepted, at 7:30 it is: the label is wrong
+        ("2025-04-30T07:30:32.000Z", "2026-02-02T16:31:22-05:00", "2025-07-01T16:31:22-04:00"),
+        # at 1:10 in New York nothing is accepted, at 20:10 it is: the label is right
+        ("2025-04-30T01:10:32.000Z", "2026-02-02T11:31:22-05:00", "2025-07-01T12:31:22-04:00"),
+    ],
+)
+def test_the_hours_of_a_list_tell_in_which_zone_its_times_are(
+    other: str, of_winter: str, of_summer: str
+) -> None:
+    winter = ("2026-02-02", "2026-02-02T16:31:22.000Z")
+    summer = ("2025-07-01", "2025-07-01T16:31:22.000Z")
+    assert accepted(winter, summer, ("2025-04-30", other))[:2] == [of_winter, of_summer]
+
+
+def test_the_days_of_a_list_tell_in_which_zone_its_times_are() -> None:
+    # Dated by the next day, though in UTC it had been accepted at noon.
+    after_hours = ("2026-02-03", "2026-02-02T17:45:00.000Z")
+    assert accepted(after_hours) == ["2026-02-02T17:45:00-05:00"]
+    # Of that day, though in New York it had been accepted after 17:30.
+    in_time = ("2026-02-02", "2026-02-02T21:45:00.000Z")
+    assert accepted(in_time) == ["2026-02-02T16:45:00-05:00"]
+
+
+def test_a_list_that_leaves_the_zone_open_or_has_no_time_has_no_time_of_acceptance() -> None:
+    noon, night = ("2026-02-02", "2026-02-02T15:00:00.000Z"), "2026-02-02T00:00:00.000Z"
+    assert accepted(noon) == [None]
+    assert accepted(noon, ("2026-02-02", night)) == [None, None]
+    # Neither zone explains both.
+    assert accepted(
+        ("2026-02-02", "2026-02-02T07:30:00Z"), ("2026-02-02", "2026-02-02T01:00:00Z")
+    ) == [
+        None,
+        None,
+    ]
+    assert accepted(("2026-02-02", night), ("2026-02-02", "2026-02-02T08:00:00Z")) == [
+        None,
+        "2026-02-02T08:00:00-05:00",
+    ]
+    # What the SEC files at night tells nothing.
+    assert accepted(("2026-02-02", "2026-02-03T00:15:13.000Z"), form="EFFECT") == [None]
+
+
+def test_a_filing_accepted_late_in_new_york_is_public_on_the_next_day_in_utc() -> None:
+    early = filing(2, "6-K", acceptanceDateTime="2026-02-02T07:30:00.000Z")
+    late = filing(3, "S-8 POS", acceptanceDateTime="2026-02-02T20:31:00.000Z")
+    rows = listed(read_list(filing(1, "20-F"), early, late))
+    assert [row["available_at"].day for row in rows] == [2, 2, 3]
+    assert rows[2]["received_at"] == "2026-02-02T20:31:00.000Z"
+    assert rows[2]["accepted_at"] == "2026-02-02T20:31:00-05:00"
+
+
+@pytest.mark.shared
+def test_real_lists_of_submissions_have_the_times_of_new_york() -> None:
+    folders = (REAL / "filings_macro" / "filings" / "submissions", REAL / "more/sec/submissions")
+    rows = []
+    for path in sorted(path for folder in folders for path in folder.glob("CIK*.json")):
+        body = path.read_bytes()
+        url = f"https://data.sec.gov/submissions/{path.name}"
+        rows += listed(submissions.parse(document(body, url), body))
+    timed = [row for row in rows if row["accepted_at"] is not None]
+    assert len(timed) > 300
+    for row in timed:
+        moment = datetime.fromisoformat(row["accepted_at"])
+        # As SEC writes it, and in the offset of that day.
+        assert row["received_at"].startswith(f"{moment:%Y-%m-%dT%H:%M:%S}")
+        assert moment.utcoffset() in (timedelta(hours=-5), timedelta(hours=-4))
+        assert row["available_at"] >= moment.astimezone(UTC).date()
+    assert all("T00:00:00" in row["received_at"] for row in rows if row["accepted_at"] is None)
 
 
 def test_an_older_page_with_an_annual_report_has_filings_and_one_without_is_rejected() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import alfred, h10, sdmx_csv, worldbank
-from assets.macro.iso_codes import area_of, area_of_currency, require_currency
+from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import period_of
 from assets.parsing.parsed import Parsed
 from tests.helpers.macro import (
@@ -33,6 +33,7 @@ from tests.helpers.macro import (
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
+from warehouse.shared.countries import area_of
 
 PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse)
 HEADERS = {"indicator": "NY.GDP.MKTP.CD", "vintage": "2012-09-20", "frequency": "monthly"}

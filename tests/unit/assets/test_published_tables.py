@@ -330,6 +330,48 @@ def test_a_note_above_a_table_names_the_base_and_a_table_without_it_is_not_read(
     assert rows(without) == [] and "no note" in reasons(without)[0]
 
 
+def test_a_table_with_another_title_is_refused_and_one_without_any_is_read(tmp_path: Path) -> None:
+    text = LONG.format(decimal=".").replace(
+        'decimal = "."', "decimal = \".\"\nheading = '(?i)average'"
+    )
+    entry = declared(text, tmp_path)
+    table = "Year,Month,Rate\n2026,July,4.10\n"
+    for above in ("", "Bank,,\nMonthly Average Rates,,\n"):
+        assert len(rows(read(entry, f"{above}{table}".encode()))) == 1
+    other = read(entry, f"Bank,,\nRates at the end of the period,,\n{table}".encode())
+    assert rows(other) == []
+    (reason,) = reasons(other)
+    assert "headed 'Bank Rates at the end of the period'" in reason and "average" in reason
+
+
+GDP = "Gross Domestic Product At"
+
+
+@pytest.mark.parametrize(
+    ("title", "row"),
+    [
+        (f"{GDP} 2019 Constant Basic Prices (=N=Million)", "GDP at 2019 constant price"),
+        ("Real GDP at 2019 Constant Basic Prices (N' Million)", "GDP Constant Basic Price"),
+        (f"{GDP} Constant 2019 Basic Prices (N Million)", "GDP at constant prices"),
+    ],
+)
+def test_the_gdp_of_nigeria_is_read_however_a_release_words_its_title(title: str, row: str) -> None:
+    (entry,) = (entry for entry in ENTRIES if entry.key == "ng-nbs-gdp")
+    years: list[object] = ["", 2023, 2024]
+    nominal: list[list[object]] = [
+        [f"{GDP} Current Basic Prices (=N=Million)"],
+        years,
+        ["GDP Current Basic Price", 1, 2],
+    ]
+    growth: list[list[object]] = [[f"{title.partition('(')[0]}(%)"], years, [row, 3, 4]]
+    parsed = read(entry, workbook(*nominal, [title], years, [row, 5, 6], *growth))
+    found = {(each["series"], each["base_period"], each["value"]) for each in rows(parsed)}
+    assert found == {
+        *(("NG.NBS.GDP.NOMINAL", None, value) for value in (1, 2)),
+        *(("NG.NBS.GDP.REAL", "2019", value) for value in (5, 6)),
+    }
+
+
 def test_a_series_has_its_own_country_and_columns_have_names_in_two_languages(
     tmp_path: Path,
 ) -> None:

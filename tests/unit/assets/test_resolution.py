@@ -13,8 +13,8 @@ from assets.derive.organisations import (
     KEYS,
     NORMALISED_NUMBER,
     PARTY_COLUMNS,
+    joined_tables,
     resolve_parties,
-    same_as_table,
 )
 from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_number, register_of
 from tests.helpers.nightly import times
@@ -58,7 +58,9 @@ def match_parties(
         register_table(sql, "identifiers", identifiers)
         register_table(sql, "entities", entities)
         register_table(sql, "parties", keyed, PARTY_COLUMNS)
-        joined = {row["service_id"]: row["same_as"] for row in same_as_table(sql).to_pylist()}
+        joined = {
+            row["service_id"]: row["same_as"] for row in joined_tables(sql)["same_as"].to_pylist()
+        }
         for name, rows in (("identifiers", identifiers), ("entities", entities)):
             ids = (joined.get(row["service_id"], row["service_id"]) for row in rows)
             canonical = [row | {"service_id": id_} for row, id_ in zip(rows, ids, strict=True)]

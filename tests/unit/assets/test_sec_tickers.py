@@ -122,6 +122,34 @@ def test_persons_are_not_named_and_funds_are_counted() -> None:
     assert "Jane" not in str(parsed)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "3M CO",
+        "ABBOTT LABORATORIES",
+        "NOVO NORDISK A S",
+        "PROCTER & GAMBLE Co",
+        "JOHNSON & JOHNSON",
+        "GOODYEAR TIRE & RUBBER CO /OH/",
+        "MARRIOTT INTERNATIONAL INC /MD/",
+        "Adyen N.V./ADR",
+        "BANK OF CHILE",
+    ],
+)
+def test_a_filer_with_a_ticker_is_named_whatever_its_name_lacks(name: str) -> None:
+    (row,) = parse((1000007, name, "FIC", "NYSE")).rows["entities"]
+    assert (row["legal_name"], row["entity_type"]) == (name, "company")
+
+
+@pytest.mark.parametrize(
+    "name", ["SMITH JOHN A", "John Smith", "Mr J Doe", "Acme / John Smith", "John Smith & Acme Inc"]
+)
+def test_a_ticker_names_no_person(name: str) -> None:
+    parsed = parse((1000007, name, "FIC", "NYSE"))
+    assert "entities" not in parsed.rows
+    assert "John" not in str(parsed) and "Doe" not in str(parsed)
+
+
 def test_a_ticker_that_looks_like_no_value_is_a_ticker() -> None:
     parsed = parse((1000006, "Fictional Quality Fund Inc.", "NAN", "NYSE"))
     assert "XNYS:NAN" in {row["id_value"] for row in parsed.rows["identifiers"]}

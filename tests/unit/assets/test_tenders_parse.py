@@ -182,6 +182,18 @@ def test_the_time_of_a_release_is_kept_as_it_is_written(
     assert release_row({"date": released}, "ke-ppip")["released_at"] == released_at
 
 
+def test_a_release_that_was_edited_under_its_id_is_a_publication_for_each_date() -> None:
+    dates = ("2026-03-02T08:00:00Z", "2026-03-09T08:00:00Z", "2026-03-02T08:00:00Z")
+    edits = [BASE | {"date": day, "tender": {"title": f"Road {day}"}} for day in dates]
+    rows = read({"records": [{"ocid": BASE["ocid"], "releases": edits}]}).rows["tender_releases"]
+    assert [row["publication"] for row in rows] == [
+        BASE["id"],
+        f"{BASE['id']}/2026-03-09T08:00:00Z",
+        BASE["id"],
+    ]
+    assert {row["release_id"] for row in rows} == {BASE["id"]}
+
+
 def test_a_wrong_time_zone_does_not_move_the_day() -> None:
     assert release_row({"date": "2026-08-14T00:30:00+02:00"})["released_on"] == date(2026, 8, 14)
     assert release_row({"date": "2026-08-14T00:30:00+02:00"}, "ke-ppip")["released_on"].day == 13

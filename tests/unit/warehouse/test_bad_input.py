@@ -129,7 +129,7 @@ def test_two_values_for_one_figure_in_one_document_are_both_quarantined(record: 
     second = fact("2") | {"source_ref": "d0#/2"}
     entry = load(record, facts(first, second, fact("3", item="profit")))
     assert (entry.read, entry.appended, entry.quarantined) == (3, 1, 2)
-    assert all("gives two contents for one figure" in reason for reason in reasons(record))
+    assert all("nothing in it says which of them counts" in reason for reason in reasons(record))
 
 
 def test_the_same_rejection_is_quarantined_once(record: Record) -> None:

@@ -23,15 +23,20 @@ SALES, OTHER = "ifrs-full:Revenue", "ifrs-full:RevenueFromContractsWithCustomers
 FIRST_DAY = date(2019, 3, 29)
 
 
-def kinds(*stated: dict[str, Any]) -> list[str | None]:
-    """Return the kinds of the vintages that filings make, one filing a year."""
+def kinds(*stated: dict[str, Any], item: str = "revenue") -> list[str | None]:
+    """Return the kinds of the vintages that filings make, one filing a year.
+
+    Of several figures of a filing, those of one ``item``; ``also`` is another figure.
+    """
     rows = [
         fact(
             available_at=FIRST_DAY + timedelta(days=365 * number),
             publication=f"a-{number}",
-            **{"element": SALES, **columns},
+            **{"element": SALES, **{name: columns[name] for name in columns if name != "also"}},
         )
-        for number, columns in enumerate(stated)
+        for number, filing in enumerate(stated)
+        for columns in (filing, filing.get("also"))
+        if columns is not None
     ]
     with tempfile.TemporaryDirectory() as temporary:
         record = Record(str(Path(temporary, "record")))
@@ -39,7 +44,10 @@ def kinds(*stated: dict[str, Any]) -> list[str | None]:
         loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
         with Snapshot(Path(temporary, "stage"), record, loads, "20990101.1") as snapshot:
             snapshot.copy_record([FUNDAMENTALS])
-            answer = snapshot.read("SELECT restatement_kind FROM fundamentals ORDER BY vintage")
+            answer = snapshot.read(
+                f"SELECT restatement_kind FROM fundamentals WHERE line_item = '{item}' "
+                "ORDER BY vintage"
+            )
     return list(answer["restatement_kind"].to_pylist())
 
 
@@ -52,6 +60,9 @@ def at(day: str, value: str) -> dict[str, Any]:
     [
         pytest.param([{"value": "762.4"}, {"value": "732.0"}], "restatement", id="another value"),
         pytest.param([{"value": "-75"}, {"value": "75"}], "correction", id="another sign"),
+        pytest.param(
+            [{"value": "31900000"}, {"value": "-31941000"}], "correction", id="and not rounded"
+        ),
         pytest.param(
             [{"value": "5042.4"}, {"value": "5042400000"}], "correction", id="in millions"
         ),
@@ -89,6 +100,29 @@ def test_another_element_that_had_stated_the_value_before_is_a_restatement() -> 
         None,
         "restatement",
     ]
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        pytest.param(("168000000", "28600000"), "split", id="fewer shares, each earns more"),
+        pytest.param(("28600000", "168000000"), "restatement", id="both become more"),
+        pytest.param(("168000000", "168000000"), "restatement", id="as many shares"),
+    ],
+)
+def test_shares_and_earnings_per_share_that_move_inversely_in_one_filing_were_split(
+    shares: tuple[str, str], expected: str
+) -> None:
+    def filing(earned: str, number: str) -> dict[str, Any]:
+        of_shares = {"value": number, "item": "shares_outstanding", "unit": "shares"}
+        return {"value": earned, "item": "eps_basic", "unit": "USD/shares", "also": of_shares}
+
+    stated = [
+        filing(earned, number) for earned, number in zip(("0.019", "0.11"), shares, strict=True)
+    ]
+    assert kinds(*stated, item="eps_basic") == [None, expected]
+    other = kinds(*stated, item="shares_outstanding")
+    assert other == ([None] if len(set(shares)) == 1 else [None, expected])
 
 
 STATED = st.fixed_dictionaries(

@@ -29,7 +29,8 @@ stated AS (
             PARTITION BY figure, figure_check, publication ORDER BY available_at
         ) AS edited_at
     FROM statements
-    WHERE available_at IS NOT NULL
+    -- of what only looks like a restatement, a rounding adds up with the others
+    WHERE available_at IS NOT NULL AND coalesce(apparent_restatement, 'rounding') = 'rounding'
 ),
 
 publications AS (

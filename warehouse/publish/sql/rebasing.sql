@@ -22,17 +22,22 @@
 -- name: unit_not_stated
 -- Rows that state neither unit nor base, with the unit of their series if that has one alone. What
 -- states no base of an index may be on another one.
-SELECT stored.* REPLACE (stated.unit AS unit), TRUE AS counts
-FROM {{ stored }} AS stored
-JOIN (
-    SELECT {{ series }}, max(unit) AS unit
+WITH units AS (
+    SELECT {{ series }}, unit, base_period
     FROM {{ stored }}
     WHERE unit IS NOT NULL OR base_period IS NOT NULL
-    GROUP BY {{ series }}
-    HAVING count(DISTINCT { 'unit': unit, 'base_period': base_period }) = 1
-    AND max(base_period) IS NULL
-) AS stated ON {{ stated_series }}
-WHERE stored.unit IS NULL AND stored.base_period IS NULL;
+    GROUP BY ALL
+),
+
+stated AS (
+    SELECT * FROM units
+    QUALIFY count(*) OVER (PARTITION BY {{ series }}) = 1 AND base_period IS NULL
+)
+
+SELECT unstated.* REPLACE (stated.unit AS unit), TRUE AS counts
+FROM {{ stored }} AS unstated
+JOIN stated ON {{ stated_series }}
+WHERE unstated.unit IS NULL AND unstated.base_period IS NULL;
 
 -- name: shown_and_dated
 -- What was shown without a time although the source had dated a value of the figure by then. It was

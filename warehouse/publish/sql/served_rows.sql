@@ -44,9 +44,9 @@ FROM grouped;
 -- name: party_history
 -- One row for each party, role and organisation: of each release that names it, when it became
 -- known and was superseded and the day of the release, as days since 1970, and the number of its
--- process among those of the party. All other members are taken from the release that was known
--- first: those of a newer one were not known before it. available_at is the day on which that one
--- became known.
+-- process among those of the party; and in the same order where each release was read (cited). All
+-- other members are taken from the release that was known first: those of a newer one were not
+-- known before it. available_at is the day on which that one became known.
 WITH resolved AS (
     SELECT
         party.*, matched.service_id, matched.match_method,
@@ -74,8 +74,12 @@ grouped AS (
                 date_diff('day', DATE '1970-01-01', released_on),
                 process
             ]
-            ORDER BY available_at, superseded_at, released_on, process
+            ORDER BY available_at, superseded_at, released_on, process, provenance_id
         ) AS known,
+        list(
+            [{{ cited_members }}]
+            ORDER BY available_at, superseded_at, released_on, process, provenance_id
+        ) AS cited,
         min(available_at) AS available_at
     FROM resolved
     GROUP BY ALL
@@ -83,7 +87,7 @@ grouped AS (
 
 SELECT
     {{ id_of_party }} AS party_id, source, country, party_key, role, service_id,
-    to_json(known) AS known, available_at, unnest(earliest),
+    to_json(known) AS known, to_json(cited) AS cited, available_at, unnest(earliest),
     CASE
         WHEN earliest.identifier_id IS NOT NULL
             THEN { 'scheme': earliest.identifier_scheme, 'id': earliest.identifier_id }
@@ -199,9 +203,18 @@ aliases AS (
 ),
 
 tickers AS (
-    SELECT DISTINCT service_id, id_value, status
+    -- one ticker in one market is one listing, whoever states it: of its status and its last day
+    -- the newest statement counts
+    SELECT
+        service_id, min(id_value) AS listing, min(valid_from) AS listed_from,
+        first(status ORDER BY status IS NULL, available_at DESC, source, status) AS status,
+        first(
+            valid_to
+            ORDER BY valid_from IS NULL AND valid_to IS NULL, available_at DESC, source, valid_to
+        ) AS listed_to
     FROM identifiers
     WHERE latest AND id_type = 'ticker'
+    GROUP BY service_id, upper(id_value)
 ),
 
 listings AS (
@@ -209,10 +222,12 @@ listings AS (
         service_id,
         list(
             {
-                'mic': split_part(id_value, ':', 1),
-                'ticker': substr(id_value, strpos(id_value, ':') + 1),
-                'status': status
-            } ORDER BY id_value, status
+                'mic': split_part(listing, ':', 1),
+                'ticker': substr(listing, strpos(listing, ':') + 1),
+                'status': status,
+                'from': listed_from,
+                'to': listed_to
+            } ORDER BY listing
         ) AS listings
     FROM tickers
     GROUP BY service_id
@@ -254,8 +269,9 @@ WHERE entity.place = 1;
 -- name: current_identifiers
 -- Each identifier of an organisation once, and the LEI of its own record if no mapping file has it.
 -- match_method is the evidence that joined the id under which it was stated; null if that is the
--- canonical one. An LEI is unique worldwide, so it does not matter who reports it; any other number
--- is unique only within its issuer. An organisation's own mapping goes before that of an alias.
+-- canonical one. An LEI is unique worldwide, and a listing names its market, so it does not matter
+-- who reports it; any other number is unique only within its issuer. An organisation's own mapping
+-- goes before that of an alias, and one that states the days of a listing before one that does not.
 WITH all_identifiers AS (
     SELECT * FROM identifiers
     WHERE latest
@@ -273,10 +289,11 @@ SELECT
     translate(id_value, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') AS id_match
 FROM all_identifiers
 QUALIFY row_number() OVER (
-    PARTITION BY organisation, id_type, id_match, CASE WHEN id_type <> 'lei' THEN issuer END
+    PARTITION BY
+        organisation, id_type, id_match, CASE WHEN id_type NOT IN ('lei', 'ticker') THEN issuer END
     -- the order is total: which of two equal mappings is served must not be chance, nor whether it
     -- is the mapping or the record itself that states an LEI
     ORDER BY
-        alias IS NOT NULL, issuer IS NULL, available_at DESC NULLS LAST, source, source_ref,
-        id_value, row_id NULLS LAST
+        alias IS NOT NULL, issuer IS NULL, valid_from IS NULL AND valid_to IS NULL,
+        available_at DESC NULLS LAST, source, source_ref, id_value, row_id NULLS LAST
 ) = 1;

@@ -38,6 +38,31 @@ WITH followed AS (
     WINDOW figures AS (PARTITION BY figure, figure_check ORDER BY vintage)
 ),
 
+-- shares and amounts per share that a publication restates, and how many times larger they are
+moved AS (
+    SELECT
+        figure, figure_check, vintage, service_id, publication,
+        unit = 'shares' AS is_number,
+        CAST(value_reported AS DOUBLE) / nullif(CAST(previous_value AS DOUBLE), 0) AS times
+    FROM followed
+    WHERE (unit = 'shares' OR ends_with(unit, '/shares')) AND previous_value IS NOT NULL
+),
+
+-- one of them becomes as many times larger as another becomes smaller: amounts per share are
+-- rounded, and a change by less than a fifth may have other causes
+splits AS (
+    SELECT DISTINCT moved.figure, moved.figure_check, moved.vintage
+    FROM moved
+    JOIN moved AS other
+        ON other.service_id = moved.service_id
+        AND other.publication = moved.publication
+        AND other.is_number <> moved.is_number
+    WHERE
+        moved.times > 0
+        AND moved.times NOT BETWEEN 1 / 1.2 AND 1.2
+        AND moved.times * other.times BETWEEN 0.95 AND 1.05
+),
+
 compared AS (
     SELECT
         *,
@@ -60,17 +85,21 @@ compared AS (
 )
 
 SELECT
-    * EXCLUDE (
+    compared.* EXCLUDE (
         previous_value, previous_element, previous_unit_date, times_larger, had_stated_it
     ),
-    -- The kinds are decided in this order. Another sign or another power of ten is a filer's error,
+    -- The kinds are decided in this order. A split moves shares and amounts per share, by whatever
+    -- factor. Another sign, of about the same size, or another power of ten is a filer's error,
     -- whatever else changed; in the purchasing power of another day every value differs; another
     -- element may mean something else, unless it had stated the former value too. A figure that was
     -- read before elements were recorded, or that was withdrawn in between, tells nothing.
     CASE
         WHEN withdrawn OR previous_value IS NULL THEN NULL
         WHEN element IS NULL OR previous_element IS NULL THEN NULL
-        WHEN value_reported = -previous_value THEN 'correction'
+        WHEN splits.vintage IS NOT NULL THEN 'split'
+        WHEN
+            sign(value_reported) = -sign(previous_value) AND times_larger <= 1.02
+            THEN 'correction'
         WHEN
             times_larger BETWEEN 1000 * 0.9995 AND 1000 * 1.0005
             OR times_larger BETWEEN 1e6 * 0.9995 AND 1e6 * 1.0005
@@ -83,4 +112,8 @@ SELECT
         WHEN element <> previous_element AND NOT had_stated_it THEN 'element'
         ELSE 'restatement'
     END AS restatement_kind
-FROM compared;
+FROM compared
+LEFT JOIN splits
+    ON splits.figure = compared.figure
+    AND splits.figure_check = compared.figure_check
+    AND splits.vintage = compared.vintage;

@@ -1,7 +1,8 @@
 -- The one definition of what was known on a date, as SQL.
 --
 -- Everything that reads vintages reads them through vintages; statements gives what every
--- publication states, also where it repeats a value and so is no vintage. The queries work on row
+-- publication states, also where that is no vintage: it repeats a value, or is marked to look only
+-- like a restatement of it (such a reading does not count). The queries work on row
 -- hashes only and join the requested columns at the end, for the rows they have chosen: that is a
 -- quarter faster than carrying them through. The engine must cast timestamps to days in UTC.
 --
@@ -31,7 +32,7 @@ WHERE retraction.sighting IS NULL;
 -- name: readings
 -- Every reading that no other reading of the same publication replaces.
 WITH candidates AS (
-    SELECT * FROM ({{ standing_rows }}) AS standing
+    SELECT *, {{ counts }} AS counts FROM ({{ standing_rows }}) AS standing
 ),
 
 rereads AS (
@@ -49,7 +50,7 @@ rereads AS (
 SELECT
     candidate.figure, candidate.figure_check, candidate.sighting, candidate.content,
     candidate.withdrawn, candidate.available_at, candidate.publication, candidate.observed_at,
-    candidate.load_seq
+    candidate.load_seq, candidate.counts
 FROM candidates AS candidate
 LEFT JOIN rereads AS other
     ON other.sighting = candidate.sighting
@@ -61,6 +62,13 @@ LEFT JOIN rereads AS other
             -- newer code read the same document again: the last load counts, whatever its day
             WHEN other.observed_at = candidate.observed_at AND other.document = candidate.document
                 THEN other.load_seq > candidate.load_seq
+            -- an earlier reading turned up after this one had been dated as the first: this copy is
+            -- dropped, whatever their days; if its content is new, the writer appended it again
+            -- under the day on which it was read
+            WHEN
+                other.observed_at < candidate.observed_at
+                AND candidate.available_at < CAST(candidate.observed_at AS DATE)
+                THEN TRUE
             -- readings that were known from different days are vintages of their own; two without a
             -- day have the same one
             WHEN
@@ -77,9 +85,7 @@ LEFT JOIN rereads AS other
             -- no day is known
             WHEN other.observed_at > candidate.observed_at
                 THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
-            -- an earlier reading turned up after this one had been dated as the first: this copy is
-            -- dropped, the writer appended it again under the day on which it was read
-            ELSE coalesce(candidate.available_at < CAST(candidate.observed_at AS DATE), FALSE)
+            ELSE FALSE
         END
     )
 WHERE other.sighting IS NULL;
@@ -99,6 +105,8 @@ with_previous AS (
             ORDER BY available_at NULLS FIRST, publication NULLS FIRST
         ) AS previous_content
     FROM readings
+    -- after the readings: a marked one still replaces those that it replaces
+    WHERE counts
 ),
 
 vintages AS (

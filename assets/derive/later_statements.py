@@ -1,0 +1,52 @@
+"""Later statements of figures, judged in the snapshot over all filings of an organisation.
+
+A parser sees the filings of one document. Only here are those of all documents together, in
+whatever order they were read, and under the organisation's one id; so figures that several
+documents state with different values are judged again, by the same function.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+
+from assets.filings.figures import Reading
+from assets.filings.restatements import mark_apparent
+from warehouse.publish.left_out import STORED_ROW
+from warehouse.publish.snapshot import Snapshot
+from warehouse.record.as_of import statements_query
+from warehouse.record.tables import FUNDAMENTALS, record_schema
+from warehouse.shared.data_files import sql_file
+
+_MARKS = ("apparent_restatement", "conflicts_with")
+_SQL = sql_file(__name__, "later_statements")
+
+
+def mark_later_statements(snapshot: Snapshot) -> None:
+    """Mark the rows of a snapshot whose marks differ if all filings are seen together."""
+    _SQL.run(snapshot.sql, "judged_rows", fill={"rows": snapshot.remaining(FUNDAMENTALS)})
+    schema = record_schema(FUNDAMENTALS)
+    statements = statements_query(FUNDAMENTALS, "judged_rows", columns=schema.names)
+    query = _SQL.statement("judged_statements", statements=statements)
+    table = snapshot.sql.sql(query).to_arrow_table()
+    marks = pa.schema([schema.field(name) for name in (*STORED_ROW, *_MARKS)])
+    rows = (row for batch in table.to_batches(max_chunksize=10_000) for row in batch.to_pylist())
+    changed = pa.Table.from_pylist(list(_changed(rows)), marks)
+    if len(changed):
+        snapshot.mark_rows(FUNDAMENTALS, changed)
+
+
+def _changed(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows whose marks change, from rows in order of their organisations."""
+    for _, of_issuer in groupby(rows, key=itemgetter("service_id")):
+        readings = [
+            Reading(row["element"].partition(":")[2], 0, row["source_ref"], row)
+            for row in of_issuer
+        ]
+        before = [[reading.row[name] for name in _MARKS] for reading in readings]
+        mark_apparent(readings)
+        for reading, marks in zip(readings, before, strict=True):
+            if [reading.row[name] for name in _MARKS] != marks:
+                yield {name: reading.row[name] for name in (*STORED_ROW, *_MARKS)}
