@@ -39,14 +39,6 @@ _ALWAYS_HEADERS = ("X-Service-API-Version", "X-Request-Id")
 _KEYED_HEADERS = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
 _DEPRECATION_HEADERS = ("Deprecation", "Sunset", "Link")
 _LIST_HEADERS = ("Link", "X-Next-Cursor", "X-Empty-Reason")
-_STATUS_HEADERS = {
-    200: ("ETag",),
-    401: ("WWW-Authenticate",),
-    402: ("X-Upgrade-URL",),
-    405: ("Allow",),
-    429: ("Retry-After", "X-Upgrade-URL"),
-    503: ("Retry-After",),
-}
 # Parameters that are not required, and without which a request may return nothing.
 _NEEDED = {
     "/v1/tenders": ("country",),
@@ -57,9 +49,7 @@ _NEEDED = {
 # Parameters whose examples do not depend on the build.
 _OF_ANY_BUILD = ("limit", "format", "order")
 _COMMON_STATUSES = (405, 414, 431)
-_STATUS_DESCRIPTIONS = {
-    int(row["status"]): row["meaning"] for row in csv_rows(__name__, "statuses")
-}
+_STATUSES = {int(row["status"]): row for row in csv_rows(__name__, "statuses")}
 
 
 def openapi_document(
@@ -155,7 +145,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     statuses = sorted(
         {*endpoint.statuses, *_COMMON_STATUSES, *((406,) if endpoint.statuses else ())}
     )
-    responses = {"200": _success(endpoint, 200, "Success.")}
+    responses = {"200": _success(endpoint, 200, _STATUSES[200]["meaning"])}
     if endpoint.needs_key:
         responses["304"] = {
             "description": "Unchanged since the ETag in If-None-Match.",
@@ -188,7 +178,7 @@ def _success(endpoint: Endpoint, status: int, meaning: str) -> dict[str, Any]:
 def _failure(endpoint: Endpoint, status: int) -> dict[str, Any]:
     codes = [code for code, problem in PROBLEMS.items() if problem.status == status]
     return {
-        "description": f"{_STATUS_DESCRIPTIONS[status]} Codes: {', '.join(codes)}.",
+        "description": f"{_STATUSES[status]['meaning']} Codes: {', '.join(codes)}.",
         "headers": _headers(endpoint, status),
         "content": {
             _PROBLEM: {
@@ -200,7 +190,7 @@ def _failure(endpoint: Endpoint, status: int) -> dict[str, Any]:
 
 
 def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
-    names = [*_ALWAYS_HEADERS, *_STATUS_HEADERS.get(status, ())]
+    names = [*_ALWAYS_HEADERS, *_STATUSES[status]["headers"].split()]
     # Without a valid key there is no tier, no quota and no version to report.
     if endpoint.needs_key and status != 401:
         names += _KEYED_HEADERS

@@ -63,13 +63,7 @@ def _links(place: str) -> tuple[Link, ...]:
 # At the top and at the end of every page.
 NAVIGATION, FOOTER = _links("navigation"), _links("footer")
 # Pages below none of the links, and the link that they belong to.
-_SECTIONS = {
-    "indicators": "series",
-    "buyers": "tenders",
-    "suppliers": "tenders",
-    "methodology": "docs",
-    "problems": "docs",
-}
+_SECTIONS = dict(_links("section"))
 _CODE = re.compile("`([^`]+)`")
 
 
