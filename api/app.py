@@ -82,7 +82,7 @@ def create_app(
             if endpoint.listing is not None
         ),
     )
-    routes: dict[str, object] = {
+    routes: dict[str, Any] = {
         **{resource.endpoint.route: resource for resource in declared_resources},
         **({} if exports is None else file_routes(exports)),
     }
@@ -96,6 +96,8 @@ def create_app(
     )
     routes |= site_routes(site, pages_per_minute)
     for path, resource in routes.items():
+        # HEAD is answered as GET is; the server leaves the body out.
+        resource.on_head = resource.on_get
         app.add_route(path, resource)
     add_error_handlers(app, upgrade_url, site, routes)
     return app

@@ -240,10 +240,5 @@ class DuckDBDialect(DefaultDialect):
             for name, nullable in rows
         ]
 
-    def get_schema_names(self, connection: Connection, **_: Any) -> list[str]:
-        """Return the names of all schemas."""
-        rows = connection.exec_driver_sql("SELECT schema_name FROM duckdb_schemas()")
-        return [name for (name,) in rows]
-
 
 registry.register(_DIALECT, __name__, DuckDBDialect.__name__)

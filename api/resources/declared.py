@@ -48,8 +48,6 @@ class ListResource:
         )
         send_list(req, resp, page, form)
 
-    on_head = on_get
-
 
 class EntityResource:
     """The current record of one organisation; there is no search by name."""
@@ -67,8 +65,6 @@ class EntityResource:
             raise unknown_id(service_id)
         send_row(req, resp, rows)
 
-    on_head = on_get
-
 
 _DEADLINE_SECONDS = 1.0
 # Reads that never return occupy a thread each; this many may hang before others must wait.
@@ -85,8 +81,6 @@ class HealthResource:
         """Send a constant; any parameter is ignored."""
         resp.data = b'{"status":"ok"}'
         resp.content_type = falcon.MEDIA_JSON
-
-    on_head = on_get
 
 
 class StatusResource:
@@ -125,8 +119,6 @@ class StatusResource:
             }
         )
 
-    on_head = on_get
-
 
 class OpenApiResource:
     """The OpenAPI description, with examples of the build that is served."""
@@ -144,8 +136,6 @@ class OpenApiResource:
         read_parameters(req, self.endpoint)
         resp.data = self._document(mcp_url_for(req, self._mcp_url))
         resp.content_type = falcon.MEDIA_JSON
-
-    on_head = on_get
 
     def _document(self, mcp_url: str) -> bytes:
         build = None
@@ -187,8 +177,6 @@ class UsageResource:
         body = encode({"tier": tier.name, "limits": limits})
         send_without_rows(resp, body, pinned_mart(req, self._mart).build().data_version)
         resp.set_header("Cache-Control", "no-store")
-
-    on_head = on_get
 
 
 @dataclass(frozen=True)

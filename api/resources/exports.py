@@ -53,8 +53,6 @@ class ExportManifestResource:
         build = pinned_mart(req, self._mart).build()
         send_without_rows(resp, export_body(build, req.context.exports_url), build.data_version)
 
-    on_head = on_get
-
 
 class ExportFileResource:
     """A file that a manifest lists; a licensed one needs a key of its tier."""
@@ -75,8 +73,6 @@ class ExportFileResource:
         file = _find(self._published, version, name)
         _send_file(req, resp, file, latest=version == LATEST)
 
-    on_head = on_get
-
 
 class ExportVersionResource:
     """A version without the name of a file: leads to its manifest, which lists them."""
@@ -93,8 +89,6 @@ class ExportVersionResource:
         # Not for ever: ``latest`` moves with the next build.
         raise falcon.HTTPFound(f"{up}{file.data_version}/{file.name}")
 
-    on_head = on_get
-
 
 class SigningKeyResource:
     """The public key that signs manifests, the same for every version."""
@@ -107,8 +101,6 @@ class SigningKeyResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the key of the latest version."""
         _send_file(req, resp, _find(self._published, LATEST, PUBLIC_KEY), latest=True)
-
-    on_head = on_get
 
 
 class RangeNotSatisfiable(Exception):

@@ -135,8 +135,6 @@ class CachedPage:
         resp.text, resp.data = None, kept.body
         resp.context.codings = kept.codings
 
-    on_head = on_get
-
     def _data_version(self) -> str | None:
         """Return the version that is served; None while there is none, which texts do not need."""
         try:

@@ -69,8 +69,6 @@ class SmallPage:
         """Send it."""
         self._site.send(req, resp, self._page(self._site, req, **path))
 
-    on_head = on_get
-
 
 def robots_txt(site: Site, req: falcon.Request) -> Body:
     """Return the rules of crawlers: every page may be read; answers of the API are none."""
