@@ -269,7 +269,7 @@ def test_a_floor_that_finds_nothing_is_unmeasured_and_never_a_pass(
     record: Record, tmp_path: Path
 ) -> None:
     with staged(record, tmp_path / "stage") as snapshot:
-        for name in ("party_matches", "signals"):
+        for name in ("party_matches", "signals", "same_as", "vetoed_joins"):
             snapshot.add({name: arrow_schema(DERIVED[name]).empty_table()})
         for name in ("failing_parties", "releases_with_contact"):
             snapshot.sql.execute(f"CREATE TABLE {name} (row_id VARCHAR)")
@@ -398,7 +398,7 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
         assert shown == any(results.joinpath(*parts).rglob("*.json"))
         if not shown:
             without_rows.add(suite.name)
-    assert without_rows == {"served.left_out"}
+    assert without_rows == {"served.left_out", "served.vetoed_joins"}
     text = "\n".join(page.read_text("utf-8") for page in pages.values())
     assert "//" not in text.replace("https://www.w3.org/2000/svg", "")
     assert not re.search(r"<style|<script|<[^>]*\s(?:style|on[a-z]+)=", text)

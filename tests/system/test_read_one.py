@@ -156,7 +156,8 @@ def test_what_crosswalk_and_search_find_has_the_data(mart: Mart) -> None:
 def test_a_record_has_the_listings_and_datasets_of_its_organisation(mart: Mart) -> None:
     (row,) = decoded_rows(entity(mart, OWN))
 
-    assert row["listings"] == [{"mic": "XJSE", "ticker": "ALP", "status": "active"}]
+    listing = {"mic": "XJSE", "ticker": "ALP", "status": "active", "from": None, "to": None}
+    assert row["listings"] == [listing]
     assert row["datasets"] == ["AF-FUND", "AF-TENDER"]
 
 

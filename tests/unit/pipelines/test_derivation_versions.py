@@ -20,7 +20,7 @@ def versions() -> dict[str, str]:
     """Return the version of each derivation by name, as the next command would compute it."""
     code_version.cache_clear()
     made = stages.derivations.__wrapped__()
-    return dict(derivation.version.rsplit(" ", 1) for derivation in made)
+    return dict(derivation.version.split(" ", 1) for derivation in made)
 
 
 ALL = {"joins", "entities", "metrics-v1", "signals-v1", "silent_revisions", "files"}

@@ -31,6 +31,10 @@ ROWS: dict[str, tuple[str, str]] = {
         _INTERVAL.format("available_at", "2019-12-31", "superseded_at"),
         _INTERVAL.format("available_at", "2020-01-01", "superseded_at"),
     ),
+    "no statement is superseded before it is the newest": (
+        _INTERVAL.format("available_at", "2020-01-01", "superseded_at"),
+        _INTERVAL.format("available_at", "2020-01-02", "superseded_at"),
+    ),
     "the latest vintage is not superseded": (
         "TRUE AS latest, DATE '2020-01-01' AS superseded_at",
         "FALSE AS latest, DATE '2020-01-01' AS superseded_at",
