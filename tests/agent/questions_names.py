@@ -74,7 +74,7 @@ QUESTIONS = (
         _search(f"{ticker_of(issuer(2))} on the Nairobi exchange"),
         {**_NAME, "listing": "$1.data[0].listings[mic=XNAI].ticker"},
         always(name=issuer(2).name, listing=ticker_of(issuer(2))),
-        700,
+        750,
     ),
     Question(
         f"Whose ticker is XJSE:{ticker_of(issuer(10))}?",

@@ -240,7 +240,7 @@ QUESTIONS = (
         (call("get_quality_metrics", sku="AF-FUND"),),
         _quality("accounting_identity", "fundamentals"),
         _floors("AF-FUND", "accounting_identity", "fundamentals"),
-        600,
+        650,
     ),
     Question(
         "How many of Kenya's tender parties are resolved to an organisation?",

@@ -88,7 +88,8 @@ KINDS: Mapping[str, Find] = {
     "published versions": _first("record/versions/_delta_log/*.json"),
     "list of steps": lambda home: home / "stage" / "builds" / f"{current(home)}.json",
     "list of a step": _first("stage/steps/*/*/files.json"),
-    "step": _first("stage/steps/*/*/*.parquet"),
+    # Of the registers: not of the step whose list is the longest.
+    "step": _first("stage/steps/*/*/entities.parquet"),
 }
 # What a publication makes again, without which nothing else is lost.
 MADE_AGAIN = (

@@ -211,9 +211,10 @@ _KEY = ("service_id", "line_item", "unit", "basis", "period_start", "period_end"
 
 
 def figures_of(rows: Iterable[Row]) -> list[Figure]:
-    """Sort publications by figure."""
+    """Sort publications by figure, without what only looks like a restatement."""
     candidates: dict[tuple[Any, ...], Figure] = {}
-    for row in sorted(rows, key=lambda row: (row["available_at"], row["publication"])):
+    counted = (row for row in rows if row.get("apparent_restatement") is None)
+    for row in sorted(counted, key=lambda row: (row["available_at"], row["publication"])):
         figure = candidates.setdefault(tuple(row[name] for name in _KEY), Figure(row, []))
         measured = row.get("element"), row.get("measuring_unit_date")
         contradicted = row.get("conflicts_with") is not None
