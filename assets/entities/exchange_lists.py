@@ -378,7 +378,8 @@ def _add_name(
         return
     country = _only(each.country for each in issuer)
     # The ISIN may be that of a receipt, so that its country is not known to be the issuer's.
-    of_isin = _only(_isin_country(each.isin) for each in issuer)
+    # Some ISINs begin with the code of no country, as XS.
+    of_isin = _only(each.isin and country_code(each.isin[:2]) for each in issuer)
     entity_type = _vouched(entry, issuer, row.name, country or of_isin)
     if isinstance(entity_type, Withheld):
         reason = f"the name is withheld: {entity_type.rule.replace('_', ' ')}"
@@ -409,8 +410,3 @@ def _vouched(
     if is_in_doubt and is_company and not personal_name_rule(name, country, is_listed=True):
         return "company"
     return verdict
-
-
-def _isin_country(isin: str | None) -> str | None:
-    """Return the country by which an ISIN begins; some prefixes, as XS, are no country."""
-    return isin[:2] if isin and pycountry.countries.get(alpha_2=isin[:2]) else None

@@ -181,5 +181,3 @@ def portal_of(entry: PortalEntry) -> Portal:
 
 
 ENTRIES = tuple(read_portals(BUILT_IN))
-# The built-in portals by key.
-PORTALS = {entry.key: portal_of(entry) for entry in ENTRIES}

@@ -131,8 +131,7 @@ def _missing(requirement: Requirement) -> str | None:
 
 def compute(context: CheckContext) -> Iterator[Finding]:
     """Say how many processes compute a publication, and with how much memory."""
-    settings = context.settings
-    yield ok("compute", ProcessPool(settings.processes, settings.memory_mb).words)
+    yield ok("compute", ProcessPool(context.settings.processes, context.settings.memory_mb).words)
 
 
 def disk_space(context: CheckContext) -> Iterator[Finding]:

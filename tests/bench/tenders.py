@@ -18,8 +18,8 @@ from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
 from assets.tenders.pieces import in_pieces
-from assets.tenders.portal_files import PORTALS
 from tests.bench.measure import Measured, measured
+from tests.helpers.tenders import PORTALS
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES

@@ -6,13 +6,15 @@ from typing import Any
 
 from assets.parsing.parsed import Parsed
 from assets.tenders.parse import parse_portal
-from assets.tenders.portal_files import PORTALS, Portal
+from assets.tenders.portal_files import ENTRIES, Portal, portal_of
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document
 
 KEY = b"a key of the tests"
 OBSERVED = datetime(2026, 8, 15, 2, tzinfo=UTC)
+# The built-in portals by key.
+PORTALS = {entry.key: portal_of(entry) for entry in ENTRIES}
 PORTUGAL = Portal("pt-base", "PT", "Portugal", "cc-by")
 
 

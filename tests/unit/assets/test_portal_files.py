@@ -13,13 +13,13 @@ from assets.fetching.fetchers import Window
 from assets.ingest.sources import SOURCES, sources_of
 from assets.tenders.portal_files import (
     ENTRIES,
-    PORTALS,
     Portal,
     Quirks,
     read_portals,
 )
 from assets.tenders.requests import RECENT, PeriodKind, periods_of
 from assets.tenders.sources import portal_source
+from tests.helpers.tenders import PORTALS
 from warehouse.shared.data_files import HOME_CURRENCY
 from warehouse.shared.settings import read_settings
 

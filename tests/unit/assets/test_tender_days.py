@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.tenders.portal_files import PORTALS, Portal
+from assets.tenders.portal_files import Portal
 from assets.tenders.values import calendar_day, day_of_moment
 from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import REAL
-from tests.helpers.tenders import read
+from tests.helpers.tenders import PORTALS, read
 
 PLAIN = Portal("xx-test", "KE", "Test", "cc-by")
 LATEST = date(2026, 8, 15)

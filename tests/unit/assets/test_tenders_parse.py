@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from assets.parsing.parsed import Parsed
 from assets.tenders.parse import parse_portal
-from assets.tenders.portal_files import PORTALS, license_of
+from assets.tenders.portal_files import license_of
 from tests.helpers.parsed_rows import has_columns, untyped
 from tests.helpers.paths import REAL
-from tests.helpers.tenders import KEY, PORTUGAL, document, read, real
+from tests.helpers.tenders import KEY, PORTALS, PORTUGAL, document, read, real
 from warehouse.names.redaction import open_names
 from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES

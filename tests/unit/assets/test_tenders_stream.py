@@ -16,10 +16,10 @@ from assets.parsing.parsed import Parsed, join_parts
 from assets.tenders.long_json import values
 from assets.tenders.parse import parse_portal
 from assets.tenders.pieces import in_pieces
-from assets.tenders.portal_files import PORTALS, Portal
+from assets.tenders.portal_files import Portal
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
-from tests.helpers.tenders import KEY, PORTUGAL, REAL_PORTALS, document
+from tests.helpers.tenders import KEY, PORTALS, PORTUGAL, REAL_PORTALS, document
 
 KENYA = PORTALS["ke-ppip"]
 BASE = {"ocid": "ocds-a-1", "id": "1", "date": "2026-08-14T00:00:00Z"}
