@@ -270,8 +270,7 @@ def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[st
         reason = f"{lei:.40} with {isin:.40}: a check digit is wrong"
         parsed.reject(IDENTIFIERS, document, location, reason)
         return
-    observed_on = document.observed_at.date()
     row = provenance(document, location, "api") | identifier_row("isin", isin)
     # One publication, however often it is read: a pair that repeats is not stored again.
     mapped = {"service_id": mint("lei", lei), "publication": document.source}
-    parsed.add(IDENTIFIERS, [row | mapped | {"available_at": observed_on}])
+    parsed.add(IDENTIFIERS, [row | mapped | {"available_at": document.observed_at.date()}])

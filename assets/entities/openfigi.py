@@ -107,10 +107,9 @@ def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, ans
         reason = f"{asked.words}: OpenFIGI: {failure!s:.120}"
         parsed.reject(IDENTIFIERS, document, location, reason)
     else:
-        observed_on = document.observed_at.date()
         shared = provenance(document, location, "api") | {
             "service_id": mint(asked.scheme, asked.value),
-            "available_at": observed_on,
+            "available_at": document.observed_at.date(),
             # One publication, however often it is read: an answer that repeats is not stored again.
             "publication": document.source,
         }

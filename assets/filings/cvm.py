@@ -37,7 +37,7 @@ from assets.entities.identifiers import CNPJ_REGISTER, identifier_row, mint
 from assets.filings.figures import Consolidation, Reading, of_line, without_filling_zeros
 from assets.filings.periods import KnownPeriods, Span
 from assets.filings.restatements import marked_figures
-from assets.parsing.csv_lines import LineTooLong, bounded_lines, decode_as_latin1
+from assets.parsing.csv_lines import LineTooLong, bounded_lines, cells_by_column, decode_as_latin1
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from assets.parsing.strict import calendar_day, number_from_text, printable_text
 from assets.parsing.unpacking import located_records
@@ -225,9 +225,7 @@ def _lines(body: "io.BufferedReader[Any]") -> _LocatedLines:
             if cells == [""]:
                 continue
             try:
-                if len(cells) != len(header):
-                    raise ValueError("the line has more or fewer cells than the header")
-                found = read(dict(zip(header, cells, strict=True)))
+                found = read(cells_by_column(header, cells))
             except ValueError as error:
                 is_index = read is _listed_document
                 yield f"line {number}", _UnreadDocument(str(error)) if is_index else str(error)

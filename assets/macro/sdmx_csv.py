@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, first_read, period_of, series_columns, utc_time
+from assets.parsing.csv_lines import cells_by_column
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import FIRST_YEAR, number_from_text, printable_text, read_text
 from assets.parsing.unpacking import UNREADABLE, open_zip, read_member, zip_members
@@ -100,10 +101,7 @@ def _add_lines(parsed: Parsed, document: Document, header: list[str], lines: Lin
     for line_number, cells in lines:
         location = f"line {line_number}"
         with parsed.rejecting(MACRO_SERIES, document, location):
-            if len(cells) != len(header):
-                raise ValueError("the line has more or fewer cells than the header")
-            row = _row(document, dict(zip(header, cells, strict=True)))
-            located_rows.append((location, row))
+            located_rows.append((location, _row(document, cells_by_column(header, cells))))
     for location, row in _final_rows(parsed, document, located_rows, "ACTION" in header):
         parsed.add(MACRO_SERIES, [provenance(document, location, "api") | row])
     # A wide file of a megabyte has a hundred thousand observations.

@@ -26,6 +26,7 @@ from assets.macro.periods import (
     span_from,
     written_number,
 )
+from assets.parsing.csv_lines import cells_by_column
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
@@ -80,9 +81,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         for number, cells in lines:
             location = f"line {number}"
             with parsed.rejecting(MACRO_SERIES, document, location):
-                if len(cells) != len(header):
-                    raise ValueError("the line has more or fewer cells than the header")
-                read.append(_line(location, dict(zip(header, cells, strict=True))))
+                read.append(_line(location, cells_by_column(header, cells)))
         stated = Counter(line.series for line in read)
         for line in read:
             if stated[line.series] > 1:

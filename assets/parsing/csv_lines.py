@@ -92,3 +92,10 @@ def decode_as_latin1(value: str) -> str:
     if not has_undecoded_bytes(value):
         return value
     return value.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def cells_by_column(header: list[str], cells: list[str]) -> dict[str, str]:
+    """Return the cells of a line by the names in its header."""
+    if len(cells) != len(header):
+        raise ValueError("the line has more or fewer cells than the header")
+    return dict(zip(header, cells, strict=True))
