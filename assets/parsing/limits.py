@@ -81,10 +81,14 @@ class DocumentLimits:
         )
 
     def killed(self, how: str, size: int) -> str:
-        """Return the reason against a document whose readers ended, for example for a signal."""
+        """Return the reason against a document whose readers ended, for example for a signal.
+
+        A library that checks no allocation ends like this too, so the setting is named.
+        """
         return (
             f"its reader ended ({how}), within the limits of {self.memory(size) // _MB} MB "
-            f"of memory and {self.cpu_seconds(size):.0f} s of CPU time"
+            f"of memory and {self.cpu_seconds(size):.0f} s of CPU time; if it ran out of memory, "
+            f"raise SANKOFA_DOCUMENT_MEMORY_MB={self.memory_mb}"
         )
 
     def too_many_rejections(self, count: int, size: int) -> str:

@@ -83,5 +83,6 @@ def test_a_packed_file_may_cost_what_it_unpacks_to_and_too_little_memory_is_one_
     assert [(entry.appended, entry.quarantined) for entry in refused] == [(0, 1)]
     record = Record(str(tmp_path / "1"))
     (row,) = record.query(f"FROM {record.relation('quarantine')}").to_pylist()
-    assert row["reason"].startswith("limit of memory exceeded")
+    # Where exactly memory ends, Python says so, or a library of C dies: both name the setting.
+    assert "SANKOFA_DOCUMENT_MEMORY_MB=1" in row["reason"]
     assert "Traceback" not in capfd.readouterr().err
