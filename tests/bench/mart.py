@@ -14,7 +14,7 @@ from adbc_driver_sqlite import dbapi
 from tests.bench.measure import measured
 from tests.bench.world import staged_schema, with_every_column
 from tests.helpers.publishing import write_mart
-from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.snapshot import NEWEST_STATEMENTS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED
@@ -111,6 +111,7 @@ def ours(folder: str) -> object:
     snapshot = Snapshot(root, Record(str(root / "record")), {}, "20260101.1")
     for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
         snapshot.create_view(name)
+    snapshot.write(NEWEST_STATEMENTS, "SELECT * FROM fundamentals WHERE FALSE", ())
 
     def work() -> str:
         global _BEGUN

@@ -13,7 +13,7 @@ from tests.bench.world import staged_schema, with_every_column
 from tests.helpers.publishing import write_mart
 from warehouse.control.keys import KeyStore, create_key
 from warehouse.publish.builds import builds_at
-from warehouse.publish.snapshot import Snapshot
+from warehouse.publish.snapshot import NEWEST_STATEMENTS, Snapshot
 from warehouse.publish.tables import MART_SCHEMA_VERSION
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
@@ -187,6 +187,7 @@ def _publish(data: Data) -> None:
     with Snapshot(staged, Record(str(data.folder / "record")), {}, VERSION) as snapshot:
         for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
             snapshot.create_view(name)
+        snapshot.write(NEWEST_STATEMENTS, "SELECT * FROM fundamentals WHERE FALSE", ())
         write_mart(snapshot, data.marts, {"notice": "Invented for a benchmark."})
     builds_at(data.marts).switch(VERSION)
 
