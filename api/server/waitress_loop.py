@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
@@ -161,12 +161,12 @@ class ResponseTask(WSGITask):
     def __init__(self, channel: Any, request: Any) -> None:
         super().__init__(channel, request)
         self._closes = False
-        self._steps = self._send(channel)
+        self.steps = self._send(channel)
 
     def service(self) -> None:
         """Take the next step; all of them if the connection takes no turns."""
         channel: Any = self.channel
-        for _ in self._steps:
+        for _ in self.steps:
             if channel.suspend(self):
                 return
         self.close_on_finish = self._closes
@@ -186,7 +186,7 @@ class ResponseTask(WSGITask):
         self.status, self.response_headers = status, headers
         return self.write
 
-    def _send(self, channel: Any) -> Iterator[None]:
+    def _send(self, channel: Any) -> Generator[None, None, None]:
         body = self.answer()
         if isinstance(body, list | Pieces):
             channel.write_pieces(self._with_head(list(body), sum(map(len, body))))
@@ -445,9 +445,11 @@ class InlineChannel(Channel):
 
     def suspend(self, task: ResponseTask) -> bool:
         """Keep the request as the first one, so that waitress continues with it."""
-        self._suspended = task
-        self.requests.insert(0, task.request)
-        return True
+        # Without a client the next write ends the task.
+        if self.connected:
+            self._suspended = task
+            self.requests.insert(0, task.request)
+        return bool(self.connected)
 
     def service(self) -> None:
         """Take a step unless the client leaves too much unread."""
@@ -461,8 +463,10 @@ class InlineChannel(Channel):
             self.server.add_task(self)
 
     def handle_close(self) -> None:
-        """Drop the rest of a stream, which closes its files."""
-        self._suspended = None
+        """Close what a stream was read from."""
+        task, self._suspended = self._suspended, None
+        if task is not None:
+            task.steps.close()
         super().handle_close()
 
 
