@@ -10,7 +10,7 @@ override is here for a reason that waitress offers no setting for:
 - Heads are written as the app names its headers, and sent with the body without copying it
   (``ResponseTask``, ``Channel.write_pieces``).
 - A client that sends or reads too slowly is disconnected (``Channel.is_stalled``); so is the one
-  idle longest if there are too many (``Channel.make_room``).
+  idle longest if there are too many (``_close_one_of``).
 - A turn looks at the connections that have something to do, not at all of them (``_turn``).
 - A request that waitress cannot parse is answered with a problem (``RefusalTask``), and what RFC
   9112 forbids is refused (``RequestParser``).
@@ -32,6 +32,7 @@ from itertools import count
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from waitress.buffers import ReadOnlyFileBasedBuffer
 from waitress.channel import HTTPChannel
@@ -147,13 +148,6 @@ class InlineDispatcher(ThreadedTaskDispatcher):
                 self._push(channel)
             yield channel
 
-    def set_thread_count(self, count: int) -> None:
-        """Start no threads."""
-
-    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
-        """Do nothing: no request outlives the loop."""
-        return True
-
 
 class ResponseTask(WSGITask):
     """Sends a complete body with its head in one step, and a stream piece by piece."""
@@ -184,6 +178,8 @@ class ResponseTask(WSGITask):
         if exc_info and self.wrote_header:
             raise exc_info[1]
         self.status, self.response_headers = status, headers
+        stated = (int(text) for name, text in headers if name.lower() == "content-length")
+        self.content_length = next(stated, None)
         return self.write
 
     def _send(self, channel: Any) -> Generator[None, None, None]:
@@ -191,7 +187,7 @@ class ResponseTask(WSGITask):
         if isinstance(body, list | Pieces):
             channel.write_pieces(self._with_head(list(body), sum(map(len, body))))
             return
-        if isinstance(body, ReadOnlyFileBasedBuffer) and body.prepare(self._stated_length()):
+        if isinstance(body, ReadOnlyFileBasedBuffer) and body.prepare(self.content_length):
             # The loop reads it as the client takes it, and closes it.
             channel.write_pieces(self._with_head([], len(body)))
             channel.write_soon(body)
@@ -203,7 +199,7 @@ class ResponseTask(WSGITask):
                 body.close()  # type: ignore[attr-defined]
 
     def _stream(self, channel: Any, body: Iterable[bytes | memoryview]) -> Iterator[None]:
-        left = self._stated_length()
+        left = self.content_length
         for piece in body:
             if left is not None and (left := left - len(piece)) < 0:
                 raise RuntimeError("the body is longer than its Content-Length")
@@ -217,10 +213,6 @@ class ResponseTask(WSGITask):
         # Whoever waits for the bytes that are missing is told by the end of the connection.
         self._closes = self._closes or bool(left)
 
-    def _stated_length(self) -> int | None:
-        headers = self.response_headers
-        return next((int(text) for name, text in headers if name.lower() == "content-length"), None)
-
     def _with_head(
         self, body: list[bytes | memoryview], size: int | None = None
     ) -> list[bytes | memoryview]:
@@ -229,11 +221,10 @@ class ResponseTask(WSGITask):
         Headers are written as they were named: to capitalise each costs 2 µs.
         """
         request: Any = self.request
-        bodiless = self.status.startswith(("1", "204", "304"))
-        stated = self._stated_length()
+        stated = self.content_length
         lines = [f"HTTP/{self.version} {self.status}"]
         lines += [f"{name}: {text}" for name, text in self.response_headers]
-        if bodiless or getattr(request, "command", "") == "HEAD":
+        if not self.has_body or getattr(request, "command", "") == "HEAD":
             body = []
         elif stated is None and size is not None:
             lines.append(f"Content-Length: {size}")
@@ -311,32 +302,20 @@ class Channel(HTTPChannel):
         self._since, self._is_new = time.monotonic(), True
         self._bytes_sent, self._measured_since = 0, self._since
         self._bytes_left = _MOST_BYTES_A_TURN
-        self._network = server.network_of(addr[0])
-        self.make_room()
-
-    def make_room(self) -> None:
-        """Close the connection that has been idle longest if this is one too many."""
-        server = self.server
-        everyone: OrderedDict[int, Channel] = server.active_channels
-        neighbours = server.neighbours.setdefault(self._network, OrderedDict())
-        neighbours[self._fileno] = self
-        crowded = self._network is not None and len(neighbours) > MOST_OF_A_NETWORK
-        if crowded or len(everyone) > server.adj.connection_limit:
-            candidates = neighbours if crowded else everyone
-            # If none is idle, the response that takes longest ends.
-            idle = (channel for channel in candidates.values() if not _busy(channel))
-            next(idle, next(iter(candidates.values()))).handle_close()
+        network = server.network_of(addr[0])
+        self._neighbours = server.neighbours.setdefault(network, OrderedDict())
+        self._neighbours[self._fileno] = self
+        if network is not None and len(self._neighbours) > MOST_OF_A_NETWORK:
+            _close_one_of(self._neighbours)
+        elif len(server.active_channels) > MOST_CONNECTIONS:
+            _close_one_of(server.active_channels)
 
     def del_channel(self, map: Any = None) -> None:
         """Forget the connection."""
-        server = self.server
         if self.watched:
             self.watched = 0
-            server.selector.unregister(self._fileno)
-        if neighbours := server.neighbours.get(self._network):
-            neighbours.pop(self._fileno, None)
-            if not neighbours:
-                del server.neighbours[self._network]
+            self.server.selector.unregister(self._fileno)
+        self._neighbours.pop(self._fileno, None)
         super().del_channel(map)
 
     def watch(self) -> None:
@@ -356,9 +335,8 @@ class Channel(HTTPChannel):
         """Note when a request begins to arrive."""
         if self.request is None:
             self._since, self._is_new = time.monotonic(), False
-            server = self.server
-            server.active_channels.move_to_end(self._fileno)
-            server.neighbours[self._network].move_to_end(self._fileno)
+            self.server.active_channels.move_to_end(self._fileno)
+            self._neighbours.move_to_end(self._fileno)
         return bool(super().received(data))
 
     def service(self) -> None:
@@ -404,17 +382,6 @@ class Channel(HTTPChannel):
                 if self.socket is None or not self.socket.recv(self.adj.recv_bytes):
                     break
         super().handle_close()
-
-    def abort(self) -> None:
-        """Close at once and drop unsent bytes, in the kernel too.
-
-        Marking the channel for closing would not do: waitress looks at it again only when its
-        client reads.
-        """
-        with contextlib.suppress(OSError):
-            if self.socket is not None:
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
-        self.handle_close()
 
     def is_stalled(self, now: float) -> bool:
         """Return whether the client sends its request or reads its response far too slowly."""
@@ -488,13 +455,12 @@ def create_waitress(
         ident=None,
         max_request_header_size=_LONGEST_HEADERS,
         max_request_body_size=_LONGEST_BODY,
-        connection_limit=MOST_CONNECTIONS,
         # ``trust_proxies`` does it: waitress knows one trusted proxy, not networks.
         clear_untrusted_proxy_headers=False,
     )
     server.network_of = network_of
-    # In the order of their last requests.
-    server.active_channels, server.neighbours = OrderedDict(), {}
+    # In the order of their last requests: all, and those of each network.
+    server.active_channels, server.neighbours = OrderedDict(), WeakValueDictionary()
     server.selector = DefaultSelector()
     server.selector.register(server.socket, EVENT_READ, server)
     server.channel_class = InlineChannel if inline else Channel
@@ -532,7 +498,19 @@ def close_stalled(server: Any, now: float) -> None:
     """Close connections whose clients neither send nor read."""
     for channel in list(server.active_channels.values()):
         if channel.is_stalled(now):
-            channel.abort()
+            # At once, with the bytes that the kernel has not sent.
+            with contextlib.suppress(OSError):
+                channel.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
+            channel.handle_close()
+
+
+def _close_one_of(channels: OrderedDict[int, Channel]) -> None:
+    """Close the connection that has been idle longest; if all but the new one are busy, the first.
+
+    They are in the order of their last requests.
+    """
+    idle = (channel for channel in list(channels.values())[:-1] if not _busy(channel))
+    next(idle, next(iter(channels.values()))).handle_close()
 
 
 def _turn(server: Any, seconds: float) -> None:
