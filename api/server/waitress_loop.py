@@ -515,17 +515,10 @@ def _close_one_of(channels: OrderedDict[int, Channel]) -> None:
 
 def _turn(server: Any, seconds: float) -> None:
     """Read and write where that is possible, then run steps for a moment."""
-    dispatcher, concerned = server.task_dispatcher, []
+    dispatcher = server.task_dispatcher
     inline = isinstance(dispatcher, InlineDispatcher)
-    queued = inline and dispatcher.waiting
-    for key, events in server.selector.select(0 if queued else seconds):
-        if key.data is server:
-            # One, so that other workers get theirs; more if turns are long.
-            _accept(server, _MOST_ACCEPTED if queued else 1)
-        # Room for another connection may have been made by closing this one.
-        elif key.data.socket is not None:
-            (server.asyncore.read if events & EVENT_READ else server.asyncore.write)(key.data)
-            concerned.append(key.data)
+    queued = inline and bool(dispatcher.waiting)
+    concerned = _exchange(server, 0 if queued else seconds, queued)
     if inline:
         concerned += dispatcher.run_steps()
     # Threads may have changed any of them.
@@ -533,13 +526,33 @@ def _turn(server: Any, seconds: float) -> None:
         channel.watch()
 
 
-def _accept(server: Any, most: int) -> None:
-    # The error says that no connection is waiting, or that it is closed already.
-    with contextlib.suppress(OSError):
-        for _ in range(most):
+def _exchange(server: Any, seconds: float, queued: bool) -> list[Any]:
+    """Accept connections, read and write; return the connections that did."""
+    concerned = []
+    for key, events in server.selector.select(seconds):
+        if key.data is server:
+            # One, so that other workers get theirs; more if a turn takes long. A request that came
+            # with its connection does not wait for the next turn.
+            if _accept(server, _MOST_ACCEPTED if queued else 1) and queued:
+                concerned += _exchange(server, 0, queued=False)
+        # Room for another connection may have been made by closing this one.
+        elif key.data.socket is not None:
+            (server.asyncore.read if events & EVENT_READ else server.asyncore.write)(key.data)
+            concerned.append(key.data)
+    return concerned
+
+
+def _accept(server: Any, most: int) -> int:
+    """Accept at most so many connections; return how many."""
+    for number in range(most):
+        # The error says that no connection is waiting, or that it is closed already.
+        try:
             connection, address = server.socket.accept()
             server.set_socket_options(connection)
-            server.channel_class(server, connection, address, server.adj, map=server._map).watch()
+        except OSError:
+            return number
+        server.channel_class(server, connection, address, server.adj, map=server._map).watch()
+    return most
 
 
 def _busy(channel: Any) -> bool:

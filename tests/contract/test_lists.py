@@ -177,8 +177,9 @@ def test_the_link_leads_to_the_next_page(
     form: str, url: str, piece: int, service: ListService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also of a page that is encoded while it is sent."""
+    for module in (warehouse.contract.listing, api.endpoints.response):
+        monkeypatch.setattr(module, "MOST_WHOLE", piece)
     monkeypatch.setattr(warehouse.contract.listing, "PIECE", piece)
-    monkeypatch.setattr(api.endpoints.response, "PIECE", piece)
     everything = service.get(with_query(url, limit=1_000, format=form)).text
     page, text, pages = with_query(url, limit=7, format=form), "", 0
     while True:
