@@ -28,7 +28,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import count
+from itertools import chain, count
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any
 from uuid import uuid4
@@ -171,16 +171,11 @@ class ResponseTask(WSGITask):
         body: Iterable[bytes] = server.application(self.get_environment(), self.start_response)
         return body
 
-    def start_response(
-        self, status: str, headers: list[tuple[str, str]], exc_info: Any = None
-    ) -> Callable[[bytes], None]:
-        """Note status and headers; see PEP 3333."""
-        if exc_info and self.wrote_header:
-            raise exc_info[1]
+    def start_response(self, status: str, headers: list[tuple[str, str]]) -> None:
+        """Note status and headers. Falcon calls it once, and writes no body by it (PEP 3333)."""
         self.status, self.response_headers = status, headers
         stated = (int(text) for name, text in headers if name.lower() == "content-length")
         self.content_length = next(stated, None)
-        return self.write
 
     def _send(self, channel: Any) -> Generator[None, None, None]:
         body = self.answer()
@@ -193,23 +188,23 @@ class ResponseTask(WSGITask):
             channel.write_soon(body)
             return
         try:
-            yield from self._stream(channel, filter(None, body))
+            yield from self._stream(channel, iter(body))
         finally:
-            with contextlib.suppress(AttributeError):
-                body.close()  # type: ignore[attr-defined]
+            if hasattr(body, "close"):
+                body.close()
 
-    def _stream(self, channel: Any, body: Iterable[bytes | memoryview]) -> Iterator[None]:
-        left = self.content_length
-        for piece in body:
+    def _stream(self, channel: Any, pieces: Iterator[bytes | memoryview]) -> Iterator[None]:
+        # The head waits for the first piece: if that cannot be read, the answer is an error.
+        first, left = next(pieces, b""), self.content_length
+        channel.write_pieces(self._with_head([]))
+        for piece in filter(None, chain((first,), pieces)):
             if left is not None and (left := left - len(piece)) < 0:
                 raise RuntimeError("the body is longer than its Content-Length")
-            # The head first: it decides whether there are chunks.
-            start = [] if self.wrote_header else self._with_head([])
             chunk = (b"%x\r\n" % len(piece), piece, b"\r\n")
-            channel.write_pieces([*start, *chunk] if self.chunked_response else [*start, piece])
+            channel.write_pieces(chunk if self.chunked_response else (piece,))
             yield
-        end = [] if self.wrote_header else self._with_head([])
-        channel.write_pieces([*end, b"0\r\n\r\n"] if self.chunked_response else end)
+        if self.chunked_response:
+            channel.write_pieces((b"0\r\n\r\n",))
         # Whoever waits for the bytes that are missing is told by the end of the connection.
         self._closes = self._closes or bool(left)
 
@@ -288,7 +283,6 @@ class Channel(HTTPChannel):
     """A connection that measures how fast its client sends and reads."""
 
     parser_class = RequestParser
-    task_class: Any = ResponseTask
     error_task_class: Any = RefusalTask
     server: Any
     requests: Any
@@ -296,10 +290,11 @@ class Channel(HTTPChannel):
     # What the loop waits for: EVENT_READ or EVENT_WRITE.
     watched = 0
     waits, charged = False, 0.0
+    _suspended: ResponseTask | None = None
 
     def __init__(self, server: Any, sock: Any, addr: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(server, sock, addr, *args, **kwargs)
-        self._since, self._is_new = time.monotonic(), True
+        self._since, self._patience = time.monotonic(), FIRST_BYTE_TIMEOUT
         self._bytes_sent, self._measured_since = 0, self._since
         self._bytes_left = _MOST_BYTES_A_TURN
         network = server.network_of(addr[0])
@@ -334,24 +329,39 @@ class Channel(HTTPChannel):
     def received(self, data: bytes) -> bool:
         """Note when a request begins to arrive."""
         if self.request is None:
-            self._since, self._is_new = time.monotonic(), False
+            self._since, self._patience = time.monotonic(), _IDLE_SECONDS
             self.server.active_channels.move_to_end(self._fileno)
             self._neighbours.move_to_end(self._fileno)
         return bool(super().received(data))
 
     def service(self) -> None:
-        """Run a request; the time until the next begins now."""
-        super().service()
-        self._since = time.monotonic()
+        """Run a request, or a step of it; in the loop, not if too much of the last is unread."""
+        inline, unread = self.server.inline, self.total_outbufs_len
+        if not inline or (self.connected and unread < _MOST_UNREAD_BYTES):
+            super().service()
+            self._since = time.monotonic()
+
+    def task_class(self, channel: Any, request: Any) -> ResponseTask:  # type: ignore[override]
+        """Return the task of a request: the suspended one if there is one."""
+        task, self._suspended = self._suspended, None
+        return task or ResponseTask(channel, request)
 
     def suspend(self, task: ResponseTask) -> bool:
-        """Return whether the task is continued later: not if it has a thread for itself."""
-        return False
+        """Return whether a task is continued in a later turn; in a thread it is not."""
+        # Without a client the next write ends it.
+        suspended = bool(self.server.inline and self.connected)
+        if suspended:
+            self._suspended = task
+            # It stays the first request, with which waitress continues.
+            self.requests.insert(0, task.request)
+        return suspended
 
     def handle_write(self) -> None:
-        """Send what is buffered, but leave time for others."""
+        """Send what is buffered, but leave time for others; then run what waited for it."""
         self._bytes_left = _MOST_BYTES_A_TURN
         super().handle_write()
+        if self.server.inline and self.connected and self.requests:
+            self.server.add_task(self)
 
     def write_pieces(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Send byte strings without joining them; buffer only what the kernel refuses."""
@@ -377,6 +387,9 @@ class Channel(HTTPChannel):
 
     def handle_close(self) -> None:
         """Read what still arrived: unread bytes make the kernel drop our last response."""
+        task, self._suspended = self._suspended, None
+        if task is not None:
+            task.steps.close()
         with contextlib.suppress(OSError):
             for _ in range(_LAST_READS):
                 if self.socket is None or not self.socket.recv(self.adj.recv_bytes):
@@ -387,9 +400,7 @@ class Channel(HTTPChannel):
         """Return whether the client sends its request or reads its response far too slowly."""
         if not self.total_outbufs_len:
             self._bytes_sent, self._measured_since = 0, now
-            limit = FIRST_BYTE_TIMEOUT if self._is_new else _IDLE_SECONDS
-            if self.request is not None:
-                limit = REQUEST_TIMEOUT
+            limit = self._patience if self.request is None else REQUEST_TIMEOUT
             return not self.requests and now - self._since > limit
         self._since = now
         # Progress is measured over a whole interval: a client may pause, but not stop.
@@ -398,43 +409,6 @@ class Channel(HTTPChannel):
         too_slow = self._bytes_sent < _SLOWEST_BYTES_PER_SECOND * RESPONSE_TIMEOUT
         self._bytes_sent, self._measured_since = 0, now
         return too_slow
-
-
-class InlineChannel(Channel):
-    """A connection whose requests run in the main loop, in turns with those of others."""
-
-    _suspended: ResponseTask | None = None
-
-    def task_class(self, channel: Any, request: Any) -> ResponseTask:  # type: ignore[override]
-        """Return the task of a request: the suspended one if there is one."""
-        task, self._suspended = self._suspended, None
-        return task or ResponseTask(channel, request)
-
-    def suspend(self, task: ResponseTask) -> bool:
-        """Keep the request as the first one, so that waitress continues with it."""
-        # Without a client the next write ends the task.
-        if self.connected:
-            self._suspended = task
-            self.requests.insert(0, task.request)
-        return bool(self.connected)
-
-    def service(self) -> None:
-        """Take a step unless the client leaves too much unread."""
-        if self.connected and self.total_outbufs_len < _MOST_UNREAD_BYTES:
-            super().service()
-
-    def handle_write(self) -> None:
-        """Send what is buffered, then run what waited for it."""
-        super().handle_write()
-        if self.connected and self.requests:
-            self.server.add_task(self)
-
-    def handle_close(self) -> None:
-        """Close what a stream was read from."""
-        task, self._suspended = self._suspended, None
-        if task is not None:
-            task.steps.close()
-        super().handle_close()
 
 
 def create_waitress(
@@ -449,7 +423,7 @@ def create_waitress(
         _dispatcher=InlineDispatcher() if inline else None,
         sockets=[listening],
         threads=_THREADS,
-        # The main loop must not wait for itself; ``InlineChannel.service`` bounds the buffer.
+        # The main loop must not wait for itself; ``Channel.service`` bounds the buffer.
         outbuf_high_watermark=sys.maxsize if inline else _HIGH_WATERMARK,
         # No Server header: it would only name a version to attack.
         ident=None,
@@ -463,7 +437,7 @@ def create_waitress(
     server.active_channels, server.neighbours = OrderedDict(), WeakValueDictionary()
     server.selector = DefaultSelector()
     server.selector.register(server.socket, EVENT_READ, server)
-    server.channel_class = InlineChannel if inline else Channel
+    server.channel_class, server.inline = Channel, inline
     if inline:
         # The trigger wakes the loop for a thread; there is none.
         server.pull_trigger = lambda: None
@@ -515,8 +489,7 @@ def _close_one_of(channels: OrderedDict[int, Channel]) -> None:
 
 def _turn(server: Any, seconds: float) -> None:
     """Read and write where that is possible, then run steps for a moment."""
-    dispatcher = server.task_dispatcher
-    inline = isinstance(dispatcher, InlineDispatcher)
+    inline, dispatcher = server.inline, server.task_dispatcher
     queued = inline and bool(dispatcher.waiting)
     concerned = _exchange(server, 0 if queued else seconds, queued)
     if inline:

@@ -49,9 +49,9 @@ def check_health(server: Served, seconds: float = SECONDS) -> None:
     """Ask for some seconds; every answer must come. The worst time is printed."""
     waits, until = [0.0], time.monotonic() + seconds
     while time.monotonic() < until:
-        asked_at = time.monotonic()
+        sent_at = time.monotonic()
         assert health(server).startswith(b"HTTP/1.1 200 ")
-        waits.append(time.monotonic() - asked_at)
+        waits.append(time.monotonic() - sent_at)
         time.sleep(0.02)
     print(f"{len(waits) - 1} answers of /health, the slowest after {max(waits) * 1000:.0f} ms")
 
