@@ -491,7 +491,11 @@ def _turn(server: Any, seconds: float) -> None:
     """Read and write where that is possible, then run steps for a moment."""
     inline, dispatcher = server.inline, server.task_dispatcher
     queued = inline and bool(dispatcher.waiting)
-    concerned = _exchange(server, 0 if queued else seconds, queued)
+    # One connection, so that other workers get theirs; more if turns take long.
+    concerned = _exchange(server, 0 if queued else seconds, _MOST_ACCEPTED if queued else 1)
+    if queued:
+        # A request that came with its connection does not wait for the next turn.
+        concerned += _exchange(server, 0, 1)
     if inline:
         concerned += dispatcher.run_steps()
     # Threads may have changed any of them.
@@ -499,15 +503,12 @@ def _turn(server: Any, seconds: float) -> None:
         channel.watch()
 
 
-def _exchange(server: Any, seconds: float, queued: bool) -> list[Any]:
-    """Accept connections, read and write; return the connections that did."""
+def _exchange(server: Any, seconds: float, most: int) -> list[Any]:
+    """Accept at most so many connections, read and write; return the connections that did."""
     concerned = []
     for key, events in server.selector.select(seconds):
         if key.data is server:
-            # One, so that other workers get theirs; more if a turn takes long. A request that came
-            # with its connection does not wait for the next turn.
-            if _accept(server, _MOST_ACCEPTED if queued else 1) and queued:
-                concerned += _exchange(server, 0, queued=False)
+            _accept(server, most)
         # Room for another connection may have been made by closing this one.
         elif key.data.socket is not None:
             (server.asyncore.read if events & EVENT_READ else server.asyncore.write)(key.data)
@@ -515,17 +516,13 @@ def _exchange(server: Any, seconds: float, queued: bool) -> list[Any]:
     return concerned
 
 
-def _accept(server: Any, most: int) -> int:
-    """Accept at most so many connections; return how many."""
-    for number in range(most):
-        # The error says that no connection is waiting, or that it is closed already.
-        try:
+def _accept(server: Any, most: int) -> None:
+    # The error says that no connection is waiting, or that it is closed already.
+    with contextlib.suppress(OSError):
+        for _ in range(most):
             connection, address = server.socket.accept()
             server.set_socket_options(connection)
-        except OSError:
-            return number
-        server.channel_class(server, connection, address, server.adj, map=server._map).watch()
-    return most
+            server.channel_class(server, connection, address, server.adj, map=server._map).watch()
 
 
 def _busy(channel: Any) -> bool:

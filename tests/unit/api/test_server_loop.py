@@ -273,6 +273,30 @@ def test_requests_sent_in_one_piece_take_turns_with_those_of_others() -> None:
     assert position <= 3 and len(order) == 22
 
 
+def test_everybody_is_answered_while_requests_wait_and_connections_come() -> None:
+    def answer(environ: dict[str, Any]) -> Any:
+        # Longer than a turn, so that requests wait.
+        time.sleep(0.003)
+        return [], [b"body"]
+
+    answers: list[bytes] = []
+
+    def ask(port: int) -> None:
+        with connect(port) as kept:
+            for _ in range(10):
+                kept.sendall(request())
+                answers.append(body_of(kept.recv(1000)))
+                answers.append(body_of(exchange(port, LAST)))
+
+    with loop(answer) as port:
+        clients = [threading.Thread(target=ask, args=(port,)) for _ in range(10)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+    assert answers == [b"body"] * 200
+
+
 def test_a_stream_whose_client_left_is_closed() -> None:
     ended = threading.Event()
 
