@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from api.endpoints.endpoint import tier_of
 from api.endpoints.lines import csv_lines, json_lines
 from warehouse.contract.limits import cap_rows
-from warehouse.contract.listing import Answer, pieces
+from warehouse.contract.listing import MOST_WHOLE, Answer, pieces
 from warehouse.contract.problems import Problem
 from warehouse.serve.rows import RowPage
 from warehouse.shared.json_encoding import encode
@@ -121,10 +121,10 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
     pages = pieces(page)
     lines = csv_lines(page.listing, pages) if form == "csv" else json_lines(pages)
     is_whole = len(page.rows.rows) == page.limit or not page.rows.truncated
-    if is_whole:
+    if is_whole and len(page.rows.rows) <= MOST_WHOLE:
         resp.data = b"".join(lines)
     else:
-        # More than a piece: read and sent one piece at a time, from one build.
+        # More than a piece: encoded and sent one piece at a time, from one build.
         resp.stream = lines
         resp.append_header("Vary", "X-Data-Version")
     resp.context.passed_tier_cap = True
