@@ -10,7 +10,7 @@ from typing import Any, Literal
 import falcon
 
 from warehouse.contract.listing import Listing
-from warehouse.contract.pagination import mart_at_version
+from warehouse.contract.pagination import build_at
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import (
     Problem,
@@ -19,11 +19,14 @@ from warehouse.contract.problems import (
     missing_parameter,
     unknown_parameter,
 )
-from warehouse.serve.build import Mart
+from warehouse.serve.build import Build, Mart
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.tiers import Tier
 from warehouse.shared.urls import as_reached
 
+# What every resource answers; all other methods are refused.
+METHODS = ("GET", "HEAD", "OPTIONS")
+ALLOW = ", ".join(METHODS)
 DEPRECATION_NOTICE = timedelta(days=180)
 # The headers of responses that are ours, with their meaning.
 RESPONSE_HEADERS = csv_rows(__name__, "headers")
@@ -142,9 +145,9 @@ def tier_of(req: falcon.Request) -> Tier:
     return tier
 
 
-def pinned_mart(req: falcon.Request, mart: Mart) -> Mart:
-    """Return the mart at the data_version that the request pins, or the current one."""
-    return mart_at_version(mart, req.env.get("HTTP_X_DATA_VERSION"))
+def pinned_build(req: falcon.Request, mart: Mart) -> Build:
+    """Return the build that the request pins, or the current one."""
+    return build_at(mart, req.env.get("HTTP_X_DATA_VERSION"))
 
 
 def mcp_url_for(req: falcon.Request, mcp_url: str) -> str:

@@ -10,7 +10,8 @@ from importlib.metadata import version
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_mart, read_parameters, tier_of
+from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_build, read_parameters, tier_of
+from api.endpoints.known_answers import KnownAnswers
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import requested_format, send_list, send_row, send_without_rows
 from warehouse.contract import API_VERSION
@@ -26,25 +27,30 @@ from warehouse.shared.json_encoding import encode
 class ListResource:
     """One list, as its declaration says; all pages of a question come from one data_version."""
 
-    def __init__(self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes]) -> None:
+    def __init__(
+        self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes], known: KnownAnswers
+    ) -> None:
         self.endpoint = endpoint
-        self._mart, self._secret = mart, secret
+        self._mart, self._secret, self._known = mart, secret, known
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Send a page and, unless it is the last one, ``next_cursor``."""
         listing = self.endpoint.listing
         assert listing is not None
+        build = self._known.reply(req, resp) if listing.of_one_build else None
+        if resp.complete:
+            return
         parameters = read_parameters(req, self.endpoint, **path)
         form = requested_format(req, parameters["format"])
-        pin = req.get_header("X-Data-Version")
         page = answer(
             listing,
             self._mart,
             self._secret(),
             tier_of(req),
             parameters,
-            pin,
-            in_pieces=form != "json",
+            req.env.get("HTTP_X_DATA_VERSION"),
+            form != "json",
+            build,
         )
         send_list(req, resp, page, form)
 
@@ -54,13 +60,16 @@ class EntityResource:
 
     endpoint = declarations.ENTITY
 
-    def __init__(self, mart: Mart) -> None:
-        self._mart = mart
+    def __init__(self, mart: Mart, known: KnownAnswers) -> None:
+        self._mart, self._known = mart, known
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Send one row, or 404."""
+        build = self._known.reply(req, resp)
+        if resp.complete:
+            return
         service_id = read_parameters(req, self.endpoint, service_id=service_id)["service_id"]
-        rows = entity(pinned_mart(req, self._mart).build(), service_id)
+        rows = entity(build or pinned_build(req, self._mart), service_id)
         if rows is None:
             raise unknown_id(service_id)
         send_row(req, resp, rows)
@@ -175,7 +184,7 @@ class UsageResource:
             for name, remaining, seconds in (standing.remaining() if standing else ())
         ]
         body = encode({"tier": tier.name, "limits": limits})
-        send_without_rows(resp, body, pinned_mart(req, self._mart).build().data_version)
+        send_without_rows(resp, body, pinned_build(req, self._mart).data_version)
         resp.set_header("Cache-Control", "no-store")
 
 
