@@ -51,17 +51,18 @@ def create_app(
     secret = cache(lambda: signing_secret(keys, "cursor"))
     with suppress(ControlUnavailable):
         secret()
-    known = KnownAnswers(mart, secret)
-    app = falcon.App(middleware=Middleware(mart, keys, known, usage, base_urls, exports_url))
+    app = falcon.App(
+        middleware=Middleware(mart, keys, KnownAnswers(mart, secret), usage, base_urls, exports_url)
+    )
     declared_resources: tuple[Any, ...] = (
         HealthResource(),
         StatusResource(mart, stores),
         OpenApiResource(mart, mcp_url),
-        EntityResource(mart, known),
+        EntityResource(mart),
         ExportManifestResource(mart),
         UsageResource(mart),
         *(
-            ListResource(endpoint, mart, secret, known)
+            ListResource(endpoint, mart, secret)
             for endpoint in ENDPOINTS
             if endpoint.listing is not None
         ),

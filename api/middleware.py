@@ -124,10 +124,14 @@ class Middleware:
         address = env.get("REMOTE_ADDR")
         sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
         context.key = authenticate(self._keys, sent, address)
+        context.build = None
+        if getattr(resource, "has_known_answers", False):
+            context.build = self._known.reply(req, resp)
         if self._usage is not None:
             # Counted before the read and refunded after it: parallel requests cannot pass a limit
             # together.
-            context.standing = self._usage.take(context.key, address)
+            is_free = resp.complete and resp.status_code not in _CHARGED_STATUSES
+            context.standing = self._usage.take(context.key, address, is_free=is_free)
             check_rate_limit(context.standing)
 
     def process_response(
@@ -143,7 +147,7 @@ class Middleware:
             send_unexpected(req, resp, RuntimeError(reason))
             succeeded = False
         headers: list[Header] = [("X-Request-Id", context.request_id)]
-        if answered.kept is not None:
+        if answered.kept is not None and succeeded:
             headers += answered.kept.headers
         else:
             headers += self._headers(req, resp, resource, succeeded)
@@ -170,6 +174,8 @@ class Middleware:
         headers += _represent(req, resp)
         if etag is not None and resp.data and resp.status_code == 200:
             self._known.keep(etag, resp.data, (*resp.headers.items(), *headers))
+        elif etag is not None and resp.complete and succeeded:
+            headers.append(("X-Data-Version", req.context.build.data_version))
         return headers
 
     def _version_of_error(self, req: falcon.Request) -> list[Header]:

@@ -91,6 +91,14 @@ class Endpoint:
         """Return the path parameters by name."""
         return self._located("path")
 
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Return the values of query parameters that are not sent, None without a default."""
+        return {
+            name: None if parameter.default is None else parameter.kind.read(parameter.default)
+            for name, parameter in self.query.items()
+        }
+
     @property
     def required(self) -> list[str]:
         """The names of the parameters that a request must have."""
@@ -126,16 +134,20 @@ def read_values(
     endpoint: Endpoint, sent: Mapping[str, str | list[str]], path: Mapping[str, str]
 ) -> Parameters:
     """Return every declared parameter from what was sent in the query and in the path."""
-    parameters: Parameters = {
-        name: _path_value(endpoint, name, text) for name, text in path.items()
-    }
+    parameters = endpoint.defaults.copy()
+    for name, text in path.items():
+        parameters[name] = _path_value(endpoint, name, text)
     declared = endpoint.query
     # Ignoring a misspelt filter would return rows that were not asked for.
     for name in sent:
         if name not in declared:
             raise unknown_parameter(name, declared, "this endpoint")
+    # In the order of the declaration: of several problems always the same one is reported.
     for name, parameter in declared.items():
-        parameters[name] = _query_value(parameter, sent.get(name))
+        if name in sent:
+            parameters[name] = _query_value(parameter, sent[name])
+        elif parameter.required:
+            raise missing_parameter(name, parameter.kind.expected)
     return parameters
 
 
@@ -180,19 +192,14 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
         raise invalid_value(name, text, parameter.kind) from None
 
 
-def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
+def _query_value(parameter: Parameter, sent: str | list[str]) -> object:
     name, kind = parameter.name, parameter.kind
     # Falcon makes a list of a parameter that is repeated; choosing one would be a guess.
     if isinstance(sent, list):
         raise Problem("parameter_repeated", f"{name} was sent more than once.", parameter=name)
-    if sent is None and parameter.required:
-        raise missing_parameter(name, kind.expected)
-    text = parameter.default if sent is None else sent
-    if text is None:
-        return None
     try:
-        if not text:
+        if not sent:
             raise ValueError
-        return kind.read(text)
+        return kind.read(sent)
     except ValueError:
-        raise invalid_value(name, text, kind) from None
+        raise invalid_value(name, sent, kind) from None

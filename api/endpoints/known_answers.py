@@ -78,42 +78,39 @@ class KnownAnswers:
         self, mart: Mart, secret: Callable[[], bytes], most_bytes: int = _MOST_BYTES
     ) -> None:
         self._mart, self._secret = mart, secret
-        self._kept = BodyCache[KeptAnswer](most_bytes, _LARGEST_BODY)
-        self._once: OrderedDict[str, bool] = OrderedDict()
+        self.kept = BodyCache[KeptAnswer](most_bytes, _LARGEST_BODY)
+        self.once: OrderedDict[str, bool] = OrderedDict()
         self._service = version("sankofa")
 
     def reply(self, req: falcon.Request, resp: falcon.Response) -> Build | None:
-        """Answer a question whose answer the client has, or that is kept; set ``complete`` then.
+        """Answer a question whose answer the client has, or that is kept; ``complete`` says so.
 
-        Whoever may send a tag got the answer before: it is made with a secret, and only sent with
-        a 200. The key and its limits are checked before, that the build is still there is checked
-        here. Returns that build; None if it cannot be found, or anything else is wrong.
+        Whoever has the tag of an answer got it before: it is made with a secret, and sent with a
+        200 alone. Returns the build that is asked; None if it is not there, or if anything else is
+        wrong.
         """
         try:
             build, etag = self._build_and_tag(req)
         except SankofaError:
-            # Whoever reads the parameters says what is wrong with them.
+            # The resource says what is wrong.
             return None
         resp.context.etag = etag
         if etag in req.env.get("HTTP_IF_NONE_MATCH", ""):
-            resp.status = falcon.HTTP_304
-            resp.set_header("X-Data-Version", build.data_version)
-        else:
-            kept = resp.context.kept = self._kept.get(etag)
-            if kept is None:
-                return build
-            resp.data = kept.body
-        resp.complete = resp.context.passed_tier_cap = True
+            resp.status, resp.complete = falcon.HTTP_304, True
+        elif (kept := self.kept.get(etag)) is not None:
+            resp.context.kept, resp.data, resp.complete = kept, kept.body, True
+        # What is known has passed the tier cap, for a tier with the same limits.
+        resp.context.passed_tier_cap = resp.complete
         return build
 
     def keep(self, etag: str, body: bytes, headers: tuple[Header, ...]) -> None:
         """Keep an answer that was sent before."""
-        if self._once.pop(etag, None):
-            self._kept.put(etag, KeptAnswer(body, headers), len(body) + _OVERHEAD)
+        if self.once.pop(etag, None):
+            self.kept.put(etag, KeptAnswer(body, headers), len(body) + _OVERHEAD)
             return
-        self._once[etag] = True
-        if len(self._once) > _MOST_QUESTIONS:
-            self._once.popitem(last=False)
+        self.once[etag] = True
+        if len(self.once) > _MOST_QUESTIONS:
+            self.once.popitem(last=False)
 
     def _build_and_tag(self, req: falcon.Request) -> tuple[Build, str]:
         """Return the build that is asked, and the ETag of the answer if that is a 200."""

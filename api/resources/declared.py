@@ -11,7 +11,6 @@ import falcon
 
 from api.endpoints import declarations
 from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_build, read_parameters, tier_of
-from api.endpoints.known_answers import KnownAnswers
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import requested_format, send_list, send_row, send_without_rows
 from warehouse.contract import API_VERSION
@@ -27,19 +26,15 @@ from warehouse.shared.json_encoding import encode
 class ListResource:
     """One list, as its declaration says; all pages of a question come from one data_version."""
 
-    def __init__(
-        self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes], known: KnownAnswers
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes]) -> None:
         self.endpoint = endpoint
-        self._mart, self._secret, self._known = mart, secret, known
+        self.has_known_answers = endpoint.listing is not None and endpoint.listing.of_one_build
+        self._mart, self._secret = mart, secret
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
         """Send a page and, unless it is the last one, ``next_cursor``."""
         listing = self.endpoint.listing
         assert listing is not None
-        build = self._known.reply(req, resp) if listing.of_one_build else None
-        if resp.complete:
-            return
         parameters = read_parameters(req, self.endpoint, **path)
         form = requested_format(req, parameters["format"])
         page = answer(
@@ -50,7 +45,7 @@ class ListResource:
             parameters,
             req.env.get("HTTP_X_DATA_VERSION"),
             form != "json",
-            build,
+            req.context.build,
         )
         send_list(req, resp, page, form)
 
@@ -59,17 +54,15 @@ class EntityResource:
     """The current record of one organisation; there is no search by name."""
 
     endpoint = declarations.ENTITY
+    has_known_answers = True
 
-    def __init__(self, mart: Mart, known: KnownAnswers) -> None:
-        self._mart, self._known = mart, known
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Send one row, or 404."""
-        build = self._known.reply(req, resp)
-        if resp.complete:
-            return
         service_id = read_parameters(req, self.endpoint, service_id=service_id)["service_id"]
-        rows = entity(build or pinned_build(req, self._mart), service_id)
+        rows = entity(req.context.build or pinned_build(req, self._mart), service_id)
         if rows is None:
             raise unknown_id(service_id)
         send_row(req, resp, rows)
