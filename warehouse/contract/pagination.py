@@ -1,7 +1,5 @@
 """Pagination of every list: signed cursors, all pages from one data_version."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from hashlib import blake2b
 from hmac import compare_digest
@@ -15,8 +13,8 @@ from warehouse.shared.json_encoding import encode
 
 # Checked before a cursor is decoded: it comes from the client.
 LONGEST_CURSOR = 1024
-# A cursor is a signature, a hash of the filters, and texts that NUL separates: the data_version,
-# then the key of the last row.
+# A cursor is, in hexadecimal digits, a signature, a hash of the filters, and texts that NUL
+# separates: the data_version, then the key of the last row.
 _MAC_BYTES, _FILTER_BYTES = 16, 8
 _SEPARATOR = "\0"
 # How much of a list is sent, and in which form: no part of what is asked.
@@ -75,7 +73,7 @@ def next_cursor(
         return None
     position = _SEPARATOR.join((data_version, *last_key)).encode()
     payload = _filters(listing, parameters) + position
-    return _to_text(_mac(secret, payload) + payload)
+    return (_mac(secret, payload) + payload).hex()
 
 
 def cursor_version(secret: bytes, cursor: str) -> str:
@@ -98,20 +96,16 @@ def _read_cursor(secret: bytes, cursor: str) -> tuple[bytes, str, Key]:
     try:
         if len(cursor) > LONGEST_CURSOR:
             raise ValueError
-        signed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    except (ValueError, binascii.Error) as error:
+        signed = bytes.fromhex(cursor)
+    except ValueError as error:
         raise _invalid_cursor("it was not issued by this service") from error
     mac, payload = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
-    # In constant time: the time of a comparison must not reveal how much of a guess is right.
-    # base64 has several spellings of the same bytes; only ours is accepted.
-    if not compare_digest(mac, _mac(secret, payload)) or _to_text(signed) != cursor:
+    # In constant time: the time of a comparison must not reveal how much of a guess is right. The
+    # same bytes can be spelt in several ways; only ours is accepted.
+    if not compare_digest(mac, _mac(secret, payload)) or signed.hex() != cursor:
         raise _invalid_cursor("it was not issued by this service")
     data_version, *key = payload[_FILTER_BYTES:].decode().split(_SEPARATOR)
     return payload[:_FILTER_BYTES], data_version, tuple(key)
-
-
-def _to_text(signed: bytes) -> str:
-    return base64.urlsafe_b64encode(signed).rstrip(b"=").decode()
 
 
 def _mac(secret: bytes, payload: bytes) -> bytes:
