@@ -172,10 +172,12 @@ class Middleware:
             if not succeeded and resp.status_code in _STATUSES_WITH_VERSION:
                 headers += self._version_of_error(req)
         headers += _represent(req, resp)
-        if etag is not None and resp.data and resp.status_code == 200:
-            self._known.keep(etag, resp.data, (*resp.headers.items(), *headers))
-        elif etag is not None and resp.complete and succeeded:
+        if etag is None or not succeeded:
+            return headers
+        if resp.complete:
             headers.append(("X-Data-Version", req.context.build.data_version))
+        elif resp.data and resp.status_code == 200 and self._known.is_repeated(etag):
+            self._known.keep(etag, resp.data, (*resp.headers.items(), *headers))
         return headers
 
     def _version_of_error(self, req: falcon.Request) -> list[Header]:

@@ -6,9 +6,8 @@ question and the form. A keyed hash of that is the ETag of the answer, and the k
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import UTC, datetime
-from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import version
 from typing import Generic, NamedTuple, TypeVar
@@ -20,7 +19,6 @@ from warehouse.contract.pagination import build_at, cursor_version
 from warehouse.contract.problems import check_data_version
 from warehouse.serve.build import Build, Mart
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.tiers import Tier
 
 T = TypeVar("T")
 Header = tuple[str, str]
@@ -103,14 +101,18 @@ class KnownAnswers:
         resp.context.passed_tier_cap = resp.complete
         return build
 
-    def keep(self, etag: str, body: bytes, headers: tuple[Header, ...]) -> None:
-        """Keep an answer that was sent before."""
+    def is_repeated(self, etag: str) -> bool:
+        """Return whether an answer was sent before, and is worth to be kept."""
         if self.once.pop(etag, None):
-            self.kept.put(etag, KeptAnswer(body, headers), len(body) + _OVERHEAD)
-            return
+            return True
         self.once[etag] = True
         if len(self.once) > _MOST_QUESTIONS:
             self.once.popitem(last=False)
+        return False
+
+    def keep(self, etag: str, body: bytes, headers: Iterable[Header]) -> None:
+        """Keep an answer as it is sent."""
+        self.kept.put(etag, KeptAnswer(body, tuple(headers)), len(body) + _OVERHEAD)
 
     def _build_and_tag(self, req: falcon.Request) -> tuple[Build, str]:
         """Return the build that is asked, and the ETag of the answer if that is a 200."""
@@ -124,7 +126,7 @@ class KnownAnswers:
         decides = (
             self._service,
             build.data_version,
-            _limits(tier_of(req)),
+            tier_of(req).rows_allowed,
             _today_if_asked(sent.get("as_of")),
             req.accept,
             req.query_string,
@@ -135,12 +137,6 @@ class KnownAnswers:
         # A strong ETag stands for the bytes as sent (RFC 9110): each coding has its own.
         coding = req.context.coding
         return build, f'"{tag}-{coding}"' if coding else f'"{tag}"'
-
-
-@lru_cache(64)
-def _limits(tier: Tier) -> str:
-    datasets = None if tier.datasets is None else sorted(tier.datasets)
-    return f"{tier.name} {tier.rows} {tier.ceiling} {tier.paid} {datasets}"
 
 
 def _today_if_asked(as_of: object) -> str:

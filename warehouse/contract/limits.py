@@ -110,8 +110,10 @@ def _cap(tier: Tier, limit: int | None, rule: RowRule) -> int | None:
 
 def key_from_headers(api_key: str | None, authorization: str | None) -> str | None:
     """Return the key in X-API-Key, else the bearer token: some agents can send only that."""
-    scheme, _, token = (authorization or "").partition(" ")
-    return api_key or (token.strip() if scheme.lower() == "bearer" else None)
+    if api_key or not authorization:
+        return api_key
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def authenticate(store: KeyStore, sent: str | None, address: str | None) -> Key:

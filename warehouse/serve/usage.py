@@ -55,7 +55,7 @@ class QuotaStatus(msgspec.Struct, frozen=True):
 
     def remaining(self) -> list[tuple[str, int, int]]:
         """Return each limit, its remaining quota and the seconds until it resets."""
-        return [(name, max(0, left), seconds) for name, left, seconds in self._quotas()]
+        return [(name, left if left > 0 else 0, seconds) for name, left, seconds in self._quotas()]
 
     def _quotas(self) -> list[tuple[str, int, int]]:
         """Return name, remaining quota (negative when exceeded) and seconds to reset."""
