@@ -142,7 +142,7 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
     "currency": ("currency_reported", "currency"),
     "sku": ("dataset",),
 }
-# Which rows a tool is asked about; a tool is not always one list.
+# Which rows the questions of a tool are about; a tool is not always one list.
 _ROWS_OF_TOOL = {
     "describe_data": "listCatalogue",
     "search_entities": "search",
@@ -182,7 +182,7 @@ class Values:
     pages: list[str] = field(default_factory=list)
 
     def of(self, name: str) -> Sequence[Row]:
-        """Return the rows that an endpoint is asked about."""
+        """Return the rows that questions to an endpoint are about."""
         return self.rows.get(name) or self.rows["getFundamentals"]
 
 
@@ -225,15 +225,15 @@ def gathered(ask: Ask, chance: Random) -> Values:
     rows("listChanges", "/v1/changes", since="2000-01-01", limit=1000)
     for dataset in ("AF-FUND", "AF-TENDER", "AF-MACRO"):
         rows("getQualityMetrics", f"/v1/quality-metrics/{dataset}")
-    for name, others in _ASKED_ALIKE.items():
+    for name, others in _ROWS_OF_OTHERS.items():
         values.rows[name] = [row for other in others for row in values.of(other)]
     sitemap = ask(Question("page", "page", "/sitemap.xml", {}, "none", {}), None).body.decode()
     values.pages = re.findall(r"<loc>https?://[^/]+(/[^<]*)</loc>", sitemap)
     return values
 
 
-# Endpoints that are asked about rows of others.
-_ASKED_ALIKE = {
+# Endpoints whose questions are about rows of others.
+_ROWS_OF_OTHERS = {
     "listFundamentals": ("getFundamentals",),
     "getTender": ("listTenders",),
     "getCrosswalk": ("getEntity",),
@@ -296,11 +296,11 @@ def questions(values: Values, chance: Random) -> Iterator[tuple[Question, int]]:
 
 
 def _sent(
-    asked: str, parameters: Sequence[Parameter], rows: Sequence[Row], chance: Random
+    name_of_list: str, parameters: Sequence[Parameter], rows: Sequence[Row], chance: Random
 ) -> dict[str, str]:
     """Return parameters with values, most of them of one row, so that they find something."""
     row, sent, odd = chance.choice(rows), dict[str, str](), chance.random() < 0.12
-    together = _TOGETHER.get(asked, ()) if chance.random() < 0.9 else ()
+    together = _TOGETHER.get(name_of_list, ()) if chance.random() < 0.9 else ()
     fitting = [group for group in together if all(_found(name, row) for name in group)]
     group = chance.choice(fitting) if fitting else ()
     apart = {name for other in together for name in other} - {*group} if group else set()
@@ -410,6 +410,8 @@ _VARYING = (
     (_CURSOR, rb"\1CURSOR"),
     (re.compile(rb"(cursor=)[A-Za-z0-9_=%-]{20,}"), rb"\1CURSOR"),
     (re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(Z|\+00:00)"), b"MOMENT"),
+    # Of bulk files, some of which have moments of publication in their rows.
+    (re.compile(rb'("(?:sha256|size_bytes)":)("[0-9a-f]{64}"|[0-9]+)'), rb"\1DIGEST"),
 )
 _REQUEST = "same-answers"
 _DECODED: Mapping[str, Callable[[bytes], bytes]] = {
@@ -556,7 +558,7 @@ class Recording(msgspec.Struct):
     answers: list[Recorded]
 
 
-def recorded(question: Question, answer: Answer) -> Recorded:
+def as_recorded(question: Question, answer: Answer) -> Recorded:
     """Return an answer as it is stored."""
     body = comparable(answer.body)
     entry = Recorded(
@@ -601,7 +603,7 @@ def _answers(ask: Ask, wanted: Iterable[tuple[Question, int]]) -> Iterator[Recor
         cursor: str | None = None
         for page in range(1, pages + 1):
             answer = ask(question, cursor)
-            yield recorded(replace(question, page=page), answer)
+            yield as_recorded(replace(question, page=page), answer)
             cursor = answer.cursor
             if cursor is None:
                 break
@@ -618,10 +620,10 @@ def _each_once(made: Iterable[tuple[Question, int]]) -> Iterator[tuple[Question,
 
 def _again(file: Path) -> Iterator[tuple[Question, int]]:
     """Yield the questions of a file, each with how many pages of it were answered."""
-    asked = [Question(**answer.question) for answer in _read(file).answers]
-    firsts = [number for number, question in enumerate(asked) if question.page == 1]
-    for first, following in zip(firsts, [*firsts[1:], len(asked)], strict=True):
-        yield asked[first], following - first
+    recorded = [Question(**answer.question) for answer in _read(file).answers]
+    firsts = [number for number, question in enumerate(recorded) if question.page == 1]
+    for first, following in zip(firsts, [*firsts[1:], len(recorded)], strict=True):
+        yield recorded[first], following - first
 
 
 def _has_rows(answer: Recorded) -> bool:
@@ -650,7 +652,7 @@ def compare(before: Path, after: Path, shown: int) -> bool:
     alone = len(first) + len(second) - 2 * len(both)
     print(f"{len(both) - len(differing):,} of {len(both):,} answers are equal.")
     if alone:
-        print(f"{alone:,} questions were asked of one home only.")
+        print(f"{alone:,} questions have an answer of one home only.")
     if differing:
         _print_counts("differing", (first[text].question["name"] for text in differing))
     numbers = {text: number for number, text in enumerate(first)}
