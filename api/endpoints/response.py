@@ -55,7 +55,6 @@ def send_list(
 ) -> None:
     """Send a page of a list, as many rows as the tier of the key may get."""
     page = capped(page, tier_of(req))
-    resp.append_header("Vary", "Accept")
     if form != "json":
         _send_lines(req, resp, page, form)
         return
@@ -126,7 +125,7 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
     else:
         # More than a piece: encoded and sent one piece at a time, from one build.
         resp.stream = lines
-        resp.append_header("Vary", "X-Data-Version")
+        resp.set_header("Vary", "Accept, X-Data-Version")
     resp.context.passed_tier_cap = True
     resp.content_type = f"{MEDIA_TYPES[form]}; charset=utf-8"
     resp.set_header("X-Data-Version", page.rows.data_version)
