@@ -159,9 +159,10 @@ class Packer:
         head = HEAD.pack(pack.count, current, self._frame_rows, newest) + numbers.tobytes()
         first, *others = _frames(rows, offsets[:: self._frame_rows].tolist())
         self.packs.append(PackRow(pack.first_row, pack.key, head, sealed_frame(first, head)))
-        begin = pack.first_row + self._frame_rows
-        places = range(begin, pack.first_row + pack.count, self._frame_rows)
-        self.frames += map(FrameRow, places, map(sealed_frame, others))
+        self.frames += [
+            FrameRow(pack.first_row + number * self._frame_rows, sealed_frame(rows_of_frame))
+            for number, rows_of_frame in enumerate(others, 1)
+        ]
 
 
 def _frames(rows: bytes, begins: Sequence[int]) -> list[bytes]:

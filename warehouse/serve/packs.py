@@ -68,7 +68,7 @@ class Pack:
         else:
             # Half-open: on the day a vintage is superseded, the next one is the latest.
             is_latest = (self._days(0) <= day) & (known_until > day)
-        positions = is_latest.nonzero()[0]
+        positions: npt.NDArray[np.int64] = is_latest.nonzero()[0]
         return positions[positions.searchsorted(skip) :] if skip else positions
 
     def runs(self, positions: Positions) -> list[memoryview]:
@@ -128,7 +128,7 @@ class Pack:
         bounds.append(self._offsets.item(min((last + 1) * size, self.count)))
         sizes = (end - begin for begin, end in pairwise(bounds))
         heads = chain([self._head if first == 0 else b""], repeat(b""))
-        frames = map(memoryview, map(_rows_of, bodies, sizes, heads))
+        frames = [memoryview(rows) for rows in map(_rows_of, bodies, sizes, heads)]
         return first, list(zip(bounds, frames, strict=False))
 
 
