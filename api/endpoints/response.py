@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from api.endpoints.endpoint import tier_of
 from warehouse.contract.limits import cap_rows
-from warehouse.contract.listing import Answer, Listing, pieces
+from warehouse.contract.listing import MOST_WHOLE, Answer, Listing, pieces
 from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.serve.rows import RowPage
@@ -170,10 +170,10 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
     """Send rows as CSV or JSON Lines; what the envelope would say is in headers."""
     lines = encoded(form, page.listing, pieces(page))
     is_whole = len(page.rows.rows) == page.limit or not page.rows.truncated
-    if is_whole:
+    if is_whole and len(page.rows.rows) <= MOST_WHOLE:
         resp.data = b"".join(lines)
     else:
-        # More than a piece: read and sent one piece at a time, from one build.
+        # More than a piece: encoded and sent one piece at a time, from one build.
         resp.stream = lines
         resp.set_header("Vary", "Accept, X-Data-Version")
     resp.context.passed_tier_cap = True

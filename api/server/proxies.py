@@ -73,6 +73,11 @@ def parse_networks(texts: Sequence[str]) -> list[Network]:
         raise SankofaError(f"invalid trusted proxy: {error}") from error
 
 
+def sharing_network(trusted: Sequence[Network], address: str) -> str | None:
+    """Return the network that shares connections with an address; None for a trusted proxy."""
+    return None if _is_trusted(address, trusted) else network_of(address)
+
+
 def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
     """Return the app with client address, host and scheme as a trusted proxy forwarded them."""
 

@@ -286,7 +286,7 @@ def test_requests_sent_in_one_piece_are_answered_in_their_order(server: Served) 
     request_ids = [
         line.split(": ")[1]
         for line in received.decode().split("\r\n")
-        if line.startswith("X-Request-Id:")
+        if line.lower().startswith("x-request-id:")
     ]
     assert request_ids == [f"n{number}" for number in range(40)]
 

@@ -24,8 +24,12 @@ Parameters = Mapping[str, Any]
 # The datasets that the rows are of, by what is asked.
 Datasets = Callable[[Parameters], Sequence[str]]
 _NONE: Datasets = lambda _: ()  # noqa: E731
-# Rows that are read at a time if a list is streamed.
-_PIECE = 5_000
+# Rows that are read and encoded at a time if a list is streamed: everybody else waits meanwhile.
+PIECE = 500
+# Rows that are encoded in one step nevertheless: a complete answer has an ETag and is compressed.
+MOST_WHOLE = 1_000
+# Up to this limit all rows are read before the first is sent: X-Next-Cursor names the last.
+_MOST_READ = 5_000
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -173,7 +177,7 @@ def answer(
     build, after = resume_position(mart, secret, listing.name, parameters, pinned, found)
     question = Question(mart, build, parameters, tier, 1, after)
     limit = _checked_limit(listing, question)
-    read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE
+    read = limit if (limit is not None and limit <= _MOST_READ) or not in_pieces else PIECE
     question = replace(question, limit=read)
     listed = listing.read(question)
     empty = None if listed.rows.rows else listing.why_empty(question)
@@ -183,9 +187,13 @@ def answer(
 def pieces(first: Answer) -> Iterator[RowPage]:
     """Yield all rows up to the limit from one build, a piece at a time."""
     page, count, limit = first.rows, len(first.rows.rows), first.limit
-    yield page
+    if count <= MOST_WHOLE:
+        yield page
+    else:
+        for start in range(0, count, PIECE):
+            yield page.with_rows(list(page.rows[start : start + PIECE]))
     while page.truncated and (limit is None or count < limit):
-        piece = _PIECE if limit is None else min(_PIECE, limit - count)
+        piece = PIECE if limit is None else min(PIECE, limit - count)
         after = page.key_of(len(page.rows))
         build = first.question.mart.at(page.data_version).build()
         question = replace(first.question, build=build, limit=piece, after=after)
