@@ -17,6 +17,7 @@ from isal import isal_zlib
 from api.endpoints.endpoint import ALLOW, METHODS, RESPONSE_HEADERS, etag_matches
 from api.endpoints.known_answers import Header, KnownAnswers
 from api.errors import send_unexpected
+from api.server.body import Pieces
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
@@ -101,7 +102,7 @@ class Middleware:
         context.base_url, context.exports_url = self._find_urls(env.get("HTTP_HOST"), req.scheme)
         context.coding = accepted_coding(env.get("HTTP_ACCEPT_ENCODING"))
         # Set by functions of the tier cap; by KnownAnswers; by pages that are kept.
-        answered.passed_tier_cap = False
+        answered.passed_tier_cap = answered.is_repeated = False
         answered.etag = answered.kept = answered.codings = None
         query = req.query_string
         if len(req.path) + len(query) + bool(query) > _LONGEST_URL:
@@ -162,7 +163,8 @@ class Middleware:
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> list[Header]:
         """Encode the body; return the headers that are the same each time it is sent."""
-        key, etag = req.context.key, resp.context.etag
+        key, answered = req.context.key, resp.context
+        etag = answered.etag
         headers = [*_OF_EVERY_RESPONSE]
         if req.method == "OPTIONS" and succeeded:
             headers += _OF_OPTIONS
@@ -176,7 +178,7 @@ class Middleware:
             return headers
         if resp.complete:
             headers.append(("X-Data-Version", req.context.build.data_version))
-        elif resp.data and resp.status_code == 200 and self._known.is_repeated(etag):
+        elif answered.is_repeated and resp.data and resp.status_code == 200:
             self._known.keep(etag, resp.data, (*resp.headers.items(), *headers))
         return headers
 
@@ -296,7 +298,8 @@ def _weight(text: str) -> float:
 def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
     """Compress the body, or leave it out if the client has it; return the headers that say so.
 
-    Files have set their own headers, and streams have no ETag.
+    Files have set their own headers, and streams have no ETag. An answer in pieces has one that was
+    made without them.
     """
     keyed, status = req.context.key is not None, resp.status_code
     cache_control = "no-store" if status >= 400 else resp.get_header("Cache-Control")
@@ -304,10 +307,11 @@ def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
         # Only the client itself may store what its key may read.
         cache_control = "private" if keyed else "no-cache"
     headers = [("Cache-Control", cache_control)]
-    is_file = resp.stream is not None or resp.get_header("Accept-Ranges") is not None
-    body = None if is_file else resp.render_body()
+    in_pieces = isinstance(resp.stream, Pieces)
+    is_stream = resp.stream is not None or resp.get_header("Accept-Ranges") is not None
+    body = None if is_stream else resp.render_body()
     etag: str | None = resp.context.etag
-    if not body and (etag is None or status != 304):
+    if not (body or in_pieces or (etag is not None and status == 304)):
         return headers + ([("Vary", _joined(resp, _KEY_HEADERS))] if keyed else [])
     headers.append(("Vary", _VARY_OF_KEYED if keyed else _joined(resp, "Accept-Encoding")))
     coding = _coding(req, resp, body) if body else None
@@ -320,9 +324,9 @@ def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
     if etag is not None and resp.status_code in (200, 304):
         headers.append(("ETag", etag))
     resp.text, resp.data = None, body
-    if body is None:
+    if resp.status_code == 304:
         resp.delete_header("Content-Type")
-    elif coding:
+    elif body and coding:
         # A page that is kept is compressed once.
         codings: dict[str, bytes] = {} if resp.context.codings is None else resp.context.codings
         if coding not in codings:

@@ -97,12 +97,14 @@ class KnownAnswers:
             resp.status, resp.complete = falcon.HTTP_304, True
         elif (kept := self.kept.get(etag)) is not None:
             resp.context.kept, resp.data, resp.complete = kept, kept.body, True
+        else:
+            resp.context.is_repeated = self.is_repeated(etag)
         # What is known has passed the tier cap, for a tier with the same limits.
         resp.context.passed_tier_cap = resp.complete
         return build
 
     def is_repeated(self, etag: str) -> bool:
-        """Return whether an answer was sent before, and is worth to be kept."""
+        """Return whether an answer was asked for before, and is worth to be kept."""
         if self.once.pop(etag, None):
             return True
         self.once[etag] = True

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from api.endpoints.endpoint import tier_of
 from api.endpoints.lines import csv_lines, json_lines
+from api.server.body import Pieces
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.listing import MOST_WHOLE, Answer, pieces
 from warehouse.contract.problems import Problem
@@ -58,7 +59,15 @@ def send_list(
     if form != "json":
         _send_lines(req, resp, page, form)
         return
-    send_without_rows(resp, list_body(page), page.rows.data_version)
+    body = _list_pieces(page)
+    is_whole = _is_sent_whole(req, resp)
+    send_without_rows(resp, b"".join(body) if is_whole else Pieces(body), page.rows.data_version)
+
+
+def _is_sent_whole(req: falcon.Request, resp: falcon.Response) -> bool:
+    """Return whether a body is needed in one piece: to compress, to hash, to compare or to keep."""
+    needs_no_hash = resp.context.etag is not None and "HTTP_IF_NONE_MATCH" not in req.env
+    return resp.context.is_repeated or bool(req.context.coding) or not needs_no_hash
 
 
 def send_row(req: falcon.Request, resp: falcon.Response, rows: RowPage) -> None:
@@ -74,6 +83,10 @@ def capped(page: Answer, tier: Tier) -> Answer:
 
 def list_body(page: Answer) -> bytes:
     """Return a page of a list in its envelope, as JSON."""
+    return b"".join(_list_pieces(page))
+
+
+def _list_pieces(page: Answer) -> list[bytes | memoryview]:
     after = encode(page.envelope(len(page.rows.rows), page.rows.truncated, page.next_cursor))
     before = page.listed.before
     # Both objects are cut open and joined around the rows.
@@ -85,7 +98,7 @@ def row_body(rows: RowPage, tier: Tier) -> bytes:
     """Return the one row of a record in the common envelope, as JSON."""
     rows, limit = cap_rows(rows, tier, 1)
     after = _row_envelope(len(rows.rows), rows.notice, rows.truncated, limit, rows.data_version)
-    return _around_rows(rows, b"{", "data", after)
+    return b"".join(_around_rows(rows, b"{", "data", after))
 
 
 @lru_cache(16)
@@ -107,12 +120,14 @@ def _row_envelope(
     )
 
 
-def _around_rows(rows: RowPage, start: bytes, member: str, after: bytes) -> bytes:
+def _around_rows(
+    rows: RowPage, start: bytes, member: str, after: bytes
+) -> list[bytes | memoryview]:
     """Return rows between the beginning of an object and the members of another.
 
-    Rows are JSON already, encoded at publication: their bytes are joined, never parsed.
+    Rows are JSON already, encoded at publication: their bytes are sent as they are, never parsed.
     """
-    return b"".join((start, b'"%s":[' % member.encode(), *rows.json_chunks(), b"],", after[1:]))
+    return [b'%b"%b":[' % (start, member.encode()), *rows.json_chunks(), b"]," + after[1:]]
 
 
 def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: Format) -> None:
@@ -137,9 +152,12 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
         resp.set_header("X-Empty-Reason", page.empty.code)
 
 
-def send_without_rows(resp: falcon.Response, body: bytes, data_version: str) -> None:
+def send_without_rows(resp: falcon.Response, body: bytes | Pieces, data_version: str) -> None:
     """Send a JSON body that holds no rows, such as the manifest, to a key of any tier."""
     resp.context.passed_tier_cap = True
-    resp.data = body
+    if isinstance(body, Pieces):
+        resp.set_stream(body, len(body))
+    else:
+        resp.data = body
     resp.content_type = falcon.MEDIA_JSON
     resp.set_header("X-Data-Version", data_version)

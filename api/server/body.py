@@ -8,8 +8,8 @@ class Pieces:
 
     A resource hands it to Falcon with ``resp.set_stream(body, len(body))``, which also sets
     Content-Length. Our server sends the head and all pieces in one system call, from where they
-    are in memory; any other WSGI server, and Falcon's test client, iterates over the pieces. What
-    a piece views must not change until the response is sent.
+    are in memory; any other WSGI server, and Falcon's test client, iterates over copies of them.
+    What a piece views must not change until the response is sent.
     """
 
     __slots__ = ("_size", "pieces")
@@ -22,6 +22,6 @@ class Pieces:
         """Return the number of bytes."""
         return self._size
 
-    def __iter__(self) -> Iterator[bytes | memoryview]:
-        """Iterate over the pieces."""
-        return iter(self.pieces)
+    def __iter__(self) -> Iterator[bytes]:
+        """Iterate over the pieces as bytes, which WSGI requires."""
+        return map(bytes, self.pieces)

@@ -180,7 +180,8 @@ class ResponseTask(WSGITask):
     def _send(self, channel: Any) -> Generator[None, None, None]:
         body = self.answer()
         if isinstance(body, list | Pieces):
-            channel.write_pieces(self._with_head(list(body), sum(map(len, body))))
+            pieces = list(body.pieces if isinstance(body, Pieces) else body)
+            channel.write_pieces(self._with_head(pieces, sum(map(len, pieces))))
             return
         if isinstance(body, ReadOnlyFileBasedBuffer) and body.prepare(self.content_length):
             # The loop reads it as the client takes it, and closes it.
