@@ -19,6 +19,7 @@ docs/benchmarks.md, "Serving", has what the first two are worth.
 """
 
 import contextlib
+import errno
 import socket
 import struct
 import sys
@@ -519,12 +520,15 @@ def _exchange(server: Any, seconds: float, most: int) -> list[Any]:
 
 
 def _accept(server: Any, most: int) -> None:
-    # The error says that no connection is waiting, or that it is closed already.
-    with contextlib.suppress(OSError):
+    try:
         for _ in range(most):
             connection, address = server.socket.accept()
             server.set_socket_options(connection)
             server.channel_class(server, connection, address, server.adj, map=server._map).watch()
+    except OSError as error:
+        # Usually no connection is waiting, or it is closed already.
+        if error.errno == errno.EMFILE and server.active_channels:
+            _close_one_of(server.active_channels)
 
 
 def _busy(channel: Any) -> bool:
