@@ -18,7 +18,7 @@ from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 from typing import Any
 
 from api.app import create_app
-from api.middleware import BaseUrlMiddleware
+from api.middleware import url_finder
 from api.server.proxies import parse_networks, sharing_network, trust_proxies
 from api.server.waitress_loop import MOST_CONNECTIONS, create_waitress, run
 from warehouse.control.keys import KeyStore
@@ -159,7 +159,7 @@ def serve(
     """Serve until SIGTERM or SIGINT; requests under way are finished first."""
     log_to_stderr()
     # Report invalid options once, before any worker starts.
-    BaseUrlMiddleware(options.base_urls)
+    url_finder(options.base_urls)
     parse_networks(options.proxies)
     keep_freed_memory()
     allow_connections()

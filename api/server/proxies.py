@@ -36,7 +36,7 @@ def log_request(req: Any, resp: Any) -> None:
         path=logged_path(req.path),
         parameters=[name for name in req.params if name in _PARAMETERS],
         status=status,
-        milliseconds=round(seconds * 1000, 3),
+        milliseconds=int(seconds * 1e6) / 1e3,
         bytes=len(body) if body else int(resp.get_header("Content-Length") or 0),
         key=None if key is None else key.prefix,
         data_version=resp.get_header("X-Data-Version"),
