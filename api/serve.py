@@ -4,7 +4,6 @@ import ctypes
 import logging
 import multiprocessing
 import os
-import resource
 import signal
 import socket
 import threading
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.context import ForkProcess
 from pathlib import Path
-from resource import RLIMIT_NOFILE
+from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 from typing import Any
 
 from api.app import create_app
@@ -65,12 +64,14 @@ def keep_freed_memory() -> None:
 
 def allow_connections() -> None:
     """Let a process open the files that its connections need; log it if the system refuses."""
-    needed, (soft, hard) = MOST_CONNECTIONS + _OTHER_FILES, resource.getrlimit(RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(RLIMIT_NOFILE, (max(soft, needed), hard))
-    except ValueError:
+    needed, (soft, hard) = MOST_CONNECTIONS + _OTHER_FILES, getrlimit(RLIMIT_NOFILE)
+    if soft == RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == RLIM_INFINITY else min(needed, hard)
+    setrlimit(RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
         text = "a process may open %d files; %d connections need %d: raise its limit (ulimit -n)"
-        _LOG.warning(text, soft, MOST_CONNECTIONS, needed)
+        _LOG.warning(text, allowed, MOST_CONNECTIONS, needed)
 
 
 def run_workers(

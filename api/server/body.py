@@ -8,8 +8,9 @@ class Pieces:
 
     A resource hands it to Falcon with ``resp.set_stream(body, len(body))``, which also sets
     Content-Length. Our server sends the head and all pieces in one system call, from where they
-    are in memory; any other WSGI server, and Falcon's test client, iterates over copies of them.
-    What a piece views must not change until the response is sent.
+    are in memory (it joins pieces that are below 2 kB on average); any other WSGI server, and
+    Falcon's test client, iterates over copies of them. What a piece views must not change until the
+    response is sent.
     """
 
     __slots__ = ("_size", "pieces")

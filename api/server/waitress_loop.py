@@ -19,6 +19,7 @@ docs/benchmarks.md, "Serving", has what the first two are worth.
 """
 
 import contextlib
+import errno
 import socket
 import struct
 import sys
@@ -75,6 +76,8 @@ _TURN_SECONDS = 0.002
 _MOST_ACCEPTED = 64
 # Byte strings that one system call sends (IOV_MAX of Linux is 1,024).
 _MOST_PIECES = 1_000
+# Bytes of a piece below which it is cheaper to join than to name each to the kernel (measured).
+_SMALL_PIECE = 2_048
 # l_onoff and l_linger of SO_LINGER: close at once and reset the connection.
 _LINGER_NOT = struct.pack("ii", 1, 0)
 _CODES = {413: "body_too_large", 431: "headers_too_large", 500: "internal_error"}
@@ -365,10 +368,10 @@ class Channel(HTTPChannel):
             self.server.add_task(self)
 
     def write_pieces(self, pieces: Sequence[bytes | memoryview]) -> None:
-        """Send byte strings without joining them; buffer only what the kernel refuses."""
+        """Send byte strings, large ones without joining; buffer only what the kernel refuses."""
         with self.outbuf_lock:
-            sent = 0
-            if len(pieces) > _MOST_PIECES:
+            sent, size = 0, sum(map(len, pieces))
+            if len(pieces) > min(_MOST_PIECES, size // _SMALL_PIECE):
                 pieces = [b"".join(pieces)]
             # Only if nothing is waiting to be sent: bytes must not overtake each other. An error is
             # left to the loop, which sees it again when it sends the rest.
@@ -376,7 +379,7 @@ class Channel(HTTPChannel):
                 with contextlib.suppress(OSError):
                     sent = self.socket.sendmsg(pieces)
                 self._bytes_sent += sent
-            if sent < sum(map(len, pieces)):
+            if sent < size:
                 self.write_soon(b"".join(pieces)[sent:])
 
     def send(self, data: bytes, do_close: bool = True) -> int:
@@ -518,12 +521,15 @@ def _exchange(server: Any, seconds: float, most: int) -> list[Any]:
 
 
 def _accept(server: Any, most: int) -> None:
-    # The error says that no connection is waiting, or that it is closed already.
-    with contextlib.suppress(OSError):
+    try:
         for _ in range(most):
             connection, address = server.socket.accept()
             server.set_socket_options(connection)
             server.channel_class(server, connection, address, server.adj, map=server._map).watch()
+    except OSError as error:
+        # Usually no connection is waiting, or it is closed already.
+        if error.errno == errno.EMFILE and server.active_channels:
+            _close_one_of(server.active_channels)
 
 
 def _busy(channel: Any) -> bool:

@@ -2,6 +2,8 @@
 
 import resource
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.control.keys import KeyStore, create_key
 
@@ -121,3 +124,18 @@ def test_15_keys_with_40_csvs_each_sent_at_once_delay_no_others(
         check_health(server)
     assert [answers.count(b"HTTP/1.1 200 ") for answers in received] == [40] * 15
     assert all(answers.count(whole) == 40 for answers in received)
+
+
+@pytest.mark.parametrize(
+    ("hard", "allowed", "said"), [(4_096, 3_000, ""), (256, 256, "raise its limit (ulimit -n)")]
+)
+def test_a_process_allows_itself_the_files_of_its_connections(
+    hard: int, allowed: int, said: str
+) -> None:
+    script = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (200, {hard}));"
+        "from api.serve import allow_connections; allow_connections();"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert (int(done.stdout), said in done.stderr) == (allowed, True)
