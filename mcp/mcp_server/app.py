@@ -1,7 +1,7 @@
 """The MCP server: handlers for tools and resources, independent of the transport."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -10,10 +10,12 @@ import msgspec
 from anyio import CapacityLimiter, to_thread
 from mcp.server import Server, ServerRequestContext
 from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
+    SERVER_INFO_META_KEY,
     CallToolRequestParams,
     CallToolResult,
     GetPromptRequestParams,
@@ -29,13 +31,17 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     Resource,
+    ResourceLink,
     ResourceTemplate,
     TextContent,
     TextResourceContents,
     Tool,
     ToolAnnotations,
 )
+from mcp_types.methods import serialize_server_result, validate_client_request
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcp_server.results import Link
 from mcp_server.service import Service, call_of, refused
 from mcp_server.tools import TOOLS
 from warehouse.contract.parameter_types import Parameter
@@ -233,32 +239,55 @@ _SEARCH_PARAMETERS = {"query", "buyer", "category"}
 # Tools that read all parties of a country, or all that a build holds.
 _LONG_TOOLS = {"get_awards", "get_resolved_parties", "describe_data"}
 _MAX_THREADS = 8
+# Results differ in their bodies; in all else there are a few for each version and exported file.
+_MAX_FRAMES = 256
 
 
 def create_server(service: Service) -> Server[Any]:
     """Create the server; the transport must have admitted the call of every request."""
-    limiter = CapacityLimiter(_MAX_THREADS)
+    limiter, names = CapacityLimiter(_MAX_THREADS), list(TOOLS)
 
     async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=_TOOL_LIST)
 
-    async def call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
+    @lru_cache(_MAX_FRAMES)
+    def frame(version: str, is_error: bool, link: Link | None) -> dict[str, Any]:
+        """Return a result as the SDK writes it for a version of the protocol, without its body."""
+        links = () if link is None else (ResourceLink(**msgspec.structs.asdict(link)),)
+        text = TextContent(type="text", text="")
+        result = CallToolResult(content=[text, *links], structured_content={}, is_error=is_error)
+        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return serialize_server_result("tools/call", version, dumped)
+
+    async def run(ctx: Context, name: str, sent: dict[str, Any]) -> dict[str, Any]:
+        tool = TOOLS.get(name)
         if tool is None:
             raise MCPError(
                 code=INVALID_PARAMS,
-                message=f"Unknown tool: {params.name[:64]!r}; there are {', '.join(TOOLS)}.",
+                message=f"Unknown tool: {name[:64]!r}; there are {', '.join(TOOLS)}.",
             )
-        call, sent = call_of(ctx), params.arguments or {}
+        call = call_of(ctx)
         if not call.is_tool:
             # Reached only if the SDK reads a message otherwise than ``guard`` did.
             message = "The request was not counted as a call of a tool; send one plain request."
             raise MCPError(code=INVALID_REQUEST, message=message)
-        run = partial(service.run, tool, sent, call)
+        work = partial(service.run, tool, sent, call)
         is_short = tool.name not in _LONG_TOOLS and not _SEARCH_PARAMETERS & sent.keys()
-        if is_short:
-            return run()
-        return await to_thread.run_sync(run, limiter=limiter)
+        result = work() if is_short else await to_thread.run_sync(work, limiter=limiter)
+        return call.exact.result(result, frame(ctx.protocol_version, result.is_error, result.link))
+
+    async def call_tool(ctx: Context, params: CallToolRequestParams) -> HandlerResult:
+        return await run(ctx, params.name, params.arguments or {})
+
+    async def call_over_http(ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Answer a call of a tool whose result needs nothing more from the SDK."""
+        params = ctx.params or {}
+        if ctx.request is None or ctx.method != "tools/call" or params.get("name") not in names:
+            return await call_next(ctx)
+        validate_client_request(ctx.method, ctx.protocol_version, params)
+        result = await run(ctx, params["name"], params.get("arguments") or {})
+        is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return {**result, "_meta": {SERVER_INFO_META_KEY: stamp}} if is_modern else result
 
     async def list_resources(
         ctx: Context, params: PaginatedRequestParams | None
@@ -320,7 +349,6 @@ def create_server(service: Service) -> Server[Any]:
         # No parameter is repeated in a header, so the SDK has none to compare.
         get_tool_input_schema=lambda name: None,
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
         on_list_resources=list_resources,
@@ -328,5 +356,7 @@ def create_server(service: Service) -> Server[Any]:
         on_read_resource=read_resource,
     )
     # The SDK's default middleware writes OpenTelemetry traces, which nobody collects here.
-    server.middleware.clear()
+    server.middleware[:] = [call_over_http]
+    server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
+    stamp = server.server_info_stamp
     return server

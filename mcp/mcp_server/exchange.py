@@ -14,14 +14,15 @@ fails if they differ.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
+import msgspec
 import pydantic_core
 from mcp.server import Server
 from mcp.server.connection import Connection
-from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.runner import ServerRunner, modern_error_data
 from mcp.server.streamable_http import check_accept_headers
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import NoBackChannelError
@@ -29,17 +30,21 @@ from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
     InboundLadderRejection,
     classify_inbound_request,
-    find_duplicated_routing_header,
 )
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types import DEFAULT_NEGOTIATED_VERSION, JSONRPCError, JSONRPCRequest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import Scope
 
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
+# Nothing cancels a request whose response is one body.
+_NEVER = anyio.Event()
+# The headers that the SDK looks at whatever the message is.
+_CHECKED = ("accept", "content-type", "host", "origin")
+_MAX_ACCEPTED = 100
 
 
 @dataclass
@@ -50,7 +55,7 @@ class _DispatchContext:
     message_metadata: ServerMessageMetadata
     transport: TransportContext = _TRANSPORT
     can_send_request: bool = False
-    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
+    cancel_requested: anyio.Event = _NEVER
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: Any = None
@@ -72,15 +77,17 @@ class Exchange:
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
         self._server, self._security = server, TransportSecurityMiddleware(security)
+        versions = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
+        self._accepted: set[tuple[str | None, ...]] = set()
+        self._runners = {version: self._new_runner(version) for version in versions}
 
-    async def answer(self, scope: Scope, version: str, body: bytes) -> tuple[int, bytes] | None:
+    async def answer(
+        self, scope: Scope, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, bytes] | None:
         """Return the status and the JSON response; None if the SDK must answer itself."""
         request = Request(scope)
-        if not check_accept_headers(request)[0]:
-            return None
-        if find_duplicated_routing_header(request.headers.items()) is not None:
-            return None
-        if await self._security.validate_request(request, is_post=True) is not None:
+        # Of a header that was sent twice, two readers may take different values.
+        if len(headers) < len(scope["headers"]) or not await self._are_right(headers, request):
             return None
         try:
             decoded = pydantic_core.from_json(body)
@@ -89,51 +96,49 @@ class Exchange:
             return None
         # Older clients negotiate a version by a handshake, which a server without sessions does
         # not remember: their header alone says which version they speak.
-        if version in HANDSHAKE_PROTOCOL_VERSIONS:
-            return await self._dispatch(
-                rpc_request, request, Connection.from_envelope(version, None, None)
-            )
-        connection = self._modern_connection(decoded, rpc_request, request)
-        return (
-            None if connection is None else await self._dispatch(rpc_request, request, connection)
-        )
+        version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            # The SDK compares parameters with headers if a tool declares any; ours declare none.
+            input_schema = self._server.get_tool_input_schema
+            name = str((rpc_request.params or {}).get("name"))
+            if input_schema is None or input_schema(name) is not None:
+                return None
+            if isinstance(
+                classify_inbound_request(decoded, headers=headers), InboundLadderRejection
+            ):
+                return None
+        return await self._dispatch(rpc_request, request, version)
 
-    def _modern_connection(
-        self, decoded: Any, rpc_request: JSONRPCRequest, request: Request
-    ) -> Connection | None:
-        """Return the connection of a current client; None if its headers contradict the body."""
-        params = rpc_request.params or {}
-        # The SDK compares parameters with headers if a tool declares any; ours declare none.
-        input_schema = self._server.get_tool_input_schema
-        if input_schema is None or input_schema(str(params.get("name"))) is not None:
-            return None
-        route = classify_inbound_request(decoded, headers=dict(request.headers))
-        if isinstance(route, InboundLadderRejection):
-            return None
-        return Connection.from_envelope(
-            route.protocol_version, route.client_info, route.client_capabilities
-        )
+    async def _are_right(self, headers: Mapping[str, str], request: Request) -> bool:
+        """Return whether the SDK accepts the headers; a client sends the same with each request."""
+        values = tuple(map(headers.get, _CHECKED))
+        if values in self._accepted:
+            return True
+        refused = await self._security.validate_request(request, is_post=True)
+        is_right = refused is None and check_accept_headers(request)[0]
+        if is_right and len(self._accepted) < _MAX_ACCEPTED:
+            self._accepted.add(values)
+        return is_right
+
+    def _new_runner(self, version: str) -> ServerRunner[Any]:
+        # What clients say about themselves is of no use to any handler.
+        return ServerRunner(self._server, Connection.from_envelope(version, None, None), {})
 
     async def _dispatch(
-        self, rpc_request: JSONRPCRequest, request: Request, connection: Connection
+        self, rpc_request: JSONRPCRequest, request: Request, version: str
     ) -> tuple[int, bytes]:
         metadata = ServerMessageMetadata(request_context=request, can_send_request=False)
-        message: JSONRPCResponse | JSONRPCError
-        status = 200
+        context = _DispatchContext(rpc_request.id, metadata)
+        method, params = rpc_request.method, rpc_request.params
+        # A handshake is kept by the runner that it was made with; nothing else is.
+        runner = self._new_runner(version) if method == "initialize" else self._runners[version]
         try:
-            result = await serve_one(
-                self._server,
-                _DispatchContext(rpc_request.id, metadata),
-                rpc_request.method,
-                rpc_request.params,
-                connection=connection,
-                lifespan_state={},
-            )
-            message = JSONRPCResponse(jsonrpc="2.0", id=rpc_request.id, result=result)
+            result = await runner.on_request(context, method, params)
         except Exception as error:
             error_data = modern_error_data(error)
             message = JSONRPCError(jsonrpc="2.0", id=rpc_request.id, error=error_data)
             # Only the current version maps error codes to HTTP statuses.
-            if connection.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
-                status = ERROR_CODE_HTTP_STATUS.get(error_data.code, 200)
-        return status, message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+            is_current = version not in HANDSHAKE_PROTOCOL_VERSIONS
+            status = ERROR_CODE_HTTP_STATUS.get(error_data.code, 200) if is_current else 200
+            return status, message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        return 200, msgspec.json.encode({"jsonrpc": "2.0", "id": rpc_request.id, "result": result})

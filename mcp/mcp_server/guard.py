@@ -4,16 +4,16 @@ Answers wrong paths and methods, missing and unknown keys, bodies that are too l
 and keys above their limits.
 """
 
+import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 
-import anyio
 import msgspec
 from anyio import to_thread
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import DEFAULT_NEGOTIATED_VERSION, PARSE_ERROR, ErrorData, JSONRPCError
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_server.exchange import Exchange
@@ -289,8 +289,7 @@ class Guard:
         call.pinned, call.host = headers.get("x-data-version"), headers.get("host")
         check_data_version(call.pinned)
         scope = {**scope, SCOPE_KEY: call}
-        version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
-        response = await self._exchange.answer(scope, version, body)
+        response = await self._exchange.answer(scope, headers, body)
         if response is not None:
             await writer.respond(*response)
             return
@@ -333,17 +332,20 @@ async def _read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
     if content_length.isdigit() and int(content_length) > MAX_BODY_BYTES:
         raise _too_large()
     body = bytearray()
-    with anyio.move_on_after(_BODY_SECONDS):
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise Problem("request_refused", "The client went away.")
-            body += message.get("body", b"")
-            if len(body) > MAX_BODY_BYTES:
-                raise _too_large()
-            if not message.get("more_body"):
-                return bytes(body)
-    raise Problem("request_refused", f"The body did not come whole in {_BODY_SECONDS:.0f} seconds.")
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise Problem("request_refused", "The client went away.")
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
+                    raise _too_large()
+                if not message.get("more_body"):
+                    return bytes(body)
+    except TimeoutError:
+        detail = f"The body did not come whole in {_BODY_SECONDS:.0f} seconds."
+        raise Problem("request_refused", detail) from None
 
 
 def _too_large() -> Problem:

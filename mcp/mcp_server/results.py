@@ -6,18 +6,20 @@ is replaced by the body in what the SDK wrote: see ``ExactJson``.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
-from mcp_types import CallToolResult, ContentBlock, TextContent
-from msgspec import structs
+from msgspec import Raw, defstruct, structs
 
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.listing import Answer
 from warehouse.publish.row_json import PROVENANCE
-from warehouse.shared.json_encoding import decode_object, encode, encode_object
+from warehouse.serve.exports import PARQUET
+from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import Tier
 
 # Rows as a model reads them: without what is unknown or repeated, and sources named once.
@@ -26,13 +28,14 @@ from warehouse.shared.tiers import Tier
 # Texts longer than a title needs to be are cut: publishers wrote them, and they would crowd out
 # the rest.
 
-Members = dict[str, bytes]
+Members = dict[str, Raw]
 # Members that are kept of an object; None keeps a member as it is, a number its first characters.
 Nested = Mapping[str, Any]
-_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_OBJECT = msgspec.json.Decoder(Members)
+_LIST = msgspec.json.Decoder(list[Raw])
 _TEXT = msgspec.json.Decoder(str)
-_NULL, _NOTHING = b"null", (b"null", b"[]", b"{}")
+_NULL = Raw(b"null")
+_NOTHING = (_NULL, Raw(b"[]"), Raw(b"{}"))
 # Ids of rows and details of a register that no other tool takes.
 _LEFT_OUT = {
     *PROVENANCE,
@@ -67,105 +70,119 @@ _NESTED: Mapping[str, Nested] = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class CompactRows:
     """Rows without what all of them share; ``sources`` are the documents that they come from."""
 
     shared: Members
     rows: list[bytes]
-    sources: list[bytes] = field(default_factory=list)
+    sources: Sequence[Mapping[str, object]]
 
 
 def compact(rows: Sequence[bytes]) -> CompactRows:
     """Return rows without what is unknown or shared, each with the number of its source."""
-    sources: dict[bytes, int] = {}
-    kept = [_kept(row, sources) for row in rows]
-    shared = _shared(kept)
-    return CompactRows(
-        shared,
-        [
-            encode_object({name: value for name, value in row.items() if name not in shared})
-            for row in kept
-        ],
-        list(sources),
-    )
+    rows = list(rows)
+    columns = _columns(rows)
+    sources: dict[tuple[str, bytes], Raw] = {}
+    if "source_ref" in columns:
+        licences = columns.get("license_class", (_NULL,) * len(rows))
+        places = zip(columns["source_ref"], licences, strict=True)
+        columns["source"] = tuple(_source(*place, sources) for place in places)
+    others: list[Members] = [{} for _ in rows]
+    shared: Members = {}
+    for name in [name for name in columns if name not in _LEFT_OUT]:
+        column: Sequence[Raw] = columns[name]
+        # Most members have the same value in all rows of a page: it is then read once.
+        if column.count(column[0]) == len(column):
+            column = column[:1]
+        if name in _NESTED or max(map(len, column)) > _LONGEST_TEXT:
+            column = [_kept(name, value) for value in column]
+        is_shared = len(rows) > 1 and column.count(column[0]) == len(column)
+        for row, value in zip((shared,) if is_shared else others, column, strict=False):
+            if value not in _NOTHING:
+                row[name] = value
+    named = [{"source_ref": name, "license_class": Raw(licence)} for name, licence in sources]
+    return CompactRows(shared, [msgspec.json.encode(row) for row in others], named)
 
 
-def _kept(row: bytes, sources: dict[bytes, int]) -> Members:
-    members = decode_object(row)
-    source = _source(members)
-    kept = {
-        name: _reduced(value, _NESTED[name]) if name in _NESTED else value
-        for name, value in members.items()
-        if name not in _LEFT_OUT
-    }
-    kept = {name: _bounded(name, each) for name, each in kept.items() if each not in _NOTHING}
-    if source is not None:
-        kept["source"] = encode(sources.setdefault(source, len(sources) + 1))
-    return kept
+def _columns(rows: Sequence[bytes]) -> dict[str, tuple[Raw, ...]]:
+    """Return the values of each member in all rows; null where a row lacks it."""
+    names: Iterable[str] = _OBJECT.decode(rows[0]) if rows else ()
+    body = b"[" + b",".join(rows) + b"]"
+    try:
+        decoded = _rows_decoder(tuple(names)).decode(body)
+    except msgspec.ValidationError:
+        # Another row has other members than the first.
+        names = dict.fromkeys(chain.from_iterable(_OBJECT.decode(row) for row in rows))
+        decoded = _rows_decoder(tuple(names)).decode(body)
+    return dict(zip(names, zip(*map(structs.astuple, decoded), strict=True), strict=True))
 
 
-def _source(members: Members) -> bytes | None:
-    """Return the document that a row comes from, without the place in it, and its licence."""
-    if members.get("source_ref", _NULL) == _NULL:
-        return None
-    document = _TEXT.decode(members["source_ref"]).partition("#")[0]
-    licence = members.get("license_class", _NULL)
-    return encode_object({"source_ref": encode(document), "license_class": licence})
+@lru_cache(256)
+def _rows_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[list[Any]]:
+    """Return a decoder of rows with certain members, which is faster than one of any rows."""
+    fields = [
+        (f"member_{number}", Raw, msgspec.field(default=_NULL, name=name))
+        for number, name in enumerate(names)
+    ]
+    return msgspec.json.Decoder(list[defstruct("Row", fields, forbid_unknown_fields=True)])  # type: ignore[misc]
 
 
-def _shared(rows: Sequence[Members]) -> Members:
-    """Return the members that all rows have in common; of a single row, none."""
-    if len(rows) < 2:
-        return {}
-    first, *others = rows
-    return {
-        name: value
-        for name, value in first.items()
-        if all(row.get(name) == value for row in others)
-    }
+def _source(place: Raw, licence: Raw, sources: dict[tuple[str, bytes], Raw]) -> Raw:
+    """Return the number of the document that a row comes from, without the place in it."""
+    if place == _NULL:
+        return _NULL
+    source = _TEXT.decode(place).partition("#")[0], bytes(licence)
+    number = sources.get(source)
+    if number is None:
+        number = sources[source] = Raw(b"%d" % (len(sources) + 1))
+    return number
 
 
-def _reduced(value: bytes, kept: Nested | int | None) -> bytes:
+def _kept(name: str, value: Raw) -> Raw:
+    if name in _NESTED:
+        value = _reduced(value, _NESTED[name])
+    return _bounded(name, value)
+
+
+def _reduced(value: Raw, kept: Nested | int | None) -> Raw:
     """Return an object, or each object of a list, with the members that are kept."""
     if kept is None or value == _NULL:
         return value
     if isinstance(kept, int):
         return _shortened(value, kept)
-    if value.startswith(b"["):
-        items = [_reduced(bytes(item), kept) for item in _LIST.decode(value)]
-        return b"[" + b",".join(items) + b"]"
-    if not value.startswith(b"{"):
+    first = bytes(value)[:1]
+    if first == b"[":
+        return Raw(encode([_reduced(item, kept) for item in _LIST.decode(value)]))
+    if first != b"{":
         return value
     members = _OBJECT.decode(value)
     if members.get("description") == members.get("title"):
         members.pop("description", None)
     reduced = {
-        name: _reduced(bytes(members[name]), inner)
-        for name, inner in kept.items()
-        if name in members
+        name: _reduced(members[name], inner) for name, inner in kept.items() if name in members
     }
-    return encode_object({name: each for name, each in reduced.items() if each not in _NOTHING})
+    return Raw(encode({name: each for name, each in reduced.items() if each not in _NOTHING}))
 
 
-def _bounded(name: str, value: bytes) -> bytes:
+def _bounded(name: str, value: Raw) -> Raw:
     """Return a value with every text in it cut that is too long; ids and links stay whole."""
     if len(value) <= _LONGEST_TEXT or name.endswith(_EXACT):
         return value
-    if value.startswith(b'"'):
+    first = bytes(value)[:1]
+    if first == b'"':
         return _shortened(value, _LONGEST_TEXT)
-    if value.startswith(b"["):
-        items = [_bounded(name, bytes(item)) for item in _LIST.decode(value)]
-        return b"[" + b",".join(items) + b"]"
-    if not value.startswith(b"{"):
+    if first == b"[":
+        return Raw(encode([_bounded(name, item) for item in _LIST.decode(value)]))
+    if first != b"{":
         return value
     members = _OBJECT.decode(value).items()
-    return encode_object({inner: _bounded(inner, bytes(member)) for inner, member in members})
+    return Raw(encode({inner: _bounded(inner, member) for inner, member in members}))
 
 
-def _shortened(value: bytes, longest: int) -> bytes:
+def _shortened(value: Raw, longest: int) -> Raw:
     text = _TEXT.decode(value)
-    return value if len(text) <= longest else encode(f"{text[:longest].rstrip()}…")
+    return value if len(text) <= longest else Raw(encode(f"{text[:longest].rstrip()}…"))
 
 
 # Bytes of a whole result, its text included: more than this crowds out a model's context.
@@ -201,17 +218,17 @@ def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
     listed = structs.replace(answer.listed, rows=page)
     answer = structs.replace(answer, listed=listed, limit=limit)
     rows: Sequence[bytes] = page.rows
-    members = {name: encode(value) for name, value in answer.listed.before.items()}
+    members = dict(answer.listed.before)
     if not verbose:
         short = compact(rows)
         rows = short.rows
         if short.shared:
-            members["shared"] = encode_object(short.shared)
+            members["shared"] = short.shared
         if short.sources:
-            members["sources"] = b"[" + b",".join(short.sources) + b"]"
+            members["sources"] = short.sources
     # The licence notice is in the body and, escaped, in the text.
     room = MAX_RESULT_BYTES - _ENVELOPE_BYTES - 2 * len(page.notice.encode())
-    room -= result_size(encode_object(members))
+    room -= result_size(encode(members))
     fitting = _fitting(rows, room)
     if len(fitting) == len(rows):
         return _body(answer, members, rows, len(rows))
@@ -230,7 +247,7 @@ def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
 
 def _body(
     answer: Answer,
-    before: Mapping[str, bytes],
+    before: Mapping[str, object],
     rows: Sequence[bytes],
     passed: int,
     text: str | None = None,
@@ -241,23 +258,41 @@ def _body(
     truncated = page.truncated or len(rows) < len(page.rows)
     cursor = answer.cursor_after(passed) if has_more and passed else None
     after = answer.envelope(len(rows), truncated, cursor)
-    members = {
-        **before,
-        answer.listing.member: b"[" + b",".join(rows) + b"]",
-        **{name: encode(value) for name, value in after.items()},
-    }
-    return Body(encode_object(members), truncated, text)
+    listed = Raw(b"[" + b",".join(rows) + b"]")
+    return Body(encode({**before, answer.listing.member: listed, **after}), truncated, text)
 
 
 def _fitting(rows: Sequence[bytes], room: int) -> Sequence[bytes]:
+    # A comma in the body and one in the text.
+    if result_size(b",".join(rows)) + 2 <= room:
+        return rows
     fitting = []
     for row in rows:
-        # A comma in the body and one in the text.
         room -= result_size(row) + 2
         if room < 0:
             break
         fitting.append(row)
     return fitting
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A file with all rows of a list."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    size: int
+    mime_type: str = PARQUET
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What a tool answers: JSON, and the text that is sent with it, which else is the same JSON."""
+
+    body: bytes
+    text: str | None = None
+    link: Link | None = None
+    is_error: bool = False
 
 
 class ExactJson:
@@ -269,17 +304,13 @@ class ExactJson:
     def __init__(self) -> None:
         self._pending: tuple[str, bytes, str | None] | None = None
 
-    def result(
-        self, body: bytes, text: str | None, links: list[ContentBlock], is_error: bool
-    ) -> CallToolResult:
-        """Return a result with a placeholder for ``body``, and for ``text`` or the body as text."""
+    def result(self, result: Result, frame: dict[str, Any]) -> dict[str, Any]:
+        """Return a framed result with a placeholder for its body, and for its text."""
         placeholder = secrets.token_hex(16)
-        self._pending = placeholder, body, text
-        return CallToolResult(
-            content=[TextContent(type="text", text=placeholder), *links],
-            structured_content={placeholder: True},
-            is_error=is_error,
-        )
+        self._pending = placeholder, result.body, result.text
+        text, *links = frame["content"]
+        content = [{**text, "text": placeholder}, *links]
+        return {**frame, "content": content, "structuredContent": {placeholder: True}}
 
     def is_in(self, written: str) -> bool:
         """Return whether the placeholder stands in what the SDK wrote."""

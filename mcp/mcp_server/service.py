@@ -4,16 +4,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, ContentBlock, ResourceLink
 
-from mcp_server.results import ExactJson, ToolRows, bounded
+from mcp_server.results import ExactJson, Link, Result, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
@@ -32,7 +31,7 @@ from warehouse.contract.problems import (
 from warehouse.control.keys import Key, KeyStore, signing_secret
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
-from warehouse.serve.exports import PARQUET, Artifact, absolute_url, decode_manifest
+from warehouse.serve.exports import Artifact, absolute_url, decode_manifest
 from warehouse.serve.usage import QuotaStatus, Usage
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import count_problem
@@ -118,7 +117,7 @@ class Call:
     """One request: its key, the quota of that key, and the exact JSON of its result."""
 
     exact: ExactJson = field(default_factory=ExactJson)
-    request_id: str = field(default_factory=lambda: uuid4().hex)
+    request_id: str = field(default_factory=partial(token_hex, 16))
     key: Key | None = None
     standing: QuotaStatus | None = None
     pinned: str | None = None
@@ -171,7 +170,7 @@ class Service:
         if self._usage is not None and call.standing is not None and not counts:
             call.standing = self._usage.give_back(call.standing)
 
-    def run(self, tool: Tool, sent: dict[str, object], call: Call) -> CallToolResult:
+    def run(self, tool: Tool, sent: dict[str, object], call: Call) -> Result:
         """Run a tool; an error becomes a result whose body is the problem."""
         call.ran, call.tool = True, tool.name
         try:
@@ -183,18 +182,18 @@ class Service:
             context = ToolContext(
                 self.mart, call.key.tier, self._secret(), _one_pin(pinned, call.pinned)
             )
-            result, links = tool.read(context, values), list[ContentBlock]()
-            if isinstance(result, ToolRows):
-                call.data_version = result.answer.rows.data_version
-                body = bounded(result, call.key.tier, verbose)
-                links = self._links(result, call) if body.truncated else []
-            else:
-                body = result
-            return call.exact.result(body.body, body.text, links, is_error=False)
+            result = tool.read(context, values)
+            if not isinstance(result, ToolRows):
+                return Result(result.body)
+            call.data_version = result.answer.rows.data_version
+            body = bounded(result, call.key.tier, verbose)
+            return Result(
+                body.body, body.text, self._link(result, call) if body.truncated else None
+            )
         except Exception as error:
             problem = self.problem_of(error, call)
             call.status = problem.kind.status
-            return call.exact.result(self.problem_body(problem, call), None, [], is_error=True)
+            return Result(self.problem_body(problem, call), is_error=True)
 
     def problem_of(self, error: Exception, call: Call) -> Problem:
         """Return the problem of an error; an unexpected error is logged and not shown."""
@@ -220,17 +219,16 @@ class Service:
         """Return where a client finds the bulk files."""
         return as_reached(self._exports_url, call.host)
 
-    def _links(self, tool_rows: ToolRows, call: Call) -> list[ContentBlock]:
+    def _link(self, tool_rows: ToolRows, call: Call) -> Link | None:
         """Return a link to a file with all rows, if possible one that the tier may read."""
         assert call.key is not None
         tier, version = call.key.tier, tool_rows.answer.rows.data_version
         files = self._files(version)
         named = [files[key] for key in tool_rows.files if key in files]
         readable = [file for file in named if _may_read(tier, file.required_tier)]
-        return [
-            _link(file, absolute_url(file.url, self.exports_url(call), version))
-            for file in (readable or named)[:1]
-        ]
+        for file in readable or named:
+            return _link(file, absolute_url(file.url, self.exports_url(call), version))
+        return None
 
     def _files(self, data_version: str) -> dict[str, Artifact]:
         files = self._manifests.get(data_version)
@@ -260,16 +258,10 @@ def _may_read(tier: Tier, required: TierName | None) -> bool:
     return required is None or tier_includes(tier.name, required)
 
 
-def _link(artifact: Artifact, url: str) -> ResourceLink:
+def _link(artifact: Artifact, url: str) -> Link:
     needs = f"a key of the {artifact.required_tier} tier" if artifact.requires_key else "no key"
-    return ResourceLink(
-        uri=url,
-        name=artifact.key,
-        title=artifact.title,
-        description=f"All {artifact.rows:,} rows as Parquet ({artifact.license}); needs {needs}.",
-        mime_type=PARQUET,
-        size=artifact.size_bytes,
-    )
+    about = f"All {artifact.rows:,} rows as Parquet ({artifact.license}); needs {needs}."
+    return Link(url, artifact.key, artifact.title, about, artifact.size_bytes)
 
 
 # Where handlers find the call: in the ASGI scope over HTTP, in a context variable over stdio.

@@ -39,7 +39,7 @@ async def serve(
     service.admit(Call(), key, _HERE)
     pending = _Pending()
     server = create_server(service)
-    server.middleware.append(_AdmissionMiddleware(service, key, pending))
+    server.middleware.insert(0, _AdmissionMiddleware(service, key, pending))
     written = cast("AsyncFile[str]", _ExactLines(stdout or _claimed_stdout(), pending))
     async with stdio_server(stdin, written) as (read, write):
         await server.run(read, write, server.create_initialization_options())

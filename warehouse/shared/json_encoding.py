@@ -24,8 +24,7 @@ def encode(value: Any) -> bytes:
 
 def encode_object(members: Mapping[str, bytes]) -> bytes:
     """Encode an object whose members are JSON already."""
-    pairs = (encode(name) + b":" + member for name, member in members.items())
-    return b"{" + b",".join(pairs) + b"}"
+    return _ENCODER.encode({name: msgspec.Raw(member) for name, member in members.items()})
 
 
 def decode_object(body: bytes) -> dict[str, bytes]:

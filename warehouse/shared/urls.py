@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
 # Which addresses may stand in the record: those that anybody can open, and fictional ones.
@@ -58,6 +59,7 @@ def valid_host(host: str | None) -> str | None:
     return host.lower() if host and _HOST.fullmatch(host) else None
 
 
+@lru_cache(256)
 def as_reached(url: str, host: str | None) -> str:
     """Return the URL of a server of ours for a client that reached another at ``host``.
 
