@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
+from tests.bench import build_size
 from tests.bench.measure import measured
 from tests.bench.world import staged_schema, with_every_column
 from tests.helpers.publishing import write_mart
@@ -159,7 +160,7 @@ def _plain(rows: pa.Table) -> pa.Table:
 
 
 def report(parts: Sequence[float] = PARTS, runs: int = 3) -> None:
-    """Print seconds, seconds of processors, memory and the ratios at three sizes."""
+    """Print seconds, CPU, memory and the ratios at three sizes; then sizes of whole builds."""
     print("      rows        seconds  ratio        CPU seconds  ratio  µs/row  peak MB    MB")
     for part in parts:
         rows = int((FACTS + RELEASES + MACRO) * part)
@@ -176,6 +177,7 @@ def report(parts: Sequence[float] = PARTS, runs: int = 3) -> None:
             f"{ours.peak_mb:>8,} {size:,.0f}/{bare_size:,.0f}",
             flush=True,
         )
+    build_size.report()
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from statistics import median
 
-from tests.bench.changed_rows import change
+from tests.bench.changed_rows import stage_day
 from tests.bench.serve.cases import CASES, Question, questions
 from tests.bench.serve.contenders import ROOT, Contender, ours
 from tests.bench.serve.data import VERSION, Data, at, publish_staged
@@ -23,6 +24,7 @@ from warehouse.publish.builds import builds_at, delete_old_builds
 
 # A world of a few thousand rows: what a reader keeps of each publication does not depend on more.
 _SMALL = 0.001
+_FIRST_DAY = date(2026, 2, 1)
 _KEPT_BUILDS = 30
 _QUESTIONS_BETWEEN = 10
 _SECONDS_BETWEEN_SWITCHES = 0.25
@@ -138,8 +140,8 @@ def _version(turn: int) -> str:
 
 
 def publish_changed(folder: Path, turn: int) -> None:
-    """Change a thousandth of the rows and publish."""
-    change(folder / "stage", turn)
+    """Let a day pass, and publish."""
+    stage_day(folder / "stage", _FIRST_DAY, turn)
     publish_staged(folder / "stage", folder / "marts", _version(turn))
 
 

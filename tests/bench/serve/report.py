@@ -16,7 +16,7 @@ from statistics import median
 from urllib.parse import quote
 
 from tests.bench.serve import data
-from tests.bench.serve.cases import CASES, COMPARED, QUESTIONS, Question, by_zipf, questions
+from tests.bench.serve.cases import CASES, COMPARED, Question, by_zipf, questions
 from tests.bench.serve.contenders import Contender, ours, started
 from tests.bench.serve.load import Load, LoadResult, load
 from tests.bench.serve.processes import cpu_seconds, private_mb
@@ -139,7 +139,7 @@ def _measure(
     for number in range(rounds + 1):
         for client, (contender, sent) in loads.items():
             # Each round goes on elsewhere in the list: what one sent may be in a cache.
-            first = number * QUESTIONS // (rounds + 1) % len(sent.addresses)
+            first = number * len(sent.addresses) // (rounds + 1)
             run = run_load(contender, replace(sent, first=first), seconds if number else 1, core)
             if run.failed:
                 raise RuntimeError(f"{contender.name} failed {run.failed} of {case}, {client}")
@@ -233,7 +233,7 @@ def _two_workers(
     ):
         for number in range(rounds + 1):
             for workers, contender in ((1, one), (2, two)):
-                first = number * QUESTIONS // (rounds + 1)
+                first = number * len(uniform) // (rounds + 1)
                 run = run_load(contender, replace(sent, first=first), seconds, available[-1])
                 results[workers] += [run] if number else []
     alone, together = middle(results[1]), middle(results[2])
