@@ -9,7 +9,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 # Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast test-nightly bench check mcpb sbom audit lock clean
+.PHONY: run test test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
@@ -37,6 +37,10 @@ check: $(STAMP)
 ## bench: timings, as ratios within one run
 bench: $(STAMP)
 	@$(BIN)/python -m tests.bench
+
+## bench-serve: serving and its peers, in one table with goals; ten minutes of a quiet machine
+bench-serve: $(STAMP)
+	@$(BIN)/python -m tests.bench.serve
 
 ## mcpb: the MCP bundle that desktop clients install
 mcpb: $(STAMP)

@@ -8,16 +8,9 @@ from typing import Any
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.known_answers import KnownAnswers
 from api.errors import add_error_handlers
-from api.middleware import (
-    BaseUrlMiddleware,
-    KeyMiddleware,
-    RateLimitMiddleware,
-    RepresentationMiddleware,
-    RequestMiddleware,
-    TierCapMiddleware,
-    VersionHeadersMiddleware,
-)
+from api.middleware import Middleware
 from api.resources.declared import (
     EntityResource,
     HealthResource,
@@ -50,25 +43,17 @@ def create_app(
     pages_per_minute: int = PAGES_PER_MINUTE,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the WSGI app over a mart and a key store."""
-    app = falcon.App()
-    # Requests pass the middleware in this order, responses in reverse. The classes say where they
-    # must stand.
-    app.add_middleware(RequestMiddleware())
-    app.add_middleware(BaseUrlMiddleware(base_urls, exports_url))
-    app.add_middleware(VersionHeadersMiddleware(mart))
-    app.add_middleware(KeyMiddleware(keys))
-    if usage is not None:
-        app.add_middleware(RateLimitMiddleware(usage))
-    app.add_middleware(RepresentationMiddleware())
-    app.add_middleware(TierCapMiddleware())
     stores: dict[str, Callable[[], object]] = {"key_store": keys.check}
     if usage is not None:
         stores["usage_store"] = usage.check
     # Read it now if possible; the service also starts while its control database is down. ``cache``
     # keeps no exception, so a failed read is tried again with the next request.
-    cursor_secret = cache(lambda: signing_secret(keys, "cursor"))
+    secret = cache(lambda: signing_secret(keys, "cursor"))
     with suppress(ControlUnavailable):
-        cursor_secret()
+        secret()
+    app = falcon.App(
+        middleware=Middleware(mart, keys, KnownAnswers(mart, secret), usage, base_urls, exports_url)
+    )
     declared_resources: tuple[Any, ...] = (
         HealthResource(),
         StatusResource(mart, stores),
@@ -77,7 +62,7 @@ def create_app(
         ExportManifestResource(mart),
         UsageResource(mart),
         *(
-            ListResource(endpoint, mart, cursor_secret)
+            ListResource(endpoint, mart, secret)
             for endpoint in ENDPOINTS
             if endpoint.listing is not None
         ),
@@ -87,7 +72,7 @@ def create_app(
         **({} if exports is None else file_routes(exports)),
     }
     site = Site(
-        Sample(mart, cursor_secret, keys.tiers["sample"]),
+        Sample(mart, secret, keys.tiers["sample"]),
         exports is not None or exports_url is not None,
         SandboxKey(lambda: usable_sandbox_key(keys)),
         mcp_url,

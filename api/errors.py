@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
-from api.middleware import ALLOW
+from api.endpoints.endpoint import ALLOW
 from api.site.render import Site
 from warehouse.contract.problems import (
     CHALLENGE,
@@ -68,6 +68,15 @@ def problem_of(error: Exception, req: falcon.Request, known: Iterable[str]) -> P
         return problem
     if isinstance(error, falcon.HTTPError):
         return _problem_of_http_error(error, req, known)
+    return _unexpected(error, req)
+
+
+def send_unexpected(req: falcon.Request, resp: falcon.Response, error: Exception) -> None:
+    """Answer 500 in place of a response that must not be sent."""
+    send_problem(req, resp, _unexpected(error, req), "")
+
+
+def _unexpected(error: Exception, req: falcon.Request) -> Problem:
     _LOG.error("unexpected error, request %s", req.context.request_id, exc_info=error)
     return internal_error()
 

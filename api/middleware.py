@@ -1,8 +1,8 @@
-"""Middleware for every request: id, API key, tier cap, rate limits, and the form of responses."""
+"""What every request passes: its id, its key, its limits, and the form of its response."""
 
 import re
+import threading
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -12,8 +12,11 @@ from urllib.parse import urlsplit
 import falcon
 import xxhash
 import zstandard
+from isal import isal_zlib
 
-from api.endpoints.endpoint import RESPONSE_HEADERS, etag_matches
+from api.endpoints.endpoint import ALLOW, METHODS, RESPONSE_HEADERS, etag_matches
+from api.endpoints.known_answers import Header, KnownAnswers
+from api.errors import send_unexpected
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
@@ -22,20 +25,20 @@ from warehouse.contract.limits import (
     key_from_headers,
     rate_limit_headers,
 )
-from warehouse.contract.pagination import mart_at_version
+from warehouse.contract.pagination import build_at
 from warehouse.contract.problems import Problem
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
-from warehouse.serve.usage import QuotaStatus, Usage
+from warehouse.serve.usage import Usage
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.texts import DATA_VERSION, redact_keys
 from warehouse.shared.urls import valid_host
 
-# Access from web pages of any origin: keys are sent in headers, never in cookies.
-
-# What every resource answers; ``KeyMiddleware`` refuses all other methods.
-METHODS = ("GET", "HEAD", "OPTIONS")
-ALLOW = ", ".join(METHODS)
+_LONGEST_URL = 8_192
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+# 206 is charged like 200: otherwise a licensed file would be free in parts.
+_CHARGED_STATUSES = (200, 206, 400, 402, 404)
+_STATUSES_WITH_VERSION = (400, 402, 403, 404, 406)
 # ``*`` is every header but Authorization; browsers that do not know it find ours by name.
 _REQUEST_HEADERS = (
     "*, X-API-Key, Authorization, X-Data-Version, X-Request-Id, Accept, Content-Type, "
@@ -49,105 +52,60 @@ _EXPOSED_HEADERS = ", ".join(
         "Content-Range",
     )
 )
-_ONE_DAY = "86400"
+# Scripts of any origin may read every response: keys are sent in headers, never in cookies. The
+# headers do not depend on the request: a response that a cache stored for a client without an
+# origin is right for a browser too.
 _OF_EVERY_RESPONSE = (
     ("X-Service-API-Version", API_VERSION),
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", _EXPOSED_HEADERS),
 )
+_ONE_DAY = "86400"
 _OF_OPTIONS = (
     ("Allow", ALLOW),
     ("Access-Control-Allow-Methods", ALLOW),
     ("Access-Control-Allow-Headers", _REQUEST_HEADERS),
     ("Access-Control-Max-Age", _ONE_DAY),
 )
+# The tier decides how much is in the body: a cache must not hand it to another key.
+_KEY_HEADERS = "X-API-Key, Authorization"
+_VARY_OF_KEYED = f"Accept, Accept-Encoding, X-Data-Version, {_KEY_HEADERS}"
 
 
-# The base URL of links in responses: one that was configured, else the one that was asked.
+class Middleware:
+    """Everything that a request passes before its resource, and its response after it.
 
-
-class BaseUrlMiddleware:
-    """Sets ``req.context.base_url`` to the configured URL that matches Host, else to the first.
-
-    Without any configured URL it is the address under which the request came here.
-    ``req.context.exports_url`` is where the bulk files are, by default below it.
+    One class, because the order matters: a request is counted before anything is read, and refunded
+    when its status is known; the access log sees the response as it is sent. A resource with
+    ``open = True`` needs no key.
     """
 
-    def __init__(self, base_urls: Sequence[str] = (), exports_url: str | None = None) -> None:
-        self._by_host = {_host(url): url.rstrip("/") for url in base_urls}
-        self._default = next(iter(self._by_host.values()), None)
-        self._exports_url = exports_url
-        self._urls = lru_cache(256)(self._find_urls)
-
-    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Set both URLs."""
-        context = req.context
-        context.base_url, context.exports_url = self._urls(req.env.get("HTTP_HOST"), req.scheme)
-
-    def _find_urls(self, host_header: str | None, scheme: str) -> tuple[str, str]:
-        """Accept any Host header if no URL is configured, else only one of ours."""
-        host = valid_host(host_header)
-        if self._default is not None:
-            base_url = self._by_host.get(host or "", self._default)
-        else:
-            # Without a host, as in HTTP/1.0, links start at the root.
-            base_url = "" if host is None else f"{scheme}://{host}"
-        return base_url, self._exports_url or f"{base_url}/exports"
-
-
-def _host(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise SankofaError(f"{base_url!r} is not a base URL; write it as https://host")
-    return parts.netloc.lower()
-
-
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-# 206 is charged like 200: otherwise a licensed file would be free in parts.
-_CHARGED_STATUSES = (200, 206, 400, 402, 404)
-
-
-class RequestMiddleware:
-    """Assigns the request id, sets the headers of every response, writes the access log.
-
-    Scripts of any origin may read every response. The headers do not depend on the request: a
-    response that a cache stored for a client without an origin is right for a browser too. Add it
-    first, so that no response goes without them.
-    """
-
-    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Accept the client's request id if it is valid and contains no key."""
-        context, sent_id = req.context, req.env.get("HTTP_X_REQUEST_ID", "")
-        # It goes into headers and the log, so it may contain neither separators nor a secret.
-        valid = sent_id and _REQUEST_ID.fullmatch(sent_id) and redact_keys(sent_id) == sent_id
-        context.request_id = sent_id if valid else f"{getrandbits(128):032x}"
-        context.started = time.perf_counter()
-        context.key = context.standing = None
-
-    def process_response(
-        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
+    def __init__(
+        self,
+        mart: Mart,
+        keys: KeyStore,
+        known: KnownAnswers,
+        usage: Usage | None = None,
+        base_urls: Sequence[str] = (),
+        exports_url: str | None = None,
     ) -> None:
-        """Set the headers of every response, errors included, and log one line.
+        self._mart, self._keys, self._known, self._usage = mart, keys, known, usage
+        self._find_urls = url_finder(base_urls, exports_url)
 
-        OPTIONS is answered whether or not a browser asks before a request.
-        """
-        key = req.context.key
-        headers = [*_OF_EVERY_RESPONSE, ("X-Request-Id", req.context.request_id)]
-        if req.method == "OPTIONS" and succeeded:
-            headers += _OF_OPTIONS
-        if key is not None:
-            headers.append(("X-Service-Tier", key.tier.name))
-            # The tier decides how much is in the body: a cache must not hand it to another key.
-            resp.append_header("Vary", "X-API-Key, Authorization")
-        resp.set_headers(headers)
-        log_request(req, resp)
-
-
-class KeyMiddleware:
-    """Authenticates requests by API key; a resource with ``open = True`` needs none."""
-
-    def __init__(self, store: KeyStore) -> None:
-        self._store = store
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Set what resources and errors need; refuse a URL longer than any that is defined."""
+        context, answered, env = req.context, resp.context, req.env
+        context.started = time.perf_counter()
+        context.request_id = _request_id(env.get("HTTP_X_REQUEST_ID"))
+        context.key = context.standing = None
+        context.base_url, context.exports_url = self._find_urls(env.get("HTTP_HOST"), req.scheme)
+        context.coding = accepted_coding(env.get("HTTP_ACCEPT_ENCODING"))
+        # Set by functions of the tier cap; by KnownAnswers; by pages that are kept.
+        answered.passed_tier_cap = False
+        answered.etag = answered.kept = answered.codings = None
+        query = req.query_string
+        if len(req.path) + len(query) + bool(query) > _LONGEST_URL:
+            raise Problem("uri_too_long", f"The URL is longer than {_LONGEST_URL} characters.")
 
     def process_resource(
         self,
@@ -156,69 +114,88 @@ class KeyMiddleware:
         resource: object,
         params: dict[str, object],
     ) -> None:
-        """Check the method, then the key."""
-        req.context.endpoint = getattr(resource, "endpoint", None)
+        """Check the method, then the key, then its limits."""
         if req.method not in METHODS:
             raise falcon.HTTPMethodNotAllowed(METHODS)
         # A browser sends no key with the OPTIONS request that precedes a cross-origin call.
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
-        sent = key_from_headers(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
-        req.context.key = authenticate(self._store, sent, req.remote_addr)
-
-
-class TierCapMiddleware:
-    """Answers 500 instead of sending a key anything that did not pass the tier cap.
-
-    Add it last: responses pass the middleware in reverse, and this one must come first.
-    """
+        context, env = req.context, req.env
+        address = env.get("REMOTE_ADDR")
+        sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
+        context.key = authenticate(self._keys, sent, address)
+        context.build = None
+        if getattr(resource, "has_known_answers", False):
+            context.build = self._known.reply(req, resp)
+        if self._usage is not None:
+            # Counted before the read and refunded after it: parallel requests cannot pass a limit
+            # together.
+            is_free = resp.complete and resp.status_code not in _CHARGED_STATUSES
+            context.standing = self._usage.take(context.key, address, is_free=is_free)
+            check_rate_limit(context.standing)
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
-        """Drop a body that no function of the tier cap let through."""
-        if not succeeded or req.context.key is None:
-            return
-        if not getattr(resp.context, "passed_tier_cap", False):
+        """Write the headers, encode the body, refund what is not charged, and log one line."""
+        context, answered = req.context, resp.context
+        key, standing = context.key, context.standing
+        if key is not None and succeeded and not answered.passed_tier_cap:
+            # Nothing is sent to a key that no function of the tier cap let through.
             resp.text = resp.data = resp.media = resp.stream = None
-            raise RuntimeError(f"the response of {req.path[:200]} did not pass the tier cap")
+            reason = f"the response of {req.path[:200]} did not pass the tier cap"
+            send_unexpected(req, resp, RuntimeError(reason))
+            succeeded = False
+        headers: list[Header] = [("X-Request-Id", context.request_id)]
+        if answered.kept is not None and succeeded:
+            headers += answered.kept.headers
+        else:
+            headers += self._headers(req, resp, resource, succeeded)
+        if standing is not None and self._usage is not None:
+            if resp.status_code not in _CHARGED_STATUSES:
+                standing = self._usage.give_back(standing)
+            headers += rate_limit_headers(standing).items()
+        resp.set_headers(headers)
+        log_request(req, resp)
 
-
-class RateLimitMiddleware:
-    """Counts requests per key. Add it after KeyMiddleware and before RepresentationMiddleware.
-
-    Responses pass the middleware in reverse: the count must see a 304, which is not charged.
-    """
-
-    def __init__(self, usage: Usage) -> None:
-        self._usage = usage
-
-    def process_resource(
-        self,
-        req: falcon.Request,
-        resp: falcon.Response,
-        resource: object,
-        params: dict[str, object],
-    ) -> None:
-        """Count the request; refuse it above a limit."""
-        if req.context.key is None:
-            return
-        # Counted before the read and refunded after it: parallel requests cannot pass a limit
-        # together.
-        standing = self._usage.take(req.context.key, req.remote_addr)
-        req.context.standing = standing
-        check_rate_limit(standing)
-
-    def process_response(
+    def _headers(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
-    ) -> None:
-        """Set the RateLimit headers; refund a response that is not charged."""
-        standing: QuotaStatus | None = req.context.standing
-        if standing is None:
-            return
-        if resp.status_code not in _CHARGED_STATUSES:
-            standing = self._usage.give_back(standing)
-        resp.set_headers(rate_limit_headers(standing))
+    ) -> list[Header]:
+        """Encode the body; return the headers that are the same each time it is sent."""
+        key, etag = req.context.key, resp.context.etag
+        headers = [*_OF_EVERY_RESPONSE]
+        if req.method == "OPTIONS" and succeeded:
+            headers += _OF_OPTIONS
+        _announce_removal(resp, resource)
+        if key is not None:
+            headers.append(("X-Service-Tier", key.tier.name))
+            if not succeeded and resp.status_code in _STATUSES_WITH_VERSION:
+                headers += self._version_of_error(req)
+        headers += _represent(req, resp)
+        if etag is None or not succeeded:
+            return headers
+        if resp.complete:
+            headers.append(("X-Data-Version", req.context.build.data_version))
+        elif resp.data and resp.status_code == 200 and self._known.is_repeated(etag):
+            self._known.keep(etag, resp.data, (*resp.headers.items(), *headers))
+        return headers
+
+    def _version_of_error(self, req: falcon.Request) -> list[Header]:
+        """Return X-Data-Version for an error of a valid key; none while the datastore is down."""
+        # A pinned version that does not exist may be the error itself: name the current one then.
+        pin = req.env.get("HTTP_X_DATA_VERSION")
+        for version in (pin, None) if pin and DATA_VERSION.fullmatch(pin) else (None,):
+            with suppress(SankofaError):
+                return [("X-Data-Version", build_at(self._mart, version).data_version)]
+        return []
+
+
+def _request_id(sent: str | None) -> str:
+    """Return the client's request id if it is valid and contains no key, else a new one."""
+    # It goes into headers and the log, so it may contain neither separators nor a secret.
+    if sent and _REQUEST_ID.fullmatch(sent) and redact_keys(sent) == sent:
+        return sent
+    return f"{getrandbits(128):032x}"
 
 
 def _is_open(resource: object, params: dict[str, object]) -> bool:
@@ -227,33 +204,42 @@ def _is_open(resource: object, params: dict[str, object]) -> bool:
     return bool(is_open(params) if callable(is_open) else is_open)
 
 
-_STATUSES_WITH_VERSION = (400, 402, 403, 404, 406)
+def _announce_removal(resp: falcon.Response, resource: object) -> None:
+    deprecation = getattr(getattr(resource, "endpoint", None), "deprecation", None)
+    if deprecation is not None:
+        for name, value in deprecation.headers().items():
+            resp.append_header(name, value)
 
 
-class VersionHeadersMiddleware:
-    """Adds deprecation headers, and X-Data-Version to the errors of a valid key."""
+def url_finder(
+    base_urls: Sequence[str], exports_url: str | None = None
+) -> Callable[[str | None, str], tuple[str, str]]:
+    """Return a function of Host and scheme: the base URL of links, and where the bulk files are.
 
-    def __init__(self, mart: Mart) -> None:
-        self._mart = mart
+    The base URL is the configured one that matches Host, else the first; without any it is the
+    address under which the request came here. The bulk files are below it by default.
+    """
+    by_host = {_host(url): url.rstrip("/") for url in base_urls}
+    default = next(iter(by_host.values()), None)
 
-    def process_response(
-        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
-    ) -> None:
-        """Set the headers; while the datastore is down there is no version to name."""
-        deprecation = getattr(getattr(resource, "endpoint", None), "deprecation", None)
-        if deprecation is not None:
-            for name, value in deprecation.headers().items():
-                resp.append_header(name, value)
-        if succeeded or req.context.key is None or resp.status_code not in _STATUSES_WITH_VERSION:
-            return
-        # A pinned version that does not exist may be the error itself: name the current one then.
-        pin = req.get_header("X-Data-Version")
-        candidates = (pin, None) if pin and DATA_VERSION.fullmatch(pin) else (None,)
-        for version in candidates:
-            with suppress(SankofaError):
-                data_version = mart_at_version(self._mart, version).build().data_version
-                resp.set_header("X-Data-Version", data_version)
-                return
+    @lru_cache(256)
+    def find(host_header: str | None, scheme: str) -> tuple[str, str]:
+        host = valid_host(host_header)
+        if default is not None:
+            base_url = by_host.get(host or "", default)
+        else:
+            # Without a host, as in HTTP/1.0, links start at the root.
+            base_url = "" if host is None else f"{scheme}://{host}"
+        return base_url, exports_url or f"{base_url}/exports"
+
+    return find
+
+
+def _host(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise SankofaError(f"{base_url!r} is not a base URL; write it as https://host")
+    return parts.netloc.lower()
 
 
 # The form a response is sent in: ETag, compression, Cache-Control.
@@ -267,66 +253,26 @@ _COMPRESSIBLE = (
     "application/x-ndjson",
     "text/",
 )
-_LONGEST_URL = 8_192
+_OF_THREAD = threading.local()
 
 
 def _gzip(body: bytes) -> bytes:
-    # wbits=31: the gzip format, with its header and checksum.
-    compressor = zlib.compressobj(level=4, wbits=31)
-    return compressor.compress(body) + compressor.flush()
+    # wbits=31: the gzip format, with its header and checksum. A third of the time that zlib takes,
+    # and no larger.
+    return isal_zlib.compress(body, level=1, wbits=31)
 
 
 def _zstd(body: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=3).compress(body)
+    # A compressor is costly to make, and serves one thread at a time.
+    compressor = _OF_THREAD.__dict__.get("compressor")
+    if compressor is None:
+        compressor = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=1)
+    compressed: bytes = compressor.compress(body)
+    return compressed
 
 
 # In order of preference.
 _CODINGS: dict[str, Callable[[bytes], bytes]] = {"zstd": _zstd, "gzip": _gzip}
-
-
-class RepresentationMiddleware:
-    """Sets an ETag on every complete body, answers 304 if it is unchanged, and compresses it.
-
-    Add it after the other middleware: they then see the response as it is sent.
-    """
-
-    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Refuse a URL longer than any the service defines."""
-        query = req.query_string
-        if len(req.path) + len(query) + bool(query) > _LONGEST_URL:
-            raise Problem("uri_too_long", f"The URL is longer than {_LONGEST_URL} characters.")
-
-    def process_response(
-        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
-    ) -> None:
-        """Set the headers and encode the body; files have set their own headers."""
-        status, keyed = resp.status_code, req.context.key is not None
-        cache_control = _set_cache_control(resp, status, keyed)
-        if resp.stream is not None or resp.get_header("Accept-Ranges"):
-            return
-        body = resp.render_body()
-        if not body:
-            return
-        resp.append_header(
-            "Vary", "Accept-Encoding, X-Data-Version" if keyed else "Accept-Encoding"
-        )
-        coding = _coding(req, resp, body)
-        if status == 200 and "no-store" not in cache_control:
-            # Of the uncompressed body, so that it does not depend on the compressor's version. A
-            # strong ETag stands for the bytes as sent (RFC 9110), so each coding has its own.
-            etag = f'"{xxhash.xxh3_128_hexdigest(body)}{f"-{coding}" if coding else ""}"'
-            resp.set_header("ETag", etag)
-            if etag_matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
-                _set_not_modified(resp)
-                return
-        resp.text, resp.data = None, body
-        if coding:
-            # A page that is kept is compressed once.
-            codings: dict[str, bytes] = getattr(resp.context, "codings", {})
-            if coding not in codings:
-                codings[coding] = _CODINGS[coding](body)
-            resp.data = codings[coding]
-            resp.set_header("Content-Encoding", coding)
 
 
 @lru_cache(256)
@@ -347,23 +293,51 @@ def _weight(text: str) -> float:
         return 0.0
 
 
+def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
+    """Compress the body, or leave it out if the client has it; return the headers that say so.
+
+    Files have set their own headers, and streams have no ETag.
+    """
+    keyed, status = req.context.key is not None, resp.status_code
+    cache_control = "no-store" if status >= 400 else resp.get_header("Cache-Control")
+    if cache_control is None:
+        # Only the client itself may store what its key may read.
+        cache_control = "private" if keyed else "no-cache"
+    headers = [("Cache-Control", cache_control)]
+    is_file = resp.stream is not None or resp.get_header("Accept-Ranges") is not None
+    body = None if is_file else resp.render_body()
+    etag: str | None = resp.context.etag
+    if not body and (etag is None or status != 304):
+        return headers + ([("Vary", _joined(resp, _KEY_HEADERS))] if keyed else [])
+    headers.append(("Vary", _VARY_OF_KEYED if keyed else _joined(resp, "Accept-Encoding")))
+    coding = _coding(req, resp, body) if body else None
+    if body and status == 200 and "no-store" not in cache_control:
+        if etag is None:
+            # Of the uncompressed body, so that it does not depend on the compressor's version.
+            etag = f'"{xxhash.xxh3_128_hexdigest(body)}{f"-{coding}" if coding else ""}"'
+        if etag_matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
+            resp.status, body = falcon.HTTP_304, None
+    if etag is not None and resp.status_code in (200, 304):
+        headers.append(("ETag", etag))
+    resp.text, resp.data = None, body
+    if body is None:
+        resp.delete_header("Content-Type")
+    elif coding:
+        # A page that is kept is compressed once.
+        codings: dict[str, bytes] = {} if resp.context.codings is None else resp.context.codings
+        if coding not in codings:
+            codings[coding] = _CODINGS[coding](body)
+        resp.data = codings[coding]
+        headers.append(("Content-Encoding", coding))
+    return headers
+
+
+def _joined(resp: falcon.Response, names: str) -> str:
+    """Return Vary with more names than the resource has set."""
+    vary = resp.get_header("Vary")
+    return names if vary is None else f"{vary}, {names}"
+
+
 def _coding(req: falcon.Request, resp: falcon.Response, body: bytes) -> str | None:
     compressible = (resp.content_type or "").startswith(_COMPRESSIBLE)
-    if len(body) < _SMALLEST_COMPRESSED or not compressible:
-        return None
-    return accepted_coding(req.env.get("HTTP_ACCEPT_ENCODING"))
-
-
-def _set_cache_control(resp: falcon.Response, status: int, keyed: bool) -> str:
-    value = "no-store" if status >= 400 else resp.get_header("Cache-Control")
-    if value is None:
-        # Only the client itself may store what its key may read.
-        value = "private" if keyed else "no-cache"
-    resp.set_header("Cache-Control", value)
-    return value
-
-
-def _set_not_modified(resp: falcon.Response) -> None:
-    resp.status = falcon.HTTP_304
-    resp.text = resp.data = None
-    resp.delete_header("Content-Type")
+    return req.context.coding if compressible and len(body) >= _SMALLEST_COMPRESSED else None

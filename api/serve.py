@@ -4,6 +4,7 @@ import ctypes
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import threading
@@ -11,14 +12,16 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.context import ForkProcess
 from pathlib import Path
+from resource import RLIMIT_NOFILE
 from typing import Any
 
 from api.app import create_app
-from api.middleware import BaseUrlMiddleware
-from api.server.proxies import parse_networks, trust_proxies
-from api.server.waitress_loop import create_waitress, run
+from api.middleware import url_finder
+from api.server.proxies import parse_networks, sharing_network, trust_proxies
+from api.server.waitress_loop import MOST_CONNECTIONS, create_waitress, run
 from warehouse.control.keys import KeyStore
 from warehouse.publish.builds import mart_folder
 from warehouse.publish.shared_builds import start_pulling
@@ -41,6 +44,8 @@ _POLL_SECONDS = 0.1
 _RESTART_DELAY = 1.0
 # Longer than a worker waits for the requests under way: see ``waitress_loop.run``.
 _SHUTDOWN_SECONDS = 15.0
+# Files of a process other than connections: those of builds, sockets, the log.
+_OTHER_FILES = 1_000
 # Parameter numbers of glibc's mallopt.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 
@@ -56,6 +61,16 @@ def keep_freed_memory() -> None:
         mallopt(_MMAP_THRESHOLD, 32 << 20)
         mallopt(_TRIM_THRESHOLD, 64 << 20)
         mallopt(_TOP_PAD, 8 << 20)
+
+
+def allow_connections() -> None:
+    """Let a process open the files that its connections need; log it if the system refuses."""
+    needed, (soft, hard) = MOST_CONNECTIONS + _OTHER_FILES, resource.getrlimit(RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(RLIMIT_NOFILE, (max(soft, needed), hard))
+    except ValueError:
+        text = "a process may open %d files; %d connections need %d: raise its limit (ulimit -n)"
+        _LOG.warning(text, soft, MOST_CONNECTIONS, needed)
 
 
 def run_workers(
@@ -143,9 +158,10 @@ def serve(
     """Serve until SIGTERM or SIGINT; requests under way are finished first."""
     log_to_stderr()
     # Report invalid options once, before any worker starts.
-    BaseUrlMiddleware(options.base_urls)
+    url_finder(options.base_urls)
     parse_networks(options.proxies)
     keep_freed_memory()
+    allow_connections()
     listening, stop = bind(host, port), stop_on_signal()
     _LOG.info("listening at port %d, processes: %d", listening.getsockname()[1], options.workers)
 
@@ -181,8 +197,13 @@ def listen_on(
     # Inline only if no store can block: one slow read would otherwise stop every connection. Keys
     # are in memory.
     stores = (options.exports, options.usage)
-    behind_proxies = trust_proxies(parse_networks(options.proxies), app)
-    return create_waitress(behind_proxies, listening, inline=all(map(_is_local, stores)))
+    trusted = parse_networks(options.proxies)
+    return create_waitress(
+        trust_proxies(trusted, app),
+        listening,
+        inline=all(map(_is_local, stores)),
+        network_of=partial(sharing_network, trusted),
+    )
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -77,13 +77,12 @@ def damaged_builds(marts: str, *, thorough: bool = True) -> Iterator[Damage]:
             yield Damage(what, says, lost, remake=is_current)
             continue
         for file in manifest.files:
-            for stored in file.stored:
-                path = builds.path / stored.path
-                if stored.path not in checked:
-                    checked[stored.path] = stored.damage(builds.path, thorough=thorough)
-                if (reason := checked[stored.path]) is not None:
-                    says = f"{path.name} ({file.table}): {reason}"
-                    yield _of_version(what, says, str(path), is_current=is_current)
+            path = builds.path / file.path
+            if file.path not in checked:
+                checked[file.path] = file.damage(builds.path, thorough=thorough)
+            if (reason := checked[file.path]) is not None:
+                says = f"{path.name} ({file.table}): {reason}"
+                yield _of_version(what, says, str(path), is_current=is_current)
 
 
 def damaged_exports(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import falcon
 
 from warehouse.contract.listing import Listing
-from warehouse.contract.pagination import mart_at_version
+from warehouse.contract.pagination import build_at
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import (
     Problem,
@@ -19,11 +19,14 @@ from warehouse.contract.problems import (
     missing_parameter,
     unknown_parameter,
 )
-from warehouse.serve.build import Mart
+from warehouse.serve.build import Build, Mart
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.tiers import Tier
 from warehouse.shared.urls import as_reached
 
+# What every resource answers; all other methods are refused.
+METHODS = ("GET", "HEAD", "OPTIONS")
+ALLOW = ", ".join(METHODS)
 DEPRECATION_NOTICE = timedelta(days=180)
 # The headers of responses that are ours, with their meaning.
 RESPONSE_HEADERS = csv_rows(__name__, "headers")
@@ -88,6 +91,14 @@ class Endpoint:
         """Return the path parameters by name."""
         return self._located("path")
 
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Return the values of query parameters that are not sent, None without a default."""
+        return {
+            name: None if parameter.default is None else parameter.kind.read(parameter.default)
+            for name, parameter in self.query.items()
+        }
+
     @property
     def required(self) -> list[str]:
         """The names of the parameters that a request must have."""
@@ -123,16 +134,20 @@ def read_values(
     endpoint: Endpoint, sent: Mapping[str, str | list[str]], path: Mapping[str, str]
 ) -> Parameters:
     """Return every declared parameter from what was sent in the query and in the path."""
-    parameters: Parameters = {
-        name: _path_value(endpoint, name, text) for name, text in path.items()
-    }
+    parameters = endpoint.defaults.copy()
+    for name, text in path.items():
+        parameters[name] = _path_value(endpoint, name, text)
     declared = endpoint.query
     # Ignoring a misspelt filter would return rows that were not asked for.
     for name in sent:
         if name not in declared:
             raise unknown_parameter(name, declared, "this endpoint")
+    # In the order of the declaration: of several problems always the same one is reported.
     for name, parameter in declared.items():
-        parameters[name] = _query_value(parameter, sent.get(name))
+        if name in sent:
+            parameters[name] = _query_value(parameter, sent[name])
+        elif parameter.required:
+            raise missing_parameter(name, parameter.kind.expected)
     return parameters
 
 
@@ -142,9 +157,9 @@ def tier_of(req: falcon.Request) -> Tier:
     return tier
 
 
-def pinned_mart(req: falcon.Request, mart: Mart) -> Mart:
-    """Return the mart at the data_version that the request pins, or the current one."""
-    return mart_at_version(mart, req.env.get("HTTP_X_DATA_VERSION"))
+def pinned_build(req: falcon.Request, mart: Mart) -> Build:
+    """Return the build that the request pins, or the current one."""
+    return build_at(mart, req.env.get("HTTP_X_DATA_VERSION"))
 
 
 def mcp_url_for(req: falcon.Request, mcp_url: str) -> str:
@@ -177,19 +192,14 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
         raise invalid_value(name, text, parameter.kind) from None
 
 
-def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
+def _query_value(parameter: Parameter, sent: str | list[str]) -> object:
     name, kind = parameter.name, parameter.kind
     # Falcon makes a list of a parameter that is repeated; choosing one would be a guess.
     if isinstance(sent, list):
         raise Problem("parameter_repeated", f"{name} was sent more than once.", parameter=name)
-    if sent is None and parameter.required:
-        raise missing_parameter(name, kind.expected)
-    text = parameter.default if sent is None else sent
-    if text is None:
-        return None
     try:
-        if not text:
+        if not sent:
             raise ValueError
-        return kind.read(text)
+        return kind.read(sent)
     except ValueError:
-        raise invalid_value(name, text, kind) from None
+        raise invalid_value(name, sent, kind) from None

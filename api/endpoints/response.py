@@ -4,30 +4,21 @@ The tier cap is applied here, in ``capped`` and ``row_body``: see
 ``warehouse/contract/limits.py``.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlencode
 
 import falcon
-import msgspec
 from msgspec.structs import replace
 
 from api.endpoints.endpoint import tier_of
+from api.endpoints.lines import csv_lines, json_lines
 from warehouse.contract.limits import cap_rows
-from warehouse.contract.listing import Answer, Listing, pieces
+from warehouse.contract.listing import MOST_WHOLE, Answer, pieces
 from warehouse.contract.problems import Problem
-from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.serve.rows import RowPage
-from warehouse.shared.json_encoding import decode_object, encode
+from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import Tier
-
-# Rows as CSV or JSON Lines, a piece at a time: every digit as in the JSON, no envelope.
-#
-# A text that a spreadsheet would run as a formula gets an apostrophe in front. Objects and lists
-# in a cell are JSON.
 
 Format = Literal["json", "csv", "ndjson"]
 MEDIA_TYPES: dict[Format, str] = {
@@ -35,9 +26,6 @@ MEDIA_TYPES: dict[Format, str] = {
     "csv": "text/csv",
     "ndjson": "application/x-ndjson",
 }
-# What a cell of a formula can begin with (OWASP, CSV injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-_TEXT = msgspec.json.Decoder(str)
 
 
 def requested_format(req: falcon.Request, sent: str | None) -> Format:
@@ -62,51 +50,11 @@ def _preferred(accept: str) -> Format | None:
     return next((name for name, media_type in MEDIA_TYPES.items() if media_type == found), None)
 
 
-def columns_of(listing: Listing) -> list[str]:
-    """Return the columns of a list as CSV: every member that its rows can have."""
-    return list(
-        dict.fromkeys(name for row in listing.row for name in ROW_SCHEMAS[row]["properties"])
-    )
-
-
-def encoded(form: Format, listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
-    """Yield pages of rows as CSV with a header line, or as JSON Lines."""
-    if form == "ndjson":
-        yield from (b"".join(row + b"\n" for row in page.rows) for page in pages)
-        return
-    columns = columns_of(listing)
-    yield _csv([columns])
-    for page in pages:
-        yield _csv(_cells(row, columns) for row in page.rows)
-
-
-def _csv(lines: Iterable[Sequence[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerows(lines)
-    return text.getvalue().encode()
-
-
-def _cells(row: bytes, columns: Sequence[str]) -> list[str]:
-    members = decode_object(row)
-    return [_cell(members[name]) if name in members else "" for name in columns]
-
-
-def _cell(value: bytes) -> str:
-    """Return a JSON value as a cell; a number keeps its digits."""
-    if value == b"null":
-        return ""
-    if not value.startswith(b'"'):
-        return value.decode()
-    text = _TEXT.decode(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
 def send_list(
     req: falcon.Request, resp: falcon.Response, page: Answer, form: Format = "json"
 ) -> None:
     """Send a page of a list, as many rows as the tier of the key may get."""
     page = capped(page, tier_of(req))
-    resp.append_header("Vary", "Accept")
     if form != "json":
         _send_lines(req, resp, page, form)
         return
@@ -169,14 +117,15 @@ def _around_rows(rows: RowPage, start: bytes, member: str, after: bytes) -> byte
 
 def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: Format) -> None:
     """Send rows as CSV or JSON Lines; what the envelope would say is in headers."""
-    lines = encoded(form, page.listing, pieces(page))
+    pages = pieces(page)
+    lines = csv_lines(page.listing, pages) if form == "csv" else json_lines(pages)
     is_whole = len(page.rows.rows) == page.limit or not page.rows.truncated
-    if is_whole:
+    if is_whole and len(page.rows.rows) <= MOST_WHOLE:
         resp.data = b"".join(lines)
     else:
-        # More than a piece: read and sent one piece at a time, from one build.
+        # More than a piece: encoded and sent one piece at a time, from one build.
         resp.stream = lines
-        resp.append_header("Vary", "X-Data-Version")
+        resp.set_header("Vary", "Accept, X-Data-Version")
     resp.context.passed_tier_cap = True
     resp.content_type = f"{MEDIA_TYPES[form]}; charset=utf-8"
     resp.set_header("X-Data-Version", page.rows.data_version)

@@ -10,7 +10,7 @@ from importlib.metadata import version
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_mart, read_parameters, tier_of
+from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_build, read_parameters, tier_of
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import requested_format, send_list, send_row, send_without_rows
 from warehouse.contract import API_VERSION
@@ -28,6 +28,7 @@ class ListResource:
 
     def __init__(self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes]) -> None:
         self.endpoint = endpoint
+        self.has_known_answers = endpoint.listing is not None and endpoint.listing.of_one_build
         self._mart, self._secret = mart, secret
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, **path: str) -> None:
@@ -36,15 +37,15 @@ class ListResource:
         assert listing is not None
         parameters = read_parameters(req, self.endpoint, **path)
         form = requested_format(req, parameters["format"])
-        pin = req.get_header("X-Data-Version")
         page = answer(
             listing,
             self._mart,
             self._secret(),
             tier_of(req),
             parameters,
-            pin,
-            in_pieces=form != "json",
+            req.env.get("HTTP_X_DATA_VERSION"),
+            form != "json",
+            req.context.build,
         )
         send_list(req, resp, page, form)
 
@@ -53,6 +54,7 @@ class EntityResource:
     """The current record of one organisation; there is no search by name."""
 
     endpoint = declarations.ENTITY
+    has_known_answers = True
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
@@ -60,7 +62,7 @@ class EntityResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Send one row, or 404."""
         service_id = read_parameters(req, self.endpoint, service_id=service_id)["service_id"]
-        rows = entity(pinned_mart(req, self._mart).build(), service_id)
+        rows = entity(req.context.build or pinned_build(req, self._mart), service_id)
         if rows is None:
             raise unknown_id(service_id)
         send_row(req, resp, rows)
@@ -175,7 +177,7 @@ class UsageResource:
             for name, remaining, seconds in (standing.remaining() if standing else ())
         ]
         body = encode({"tier": tier.name, "limits": limits})
-        send_without_rows(resp, body, pinned_mart(req, self._mart).build().data_version)
+        send_without_rows(resp, body, pinned_build(req, self._mart).data_version)
         resp.set_header("Cache-Control", "no-store")
 
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import etag_matches, pinned_mart, read_parameters
+from api.endpoints.endpoint import etag_matches, pinned_build, read_parameters
 from api.endpoints.response import send_without_rows
 from warehouse.contract.limits import check_file_tier
 from warehouse.contract.problems import Problem, unknown_word
@@ -50,7 +50,7 @@ class ExportManifestResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the manifest and the licence notice."""
         read_parameters(req, self.endpoint)
-        build = pinned_mart(req, self._mart).build()
+        build = pinned_build(req, self._mart)
         send_without_rows(resp, export_body(build, req.context.exports_url), build.data_version)
 
 
@@ -148,7 +148,7 @@ def _send_file(
     check_file_tier(None if key is None else key.tier, file.required_tier, file.dataset)
     resp.context.passed_tier_cap = True
     etag = f'"{file.sha256 or f"{file.data_version}/{file.name}"}"'
-    # This header also tells RepresentationMiddleware that a file needs nothing from it.
+    # This header also tells the middleware that a file has a form of its own.
     resp.set_header("Accept-Ranges", "bytes")
     byte_range = _byte_range(req, resp, file.size_bytes, etag)
     stream = file.open()

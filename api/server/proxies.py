@@ -36,7 +36,7 @@ def log_request(req: Any, resp: Any) -> None:
         path=logged_path(req.path),
         parameters=[name for name in req.params if name in _PARAMETERS],
         status=status,
-        milliseconds=round(seconds * 1000, 3),
+        milliseconds=int(seconds * 1e6) / 1e3,
         bytes=len(body) if body else int(resp.get_header("Content-Length") or 0),
         key=None if key is None else key.prefix,
         data_version=resp.get_header("X-Data-Version"),
@@ -71,6 +71,11 @@ def parse_networks(texts: Sequence[str]) -> list[Network]:
         return [ip_network(text) for text in texts]
     except ValueError as error:
         raise SankofaError(f"invalid trusted proxy: {error}") from error
+
+
+def sharing_network(trusted: Sequence[Network], address: str) -> str | None:
+    """Return the network that shares connections with an address; None for a trusted proxy."""
+    return None if _is_trusted(address, trusted) else network_of(address)
 
 
 def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:

@@ -3,24 +3,22 @@
 Requests run in the loop of the server: whoever has many pages rendered would delay everybody's.
 """
 
-import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import falcon
 
 from api.endpoints.endpoint import mcp_url_for
+from api.endpoints.known_answers import BodyCache
 from api.site.render import Reply, Site
 from warehouse.contract.problems import Problem
 from warehouse.serve.usage import network_of
 from warehouse.shared.errors import SankofaError
 
-_MOST_BYTES = 16 << 20
+# Of all pages, and of one: a CSV of a long list is sent and not kept.
+MOST_BYTES, LARGEST_PAGE = 16 << 20, 2 << 20
 _MINUTE = 60.0
-# What one page may take of the room; a CSV of a long list is sent and not kept.
-_MOST_SHARE = 8
 
 
 @dataclass(frozen=True)
@@ -30,41 +28,6 @@ class KeptPage:
     body: bytes
     headers: Mapping[str, str]
     codings: dict[str, bytes]
-
-
-class PageCache:
-    """The pages that were asked for last, up to a number of bytes."""
-
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        self._most_bytes, self._bytes = most_bytes, 0
-        self._pages: OrderedDict[Hashable, KeptPage] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def get(self, key: Hashable) -> KeptPage | None:
-        """Return a page; None if it is not kept."""
-        with self._turn:
-            page = self._pages.get(key)
-            if page is not None:
-                self._pages.move_to_end(key)
-            return page
-
-    def put(self, key: Hashable, page: KeptPage) -> None:
-        """Keep a page in place of those that nobody asked for longest."""
-        size = _size(page)
-        if size > self._most_bytes // _MOST_SHARE:
-            return
-        with self._turn:
-            if (before := self._pages.pop(key, None)) is not None:
-                self._bytes -= _size(before)
-            self._pages[key] = page
-            self._bytes += size
-            while self._bytes > self._most_bytes:
-                self._bytes -= _size(self._pages.popitem(last=False)[1])
-
-
-def _size(page: KeptPage) -> int:
-    # Its compressed forms together are smaller than the page, its key and headers than 1 kB.
-    return 2 * len(page.body) + 1024
 
 
 class RenderLimit:
@@ -105,7 +68,11 @@ class CachedPage:
     open = True
 
     def __init__(
-        self, page: Callable[..., Reply], site: Site, cache: PageCache, limit: RenderLimit
+        self,
+        page: Callable[..., Reply],
+        site: Site,
+        cache: BodyCache[KeptPage],
+        limit: RenderLimit,
     ) -> None:
         self._page, self._site, self._cache, self._limit = page, site, cache, limit
 
@@ -129,7 +96,8 @@ class CachedPage:
             self._limit.take(req.remote_addr)
             site.send(req, resp, self._page(site, req, **path))
             kept = KeptPage(resp.render_body() or b"", resp.headers, {})
-            self._cache.put(key, kept)
+            # Its compressed forms together are smaller than it, its key and headers than 1 kB.
+            self._cache.put(key, kept, 2 * len(kept.body) + 1024)
         else:
             resp.set_headers(kept.headers)
         resp.text, resp.data = None, kept.body

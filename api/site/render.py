@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from api.endpoints.endpoint import Endpoint, read_values
-from api.endpoints.response import encoded
+from api.endpoints.lines import csv_lines
 from api.site import formats
 from api.site.formats import codes_by_name
 from api.site.sample import Sample, SampleAnswer, Stated
@@ -338,7 +338,7 @@ def wants_csv(req: falcon.Request) -> bool:
 def csv_page(name: str, answer: SampleAnswer) -> Body:
     """Return the rows of a page as CSV, of facts no more than one sample answer has."""
     page, _ = cap_rows(answer.page, answer.tier, None, answer.listing.row_rule)
-    return csv_file(name, b"".join(encoded("csv", answer.listing, [page])))
+    return csv_file(name, b"".join(csv_lines(answer.listing, [page])))
 
 
 def csv_file(name: str, lines: str | bytes) -> Body:

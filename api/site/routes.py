@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 
 import falcon
 
+from api.endpoints.known_answers import BodyCache
 from api.site.browse import (
     countries_page,
     country_page,
@@ -21,7 +22,7 @@ from api.site.company import company_page, line_page
 from api.site.datasets import card_page, catalogue_page, signals_page
 from api.site.macro import entries_of, indicator_page, series_list_page, series_page
 from api.site.overviews import data_docs, first_page, panel_series, quality_page, revisions_page
-from api.site.page_cache import CachedPage, PageCache, RenderLimit
+from api.site.page_cache import LARGEST_PAGE, MOST_BYTES, CachedPage, KeptPage, RenderLimit
 from api.site.reference import reference_page
 from api.site.render import STATIC, Body, Reply, Site, linked_pages
 from api.site.tenders import parties_page, tender_page, tenders_page
@@ -204,7 +205,8 @@ def site_routes(site: Site, per_minute: int) -> dict[str, object]:
 
     What is only read or leads elsewhere is not kept.
     """
-    cache, limit = PageCache(), RenderLimit(per_minute)
+    cache = BodyCache[KeptPage](MOST_BYTES, LARGEST_PAGE)
+    limit = RenderLimit(per_minute)
     absent = set[str]() if site.has_files else {_FILES_PAGE}
     absent |= set[str]() if site.mcp_url else {MCP_PAGE, WELL_KNOWN_CARD, WELL_KNOWN_CATALOG}
     routes: dict[str, object] = {

@@ -1,6 +1,5 @@
 """Sections 5 and 7 of the contract: a test for each row."""
 
-import base64
 from urllib.parse import unquote
 
 import pytest
@@ -121,12 +120,11 @@ def test_7_400_a_malformed_parameter_is_named(
 
 def test_7_400_an_altered_cursor_whatever_was_altered(api: Contract) -> None:
     cursor = api.get("/v1/tenders?limit=5").body["next_cursor"]
-    token = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    token = bytes.fromhex(cursor)
     for position in range(0, len(token), 9):
         changed = bytearray(token)
         changed[position] ^= 1
-        text = base64.urlsafe_b64encode(bytes(changed)).rstrip(b"=").decode()
-        api.problem(f"/v1/tenders?limit=5&cursor={text}", 400, "cursor_invalid")
+        api.problem(f"/v1/tenders?limit=5&cursor={changed.hex()}", 400, "cursor_invalid")
     borrowed = f"/v1/tenders?country=KE&cursor={cursor}"
     assert api.problem(borrowed, 400, "cursor_invalid")["parameter"] == "cursor"
 

@@ -14,6 +14,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import api.endpoints.response
+import warehouse.contract.listing
 from tests.helpers.every_list import REQUESTS, whole
 from tests.helpers.list_service import ListService, list_service, rows_of, with_query
 from tests.helpers.nightly import is_nightly
@@ -170,7 +172,14 @@ def test_head_has_the_headers_of_get_and_no_body(form: str, service: ListService
 
 @pytest.mark.parametrize("form", MEDIA_TYPES)
 @pytest.mark.parametrize("url", ["/v1/tenders?query=roads", "/v1/macro?as_of=2021-06-01"])
-def test_the_link_leads_to_the_next_page(form: str, url: str, service: ListService) -> None:
+@pytest.mark.parametrize("piece", [1_000, 3])
+def test_the_link_leads_to_the_next_page(
+    form: str, url: str, piece: int, service: ListService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of a page that is encoded while it is sent."""
+    for module in (warehouse.contract.listing, api.endpoints.response):
+        monkeypatch.setattr(module, "MOST_WHOLE", piece)
+    monkeypatch.setattr(warehouse.contract.listing, "PIECE", piece)
     everything = service.get(with_query(url, limit=1_000, format=form)).text
     page, text, pages = with_query(url, limit=7, format=form), "", 0
     while True:

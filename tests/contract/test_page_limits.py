@@ -10,7 +10,7 @@ import pytest
 from falcon.testing import Result, TestClient
 
 from api.app import create_app
-from api.site.page_cache import KeptPage, PageCache, RenderLimit
+from api.site.page_cache import RenderLimit
 from api.site.render import Page, Site
 from api.site.sample import Sample
 from tests.helpers.rest_service import World, make_world
@@ -142,18 +142,6 @@ def test_without_a_limit_any_number_of_pages_is_rendered() -> None:
     limit = RenderLimit(0)
     for _ in range(1_000):
         limit.take("192.0.2.1")
-
-
-def test_the_pages_that_are_kept_never_take_more_than_their_room() -> None:
-    cache, body = PageCache(100_000), b"x" * 1_000
-    for number in range(1_000):
-        cache.put(number, KeptPage(body, {}, {}))
-        cache.get(0)
-    kept = [number for number in range(1_000) if cache.get(number)]
-    # The one that is asked for all the time stays, and with it those that came last.
-    assert kept[0] == 0 and kept[-1] == 999 and len(kept) * len(body) < 100_000
-    cache.put("large", KeptPage(b"x" * 50_000, {}, {}))
-    assert cache.get("large") is None and cache.get(0) is not None
 
 
 def test_a_page_of_yesterday_is_not_sent_today(

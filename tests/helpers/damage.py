@@ -48,13 +48,13 @@ def flip(path: Path, place: float = 0.5) -> None:
     copy.replace(path)
 
 
-def mart_file(home: Path, table: str, *, packs: bool = False) -> Path:
-    """Return the largest file of a table of the current build, or that of its packs."""
+def mart_file(home: Path, table: str) -> Path:
+    """Return the largest file of a table of the current build."""
     builds = Builds(home / "marts")
     manifest = builds.manifest(str(builds.current()))
     assert manifest is not None
     largest = max(manifest.of("mart", table), key=lambda file: file.bytes)
-    return home / "marts" / largest.stored[-1 if packs else 0].path
+    return home / "marts" / largest.path
 
 
 def current(home: Path) -> str:
@@ -68,8 +68,7 @@ def _first(pattern: str) -> Find:
 
 # A file of each kind of a home, by its kind.
 KINDS: Mapping[str, Find] = {
-    "mart": lambda home: mart_file(home, "identifiers"),
-    "pack": lambda home: mart_file(home, "fundamentals", packs=True),
+    "mart": lambda home: mart_file(home, "fundamentals"),
     "manifest": lambda home: home / "marts" / f"{current(home)}.json",
     "pointer": lambda home: home / "marts" / "current",
     "export": lambda home: home / "exports" / current(home) / "af-fund-facts.parquet",
@@ -93,7 +92,7 @@ KINDS: Mapping[str, Find] = {
 }
 # What a publication makes again, without which nothing else is lost.
 MADE_AGAIN = (
-    *("mart", "pack", "manifest", "export", "export description", "page"),
+    *("mart", "manifest", "export", "export description", "page"),
     *("step", "list of a step", "list of steps"),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from warehouse.publish.tables import MART_TABLES, MartTable
 from warehouse.serve.build import Build
-from warehouse.serve.engines import SqlRows, translate_errors
+from warehouse.serve.engines import SqlRows
 from warehouse.serve.rows import fetch_rows
 
 _TABLES = {table.name: table for table in MART_TABLES}
@@ -21,7 +21,7 @@ _OF_SEARCH = {"search_keys": ("key", "is_name", "search_row"), "vocabulary": ("w
 
 def query(build: Build, statement: str, *values: object) -> SqlRows:
     """Run a statement; tables have their columns and, if rows are served, ``row``."""
-    with translate_errors(sqlite3.Error), closing(sqlite3.connect(":memory:")) as memory:
+    with closing(sqlite3.connect(":memory:")) as memory:
         for name in dict.fromkeys(_NAMED.findall(statement)):
             if name in _TABLES:
                 _copy(build, _TABLES[name], memory, _ROW.search(statement) is not None)

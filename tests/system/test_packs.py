@@ -5,17 +5,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.publish.builds import Builds
 from warehouse.publish.file_labels import bucket_name
-from warehouse.publish.manifest import BuildFile
 from warehouse.publish.mart_files import SqliteLoader
-from warehouse.publish.packs import Packer
+from warehouse.publish.packs import Packer, Slice
 from warehouse.publish.row_json import LATEST_DAY, NEVER_DAY
+from warehouse.publish.tables import Packing
 from warehouse.publish.write import manifest_of
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.packs import PackedRows, latest_rows, rows_by_number
@@ -34,19 +33,22 @@ Row = tuple[str, tuple[int, int]]
 unsorted_rows = st.lists(st.tuples(st.sampled_from("abc"), spans), max_size=40)
 
 
-def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int) -> Mart:
+def publish_packs(
+    folder: Path, rows: list[Row], batch_size: int, max_rows: int, frame_rows: int
+) -> Mart:
     """Pack rows that come in batches, and publish them as one table of a build."""
-    packer = Packer(max_rows)
+    packer = Packer(Packing(max_rows, "organisation", frame_rows, ("", "")))
     for begin in range(0, len(rows), batch_size):
         batch = rows[begin : begin + batch_size]
         known = np.array([span for _, span in batch], np.int32)
         texts = [b'{"n":%d},' % (begin + index) for index in range(len(batch))]
-        keys = pa.array([key for key, _ in batch])
-        packer.add(begin + 1, keys, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
+        sizes = np.array([len(text) for text in texts], np.int32)
+        runs = [(key, place) for place, (key, _) in enumerate(batch, 1)]
+        packer.add(begin + 1, runs, Slice(b"".join(texts), sizes, known[:, 0], known[:, 1]))
+    packer.finish()
     with SqliteLoader(folder, KEY) as loader:
-        loader.load_packs(packer.packs(), by_key=True)
-    own, packs = loader.written()
-    file = BuildFile("mart", TABLE, LABEL, own.path, KEY, "", len(rows), 0, packs=packs)
+        loader.load_packs(packer, by_key=True)
+    file = loader.written(TABLE, LABEL, len(rows))
     Builds(folder).add(manifest_of("20260101.1", {"notice": "invented"}, [file]))
     Builds(folder).switch("20260101.1")
     return Mart(folder)
@@ -57,16 +59,15 @@ def packed(
 ) -> tuple[PackedRows, bool]:
     """Return the rows of a key, which lie in one file."""
     begin = None if after is None else (LABEL, after)
-    found = latest_rows(build, TABLE, key, as_of, limit, begin)
-    assert found is not None
-    return found
+    return latest_rows(build, TABLE, key, as_of, limit, begin)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     rows=unsorted_rows.map(lambda rows: sorted(rows, key=lambda row: row[0])),
     batch_size=st.integers(1, 15),
-    max_rows=st.integers(1, 6),
+    max_rows=st.integers(1, 9),
+    frame_rows=st.integers(1, 4),
     key=st.sampled_from("abcd"),
     day=st.none() | days,
     limit=st.none() | st.integers(1, 8),
@@ -76,6 +77,7 @@ def test_packs_return_the_same_rows_as_a_scan(
     rows: list[Row],
     batch_size: int,
     max_rows: int,
+    frame_rows: int,
     key: str,
     day: int | None,
     limit: int | None,
@@ -92,7 +94,7 @@ def test_packs_return_the_same_rows_as_a_scan(
     row_numbers = [number for number, _ in matching][:limit]
     as_of = None if day is None else (EPOCH + timedelta(day)).isoformat()
     with TemporaryDirectory() as folder:
-        mart = publish_packs(Path(folder), rows, batch_size, max_rows)
+        mart = publish_packs(Path(folder), rows, batch_size, max_rows, frame_rows)
         build = mart.build()
         if limit is None:
             page, truncated = packed(build, key, as_of, None)
@@ -114,7 +116,7 @@ def test_a_page_may_begin_before_within_or_behind_the_rows_of_a_key(
     tmp_path: Path, key: str, after: int
 ) -> None:
     rows = [(row_key, (0, LATEST_DAY)) for row_key in "aacccd"]
-    mart = publish_packs(tmp_path, rows, batch_size=4, max_rows=2)
+    mart = publish_packs(tmp_path, rows, batch_size=4, max_rows=2, frame_rows=2)
     expected = [
         b'{"n":%d}' % index
         for index, (row_key, _) in enumerate(rows)

@@ -33,14 +33,13 @@ from tests.helpers.reads import (
     series_known,
     shared_facts,
 )
-from tests.helpers.whole_tables import query
 from warehouse.contract.problems import Problem
 from warehouse.publish.builds import builds_at
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import arrow_schema
-from warehouse.serve.build import Build, Mart, check_readable
+from warehouse.serve.build import Mart, check_readable
 from warehouse.serve.catalogue import export_manifest
-from warehouse.serve.packs import PackedRows, latest_rows, packs_of
+from warehouse.serve.packs import latest_rows
 from warehouse.serve.rows import RowPage
 from warehouse.shared.errors import (
     DatastoreUnavailable,
@@ -215,30 +214,20 @@ def test_a_page_may_start_before_within_or_after_the_rows_of_a_key(
     published: Published, table: str
 ) -> None:
     build = published.mart.build()
-    packs = [packs_of(file) for file in build.files(table)]
-    keys = {key for pack in packs for key, _ in pack.keys_and_parts()}
+    keys = {key for file in build.files(table) for (key,) in file.query("SELECT key FROM packs")}
     assert len(keys) > 1
     for key in keys:
-        rows, _ = _latest(build, table, key, None)
+        rows, _ = latest_rows(build, table, key, None, None)
         places = [rows.place(index) for index in range(len(rows))]
         numbers = [number for _, number in places]
         label = places[0][0].label if places else ""
         for after in {1, *(number + step for number in numbers[:2] for step in (-2, -1, 0, 1))}:
             later = [row for row, number in zip(rows, numbers, strict=True) if number > after]
-            page, truncated = _latest(build, table, key, 1, (label, after))
+            page, truncated = latest_rows(build, table, key, None, 1, (label, after))
             assert (list(page), truncated) == (later[:1], len(later) > 1)
         last = numbers[-1] if numbers else 1
         for after in (last, last + 1, last + 1_000_000):
-            assert list(_latest(build, table, key, 1, (label, after))[0]) == []
-
-
-def _latest(
-    build: Build, table: str, key: str, limit: int | None, after: tuple[str, int] | None = None
-) -> tuple[PackedRows, bool]:
-    """Return the latest rows of a key, which need not be merged."""
-    found = latest_rows(build, table, key, None, limit, after)
-    assert found is not None
-    return found
+            assert list(latest_rows(build, table, key, None, 1, (label, after))[0]) == []
 
 
 @pytest.mark.parametrize("name", [*AS_OF, *TIMELESS])
@@ -503,7 +492,7 @@ def test_a_removed_build_cannot_be_read(published: Published, tmp_path: Path) ->
     with pytest.raises(UnknownVersion):
         check_readable(mart.at(published.before))
     with pytest.raises(DatastoreUnavailable):
-        query(mart.build(), "SELECT nothing FROM nowhere")
+        mart.build().rows("countries", "SELECT nothing FROM nowhere")
     assert check_readable(mart) == published.after
     mart.close()
 

@@ -242,7 +242,7 @@ def test_a_text_is_found_by_each_of_its_words_and_by_no_other(tmp_path: Path) ->
     words = pa.table(columns, names=["row_number", "name", "more"])
     with SqliteLoader(tmp_path, "0" * 32) as file:
         file.load_words(words.to_reader())
-    path, files = str(tmp_path / file.written()[0].path), OpenFiles()
+    path, files = str(tmp_path / file.written("search", "", 1).path), OpenFiles()
     reader = FileReader("", lambda statement, values: files.query(path, statement, values))
     for word in sorted(vocabulary):
         wanted = [

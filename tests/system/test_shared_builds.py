@@ -81,7 +81,7 @@ class Publisher:
     def files_of(self, version: str) -> dict[str, int]:
         manifest = self.builds.manifest(version)
         assert manifest is not None
-        return {file.path: file.bytes for each in manifest.files for file in each.stored}
+        return {file.path: file.bytes for file in manifest.files}
 
 
 @dataclass(frozen=True)

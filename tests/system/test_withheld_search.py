@@ -6,11 +6,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import lmdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 from click.testing import CliRunner
 
 from pipelines.commands.main import sankofa
@@ -29,7 +28,7 @@ from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.names.redaction import Redaction, seal_names
 from warehouse.publish.builds import builds_at
 from warehouse.publish.manifest import BuildFile
-from warehouse.publish.pack_files import COUNT, ROWS
+from warehouse.publish.packs import opened_frame, sealed_frame
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
@@ -122,8 +121,25 @@ def rewrite_panel(settings: Settings) -> str:
 def _rewrite_page_data(settings: Settings, row: str) -> str:
     folder, file = mart_file(settings, "page_data")
     with closing(sqlite3.connect(folder / file.path)) as mart, mart:
-        mart.execute("UPDATE page_data SET row = ? WHERE name = 'issuers'", (row.encode(),))
+        number = "SELECT row_number FROM page_data WHERE name = 'issuers'"
+        rewrite_pack(mart, lambda _: row.encode() + b",", *mart.execute(number).fetchone())
     return "table page_data, column row"
+
+
+def rewrite_pack(
+    mart: sqlite3.Connection, rewrite: Callable[[bytes], bytes], first_row: int = 1
+) -> None:
+    """Replace the rows of a pack by others, as if they had been published so."""
+    select = "SELECT head, body FROM packs WHERE first_row = ?"
+    head, body = mart.execute(select, (first_row,)).fetchone()
+    numbers = np.frombuffer(head, "<i4").copy()
+    before = opened_frame(body, int(numbers[-1]), head)
+    rows = rewrite(before)
+    assert rows != before
+    numbers[-1] = len(rows)
+    head = numbers.tobytes()
+    values = (head, sealed_frame(rows, head), first_row)
+    mart.execute("UPDATE packs SET head = ?, body = ? WHERE first_row = ?", values)
 
 
 def rewrite_index(settings: Settings) -> str:
@@ -141,17 +157,9 @@ def rewrite_index(settings: Settings) -> str:
 def rewrite_frame(settings: Settings) -> str:
     """Write the name of a trader into a compressed pack of releases."""
     folder, file = mart_file(settings, "tender_releases")
-    assert file.packs is not None
     removed, written = b"[withheld] and [withheld]", TRADER.encode().ljust(25)
-    with closing(lmdb.open(str(folder / file.packs.path), subdir=False, lock=False)) as packs:
-        packs.set_mapsize(1 << 24)
-        with packs.begin(write=True) as transaction:
-            cursor = transaction.cursor()
-            cursor.set_range(ROWS)
-            key, pack = cursor.item()
-            assert removed in pack
-            frame = zstandard.compress(pack[COUNT.size :].replace(removed, written))
-            transaction.put(key, pack[: COUNT.size] + frame)
+    with closing(sqlite3.connect(folder / file.path)) as mart, mart:
+        rewrite_pack(mart, lambda rows: rows.replace(removed, written))
     return "table tender_releases, column row.tender.title, row tender_releases"
 
 

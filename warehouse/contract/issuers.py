@@ -13,6 +13,7 @@ from warehouse.methodology.metrics import ABSENT_REASONS, AbsentReason
 from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build
 from warehouse.serve.entities import is_known_id, organisation_id
+from warehouse.serve.packs import rows_by_number
 from warehouse.serve.rows import (
     NO_ROW,
     Condition,
@@ -30,7 +31,6 @@ from warehouse.serve.rows import (
     make_page,
     one_of,
     row_statement,
-    served_bodies,
 )
 from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, why_empty
 from warehouse.shared.json_encoding import encode
@@ -92,7 +92,7 @@ def facts_known(
     table, owner = _table(parameters), organisation_id(build, service_id)
     if vintages == "latest" and period_type is None and not lines:
         # The common case: whole runs from the packs, without looking at single rows.
-        page = latest_on(build, table, "organisation", owner, as_of, limit, after)
+        page = latest_on(build, table, owner, as_of, limit, after)
     else:
         where = [*equal(organisation=owner), *known_on(as_of, vintages)]
         where += _of_periods(table, owner, period_type, as_of)
@@ -195,8 +195,12 @@ def metrics(question: Question) -> ListRows:
     """Return every metric of an issuer for its latest full year published by ``as_of``."""
     build, parameters, as_of = question.build, question.parameters, question.parameters["as_of"]
     owner = organisation_id(build, parameters["service_id"])
-    where = [*equal(organisation=owner, metric=parameters["metric"]), *_current_on(as_of)]
-    page, day = fetch_page(build, "metrics", where, **question.page), _as_of(as_of)
+    if parameters["metric"] is None:
+        page = latest_on(build, "metrics", owner, as_of, **question.page)
+    else:
+        where = [*equal(organisation=owner, metric=parameters["metric"]), *_current_on(as_of)]
+        page = fetch_page(build, "metrics", where, **question.page)
+    day = _as_of(as_of)
     return ListRows(page.with_rows([_with_as_of(row, day) for row in page.rows]))
 
 
@@ -277,13 +281,12 @@ def _ranked(
     rows: list[tuple[Key, bytes]] = []
     # One statement for all issuers: a screen asks as many files as it has rows.
     statement, values = row_statement(
-        "row", "metrics", [Condition("organisation = ?"), *on_the_day]
+        "row_number", "metrics", [Condition("organisation = ?"), *on_the_day]
     )
     for key, (issuer,) in ranked:
-        for file in build.files_with("metrics", "organisation", issuer) or ():
-            found = file.run(statement, [issuer, *values])
-            bodies = served_bodies(build, file, "metrics", [row for (row,) in found])
-            rows += [(key, body) for body in bodies]
+        for file in build.files_with("metrics", "organisation", issuer):
+            numbers = [number for (number,) in file.run(statement, [issuer, *values])]
+            rows += [(key, body) for body in rows_by_number(file, numbers)]
     count = row_statement("count(*)", "screens", where, Order("1"))
     counts = [file.run(count[0], count[1]) for file in files_for(build, "screens", where)]
     return make_page(build, rows, limit), sum(rows[0][0] for rows in counts)

@@ -24,7 +24,7 @@ from warehouse.shared.tiers import Tier, TierName, tier_includes
 # ``mcp_server/results.py``). An endpoint or tool that forgets to ask for a limit is capped there
 # all the same. - Lists pass ``check_datasets``, where ``answer`` in ``listing.py`` begins. -
 # Export files pass ``check_file_tier``, called by the only function that sends a file
-# (``_send_file`` in ``api/resources/exports.py``). - ``TierCapMiddleware`` in
+# (``_send_file`` in ``api/resources/exports.py``). - ``Middleware`` in
 # ``api/middleware.py`` answers 500 instead of any response to a key that went past both.
 
 # How an endpoint or tool is capped. ``tier``: rows and ceiling of the tier; what is not declared
@@ -110,8 +110,10 @@ def _cap(tier: Tier, limit: int | None, rule: RowRule) -> int | None:
 
 def key_from_headers(api_key: str | None, authorization: str | None) -> str | None:
     """Return the key in X-API-Key, else the bearer token: some agents can send only that."""
-    scheme, _, token = (authorization or "").partition(" ")
-    return api_key or (token.strip() if scheme.lower() == "bearer" else None)
+    if api_key or not authorization:
+        return api_key
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def authenticate(store: KeyStore, sent: str | None, address: str | None) -> Key:

@@ -24,8 +24,12 @@ Parameters = Mapping[str, Any]
 # The datasets that the rows are of, by what is asked.
 Datasets = Callable[[Parameters], Sequence[str]]
 _NONE: Datasets = lambda _: ()  # noqa: E731
-# Rows that are read at a time if a list is streamed.
-_PIECE = 5_000
+# Rows that are read and encoded at a time if a list is streamed: everybody else waits meanwhile.
+PIECE = 500
+# Rows that are encoded in one step nevertheless: a complete answer has an ETag and is compressed.
+MOST_WHOLE = 1_000
+# Up to this limit all rows are read before the first is sent: X-Next-Cursor names the last.
+_MOST_READ = 5_000
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -70,7 +74,8 @@ class Listing:
 
     ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked. ``datasets``
     returns those that the rows are of; what all datasets share, such as organisations and the
-    catalogue, is of none.
+    catalogue, is of none. ``of_one_build`` is False for a list that tells of other builds too: its
+    answers change while the build stays.
     """
 
     name: str
@@ -80,6 +85,7 @@ class Listing:
     row_rule: RowRule = "tier"
     member: str = "data"
     datasets: Datasets = _NONE
+    of_one_build: bool = True
 
 
 def table_list(
@@ -161,13 +167,18 @@ def answer(
     parameters: Parameters,
     pinned: str | None = None,
     in_pieces: bool = False,
+    found: Build | None = None,
 ) -> Answer:
-    """Return the page of a list that the parameters ask for; ``in_pieces``, its first piece."""
+    """Return the page of a list that the parameters ask for; ``in_pieces``, its first piece.
+
+    ``found`` is the build that was looked up for it already.
+    """
     check_datasets(tier, listing.datasets(parameters))
-    mart, after = resume_position(mart, secret, listing.name, parameters, pinned)
-    limit = _checked_limit(listing, mart, tier, parameters, after)
-    read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE
-    question = Question(mart, mart.build(), parameters, tier, read, after)
+    build, after = resume_position(mart, secret, listing.name, parameters, pinned, found)
+    question = Question(mart, build, parameters, tier, 1, after)
+    limit = _checked_limit(listing, question)
+    read = limit if (limit is not None and limit <= _MOST_READ) or not in_pieces else PIECE
+    question = replace(question, limit=read)
     listed = listing.read(question)
     empty = None if listed.rows.rows else listing.why_empty(question)
     return Answer(listing, question, listed, secret, limit, empty)
@@ -176,9 +187,13 @@ def answer(
 def pieces(first: Answer) -> Iterator[RowPage]:
     """Yield all rows up to the limit from one build, a piece at a time."""
     page, count, limit = first.rows, len(first.rows.rows), first.limit
-    yield page
+    if count <= MOST_WHOLE:
+        yield page
+    else:
+        for start in range(0, count, PIECE):
+            yield page.with_rows(list(page.rows[start : start + PIECE]))
     while page.truncated and (limit is None or count < limit):
-        piece = _PIECE if limit is None else min(_PIECE, limit - count)
+        piece = PIECE if limit is None else min(PIECE, limit - count)
         after = page.key_of(len(page.rows))
         build = first.question.mart.at(page.data_version).build()
         question = replace(first.question, build=build, limit=piece, after=after)
@@ -187,15 +202,13 @@ def pieces(first: Answer) -> Iterator[RowPage]:
         yield page
 
 
-def _checked_limit(
-    listing: Listing, mart: Mart, tier: Tier, parameters: Parameters, after: Key | None
-) -> int | None:
+def _checked_limit(listing: Listing, question: Question) -> int | None:
     """Return the limit that applies; what cannot be asked is refused before what is too much."""
     try:
-        return _limit(listing.row_rule, tier, parameters.get("limit"))
+        return _limit(listing.row_rule, question.tier, question.parameters.get("limit"))
     except Problem as too_much:
         try:
-            listing.read(Question(mart, mart.build(), parameters, tier, 1, after))
+            listing.read(question)
         except Problem as refused:
             # Whether an id exists is no such reason.
             if refused.kind.status == 400:

@@ -173,4 +173,6 @@ AWARDS = Listing(
 LOOKUP = Listing("lookup", ("Match",), organisations.lookup, organisations.why_no_match, "uncapped")
 CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")
 CHANGES = table_list("changes", "Change", _changes)
-VERSIONS = Listing("versions", ("Version",), _versions, _never_empty, "uncapped")
+VERSIONS = Listing(
+    "versions", ("Version",), _versions, _never_empty, "uncapped", of_one_build=False
+)

@@ -1,36 +1,29 @@
 """Pagination of every list: signed cursors, all pages from one data_version."""
 
-import base64
-import binascii
-import hashlib
-import hmac
 from collections.abc import Mapping
+from hashlib import blake2b
+from hmac import compare_digest
 from typing import Any
 
-import msgspec
-
 from warehouse.contract.problems import Problem, conflicting_parameters
-from warehouse.serve.build import Mart
+from warehouse.serve.build import Build, Mart
 from warehouse.serve.rows import Key
 from warehouse.shared.errors import UnknownVersion
 from warehouse.shared.json_encoding import encode
 
 # Checked before a cursor is decoded: it comes from the client.
 LONGEST_CURSOR = 1024
-_FORMAT_VERSION = 2
-_MAC_BYTES = 32
+# A cursor is, in hexadecimal digits, a signature, a hash of the filters, and texts that NUL
+# separates: the data_version, then the key of the last row.
+_MAC_BYTES, _FILTER_BYTES = 16, 8
+_SEPARATOR = "\0"
 # How much of a list is sent, and in which form: no part of what is asked.
-_NO_FILTERS = ("cursor", "limit", "format", "verbose", "data_version")
+_NO_FILTERS = frozenset(("cursor", "limit", "format", "verbose", "data_version"))
 
 
-def mart_at_version(mart: Mart, data_version: str | None) -> Mart:
-    """Return the mart at a published data_version, or the current one for None."""
-    if data_version is None:
-        return mart
-    pinned = mart.at(data_version)
-    # Raises UnknownVersion now instead of during the read.
-    pinned.build()
-    return pinned
+def build_at(mart: Mart, data_version: str | None) -> Build:
+    """Return the build of a published data_version, or the current one for None."""
+    return mart.build() if data_version is None else mart.at(data_version).build()
 
 
 def resume_position(
@@ -39,24 +32,26 @@ def resume_position(
     listing: str,
     parameters: Mapping[str, Any],
     pinned: str | None = None,
-) -> tuple[Mart, Key | None]:
-    """Return the mart to read from and the key to continue after.
+    found: Build | None = None,
+) -> tuple[Build, Key | None]:
+    """Return the build to read from, which may have been found already, and the key to go on after.
 
     A cursor stays in its data_version; once that build is deleted the cursor is refused.
     """
     cursor = parameters.get("cursor")
     if cursor is None:
-        return mart_at_version(mart, pinned), None
+        return found or build_at(mart, pinned), None
     # The signature covers the data_version: a client cannot page through a build of its choice.
-    after, data_version = _position(secret, cursor, _filters(listing, parameters))
+    of_filters, data_version, after = _read_cursor(secret, cursor)
+    if of_filters != _filters(listing, parameters):
+        raise _invalid_cursor("it belongs to a query with other filters")
     if pinned not in (None, data_version):
         raise conflicting_parameters(
             "X-Data-Version",
             f"The cursor belongs to data_version {data_version}; the header pins another.",
         )
-    mart = mart.at(data_version)
     try:
-        mart.build()
+        return found or build_at(mart, data_version), after
     except UnknownVersion as error:
         raise Problem(
             "cursor_invalid",
@@ -64,7 +59,6 @@ def resume_position(
             "start again without a cursor.",
             parameter="cursor",
         ) from error
-    return mart, after
 
 
 def next_cursor(
@@ -77,57 +71,45 @@ def next_cursor(
     """Return the signed cursor of the page after a row; None if there is no such row."""
     if last_key is None:
         return None
-    payload = encode([_FORMAT_VERSION, last_key, _filters(listing, parameters), data_version])
-    return _to_text(_mac(secret, payload) + payload)
+    position = _SEPARATOR.join((data_version, *last_key)).encode()
+    payload = _filters(listing, parameters) + position
+    return (_mac(secret, payload) + payload).hex()
 
 
-def _filters(listing: str, parameters: Mapping[str, Any]) -> str:
+def cursor_version(secret: bytes, cursor: str) -> str:
+    """Return the data_version that a cursor stays in; refuse one that is not ours."""
+    return _read_cursor(secret, cursor)[1]
+
+
+def _filters(listing: str, parameters: Mapping[str, Any]) -> bytes:
     """Return a hash of the list and the filters that a cursor is valid for."""
     filters = {
-        name: value
-        for name, value in sorted(parameters.items())
-        if value is not None and name not in _NO_FILTERS
+        name: parameters[name]
+        for name in sorted(parameters)
+        if parameters[name] is not None and name not in _NO_FILTERS
     }
-    return hashlib.sha256(encode([listing, filters])).hexdigest()[:16]
+    return blake2b(encode([listing, filters]), digest_size=_FILTER_BYTES).digest()
 
 
-def _position(secret: bytes, cursor: str, filters: str) -> tuple[Key, str]:
-    """Return the key of the last row and the data_version of a cursor.
-
-    One that was altered, or belongs to other filters, is refused.
-    """
-    signed = _to_bytes(cursor)
-    mac, payload = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
-    # In constant time: the time of a comparison must not reveal how much of a guess is right.
-    if not hmac.compare_digest(mac, _mac(secret, payload)):
-        raise _invalid_cursor("it was not issued by this service")
-    version, after, of_filters, data_version = msgspec.json.decode(
-        payload, type=tuple[int, tuple[str, ...], str, str]
-    )
-    if version != _FORMAT_VERSION or of_filters != filters:
-        raise _invalid_cursor("it belongs to a query with other filters")
-    return after, data_version
-
-
-def _to_bytes(cursor: str) -> bytes:
+def _read_cursor(secret: bytes, cursor: str) -> tuple[bytes, str, Key]:
+    """Return the hash of the filters, the data_version and the key of the last row of a cursor."""
     try:
         if len(cursor) > LONGEST_CURSOR:
             raise ValueError
-        signed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    except (ValueError, binascii.Error) as error:
+        signed = bytes.fromhex(cursor)
+    except ValueError as error:
         raise _invalid_cursor("it was not issued by this service") from error
-    # base64 has several spellings of the same bytes; only ours is accepted.
-    if _to_text(signed) != cursor:
+    mac, payload = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
+    # In constant time: the time of a comparison must not reveal how much of a guess is right. The
+    # same bytes can be spelt in several ways; only ours is accepted.
+    if not compare_digest(mac, _mac(secret, payload)) or signed.hex() != cursor:
         raise _invalid_cursor("it was not issued by this service")
-    return signed
-
-
-def _to_text(signed: bytes) -> str:
-    return base64.urlsafe_b64encode(signed).rstrip(b"=").decode()
+    data_version, *key = payload[_FILTER_BYTES:].decode().split(_SEPARATOR)
+    return payload[:_FILTER_BYTES], data_version, tuple(key)
 
 
 def _mac(secret: bytes, payload: bytes) -> bytes:
-    return hmac.digest(secret, payload, "sha256")
+    return blake2b(payload, digest_size=_MAC_BYTES, key=secret).digest()
 
 
 def _invalid_cursor(reason: str) -> Problem:

@@ -65,7 +65,7 @@ def tenders(question: Question) -> ListRows:
     country = question.country or ""
     if all(value is None for value in (from_, to, category, buyer, status, query)):
         # Without a filter, whole runs of rows can be sent as they lie in the packs.
-        return ListRows(latest_on(build, _RELEASES, "country", country, as_of, limit, after))
+        return ListRows(latest_on(build, _RELEASES, country, as_of, limit, after))
     dated = between("released_on", from_, to)
     files = list(files_for(build, _RELEASES, [*equal(country=country), *dated]))
     if after is not None:

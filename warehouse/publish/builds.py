@@ -1,9 +1,8 @@
 """Builds in a folder: a manifest each, the files they share, and a pointer to the current one.
 
-``<data_version>.json`` is the manifest of a build, ``files/<key>.sqlite`` a file that one or more
-of them name, and ``packs/<key>.lmdb`` the packs of its rows. A file appears under its final name
-only when it is complete, and the pointer (``current``) is replaced atomically: a reader sees the
-old build or the new one, never half of one.
+``<data_version>.json`` is the manifest of a build, and ``files/<key>.sqlite`` a file that one or
+more of them name. A file appears under its final name only when it is complete, and the pointer
+(``current``) is replaced atomically: a reader sees the old build or the new one, never half of one.
 
 Only the machine that publishes changes its folder; ``shared_builds`` copies it to others.
 """
@@ -19,7 +18,6 @@ import msgspec
 from warehouse.publish.manifest import (
     BuildFile,
     BuildManifest,
-    StoredFile,
     decode_manifest,
     encode_manifest,
 )
@@ -35,8 +33,8 @@ PULLED_FROM = "pulled-from"
 _POINTER = "current"
 # Reasons of withdrawn builds by data_version, for whoever still pins one.
 _WITHDRAWN = "withdrawn.json"
-# The folders of the files that manifests name, and of their packs.
-FILES, PACKS = "files", "packs"
+# The folder of the files that manifests name.
+FILES = "files"
 _LOST = (
     "files of the new mart are gone, as a build that had them was dropped meanwhile: run `sankofa "
     "publish --only mart` and then `sankofa publish --only published_build`"
@@ -92,47 +90,36 @@ class Builds:
             for name in self.names()
             if (manifest := self.manifest(name)) is not None
             for file in manifest.files
-            if all((self.path / stored.path).is_file() for stored in file.stored)
+            if (self.path / file.path).is_file()
         }
 
     def intact_files(self) -> dict[str, BuildFile]:
         """Return the files that builds name and that are what was written, by key."""
-        return {
-            key: file
-            for key, file in self.files().items()
-            if all(stored.damage(self.path) is None for stored in file.stored)
-        }
+        return {key: file for key, file in self.files().items() if file.damage(self.path) is None}
 
     def add(self, manifest: BuildManifest) -> None:
         """Add a complete build; no reader sees it before ``switch``."""
         self.path.mkdir(parents=True, exist_ok=True)
         for file in manifest.files:
-            for stored in file.stored:
-                if not (self.path / stored.path).is_file():
-                    raise SankofaError(_LOST)
-                if not stored.xxh3:
-                    # It was written for this build: no other has checked it.
-                    sync(self.path / stored.path)
-        for folder in (FILES, PACKS):
-            if (self.path / folder).is_dir():
-                sync(self.path / folder)
+            if not (self.path / file.path).is_file():
+                raise SankofaError(_LOST)
+            if not file.xxh3:
+                # It was written for this build: no other has checked it.
+                sync(self.path / file.path)
+        if (self.path / FILES).is_dir():
+            sync(self.path / FILES)
         body = encode_manifest(self._with_checks(manifest))
         replace_file(manifest_file(self.path, manifest.data_version), body)
 
     def _with_checks(self, manifest: BuildManifest) -> BuildManifest:
         """Return a manifest with the check of each file by which readers find damage."""
-        files = []
-        for file in manifest.files:
-            own, *others = (self._with_check(stored) for stored in file.stored)
-            packs = others[0] if others else None
-            files.append(msgspec.structs.replace(file, xxh3=own.xxh3, packs=packs))
+        files = [
+            msgspec.structs.replace(file, xxh3=check_of_file(self.path / file.path).xxh3)
+            if not file.xxh3
+            else file
+            for file in manifest.files
+        ]
         return msgspec.structs.replace(manifest, files=tuple(files))
-
-    def _with_check(self, stored: StoredFile) -> StoredFile:
-        if stored.xxh3:
-            return stored
-        xxh3 = check_of_file(self.path / stored.path).xxh3
-        return msgspec.structs.replace(stored, xxh3=xxh3)
 
     def remove(self, name: str) -> None:
         """Delete a build, and the files that no other names; take the publishing lock.
@@ -153,11 +140,10 @@ class Builds:
             manifest = self.manifest(name)
             if manifest is None:
                 return
-            named |= {self.path / each.path for file in manifest.files for each in file.stored}
-        for folder in (FILES, PACKS):
-            for path in (self.path / folder).glob("*"):
-                if path not in named:
-                    path.unlink()
+            named |= {self.path / file.path for file in manifest.files}
+        for path in (self.path / FILES).glob("*"):
+            if path not in named:
+                path.unlink()
 
     def withdraw(self, name: str, reason: str) -> None:
         """Delete a build if it is there; from now on, whoever pins it gets the reason.
@@ -266,11 +252,6 @@ def manifest_file(folder: Path, name: str) -> Path:
 def file_of_key(folder: Path, key: str) -> Path:
     """Return the file of a key."""
     return folder / FILES / f"{key}.sqlite"
-
-
-def packs_of_key(folder: Path, key: str) -> Path:
-    """Return the file with the packs of a file."""
-    return folder / PACKS / f"{key}.lmdb"
 
 
 def read_manifest(folder: Path, name: str) -> BuildManifest | None:

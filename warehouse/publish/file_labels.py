@@ -23,9 +23,7 @@ def value_label(value: str) -> str:
     return value.replace("%", "%25").replace("/", "%2F")
 
 
-def time_labels(
-    value: str, months: Mapping[str, int], max_rows: int, by_month: bool = True
-) -> dict[str, str]:
+def time_labels(value: str, months: Mapping[str, int], max_rows: int) -> dict[str, str]:
     """Return the label of the file of each month of a value, from its number of rows.
 
     A value with few rows is one file. Otherwise each of the newest years is one, or each month of
@@ -44,7 +42,7 @@ def time_labels(
     older = [year for year in years if year and year not in newest]
     if sum(years[year] for year in older) <= max_rows * _LARGER_WHEN_OLD:
         times |= dict.fromkeys(older, f"{max(older, default='')}-")
-    is_split = {year: by_month and rows > most[year] for year, rows in years.items()}
+    is_split = {year: rows > most[year] for year, rows in years.items()}
     return {
         month: f"{label}/{month if is_split[month[:4]] else times[month[:4]]}" for month in months
     }

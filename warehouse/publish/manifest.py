@@ -10,34 +10,12 @@ from warehouse.shared.files import FileCheck, damage_of, decode_sealed, seal
 from warehouse.shared.json_encoding import encode
 
 
-class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where bytes of a build are, and what they must be.
-
-    ``xxh3`` is by what readers find damage; it is empty until the build is complete.
-    """
-
-    path: str
-    sha256: str
-    bytes: int
-    xxh3: str = ""
-
-    @property
-    def check(self) -> FileCheck:
-        """What finds damage of it."""
-        return FileCheck(self.bytes, self.xxh3)
-
-    def damage(self, folder: Path, *, thorough: bool = True) -> str | None:
-        """Return what is wrong with the file below a folder; None if it is what was written."""
-        return damage_of(folder / self.path, self.check, thorough=thorough)
-
-
 class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """One file of a build.
 
     ``kind`` is what reads it: ``snapshot`` (Parquet for later steps), ``mart`` (SQLite), ``export``
     or ``page``. ``path`` is relative to the store of its kind. ``audit`` is the result of the
-    audit of these very bytes. ``packs`` is the file beside it that has the packs of its rows.
-    ``xxh3`` is by what readers find damage.
+    audit of these very bytes. ``xxh3`` is by what readers find damage.
     """
 
     kind: str
@@ -49,14 +27,16 @@ class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: int
     bytes: int
     audit: Mapping[str, str] = {}
-    packs: StoredFile | None = None
     xxh3: str = ""
 
     @property
-    def stored(self) -> tuple[StoredFile, ...]:
-        """Every file that it consists of."""
-        own = StoredFile(self.path, self.sha256, self.bytes, self.xxh3)
-        return (own,) if self.packs is None else (own, self.packs)
+    def check(self) -> FileCheck:
+        """What finds damage of it."""
+        return FileCheck(self.bytes, self.xxh3)
+
+    def damage(self, folder: Path, *, thorough: bool = True) -> str | None:
+        """Return what is wrong with the file below a folder; None if it is what was written."""
+        return damage_of(folder / self.path, self.check, thorough=thorough)
 
 
 class BuildManifest(msgspec.Struct, frozen=True):

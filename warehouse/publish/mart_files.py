@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain, groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Self
@@ -19,10 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from adbc_driver_sqlite import dbapi
 
-from warehouse.publish.builds import file_of_key, packs_of_key
-from warehouse.publish.manifest import BuildFile, StoredFile
-from warehouse.publish.pack_files import compressor, dictionary_of, write_packs
-from warehouse.publish.packs import Packer, PackRow
+from warehouse.publish.builds import file_of_key
+from warehouse.publish.manifest import BuildFile
+from warehouse.publish.packs import FRAMES, PACKS, Packer, Slice
 from warehouse.publish.row_json import key_column_kind, key_column_sql, row_json_sql
 from warehouse.publish.search_index import (
     KEY_COLUMNS,
@@ -33,11 +32,11 @@ from warehouse.publish.search_index import (
     WRITTEN_TEXTS,
     ReleaseWords,
     SearchIndex,
+    batch_reader,
 )
 from warehouse.publish.steps import Task
-from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable, Packing
+from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable
 from warehouse.record.store import sql_text
-from warehouse.shared.data_files import sql_file
 
 # The rows of several files of a table in one stream: encoded, in order, file after file.
 #
@@ -46,27 +45,14 @@ from warehouse.shared.data_files import sql_file
 # The view of the rows as they come; its column ``file_key`` says in which file each lies.
 ROWS, FILE_KEY = "mart_rows", "file_key"
 _BATCH = 20_000
-# How every object that is stored once begins, and what is between two of them.
-_BEGINS = '{"fact_id":'
-_SEPARATOR = "}," + _BEGINS
-_OBJECTS = sql_file(
-    __name__,
-    "shared_objects",
-    fragments={
-        "begins": str(len(_BEGINS) + 2),
-        "beginning": sql_text(_BEGINS),
-        "separator": sql_text(_SEPARATOR),
-    },
-)
 
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """The columns that a table is stored with, its rows, and the objects they share, by file."""
+    """The columns that a table is stored with, and its rows."""
 
     columns: Columns
     rows: pa.RecordBatchReader
-    objects: Mapping[str, pa.RecordBatch]
 
     def by_file(self) -> Iterator[tuple[str, Iterable[pa.RecordBatch]]]:
         """Yield the key of each file with its rows; read them before the next file."""
@@ -81,44 +67,23 @@ def encoded_rows(
     parquet = ", ".join(map(sql_text, paths))
     source = f"read_parquet([{parquet}], hive_partitioning = false)"
     sql.execute(f"CREATE TEMP VIEW {ROWS} AS FROM {source}")
-    rows, objects = ROWS, dict[str, pa.RecordBatch]()
-    if table.stored_once:
-        rows, objects = "referring", _objects(sql, table)
     # The type of a column decides how its JSON is written.
-    types = {name: kind for name, kind, *_ in sql.execute(f"DESCRIBE {rows}").fetchall()}
+    types = {name: kind for name, kind, *_ in sql.execute(f"DESCRIBE {ROWS}").fetchall()}
     columns: Columns = {name: key_column_kind(types, name) for name in table.keys}
     selected = [FILE_KEY]
     selected += [f'{key_column_sql(types, name)} AS "{name}"' for name in table.keys]
-    row = row_json_sql(types, table.members, table.inside)
-    if table.packed is not None:
-        known_from, known_until = table.packed.known
+    if table.members:
+        packing = table.packed
+        known_from, known_until = packing.known or ("CAST(0 AS INTEGER)", "CAST(0 AS INTEGER)")
+        key = key_column_sql(types, packing.by) if packing.by else "''"
+        row = row_json_sql(types, table.members, table.inside)
         selected += [f"{known_from} AS known_from", f"{known_until} AS known_until"]
-        key = key_column_sql(types, table.packed.by) if table.packed.by else "''"
-        parts = ", ".join(key_column_sql(types, name) for name in table.packed.parted_by)
-        part = f"CAST(to_json([{parts}]) AS VARCHAR)" if parts else "''"
         # With the comma, any run of rows can be cut out of a pack and sent as it is.
-        selected += [f"{key} AS pack_key", f"{part} AS part", f"{row} || ',' AS row"]
-    elif table.members:
-        columns["row"] = "bytes"
-        selected.append(f"{row} AS row")
+        selected += [f"{key} AS pack_key", f"{row} || ',' AS row"]
     texts = WRITTEN_TEXTS.get(table.name, {})
     selected += [f"{text} AS {TEXT_PREFIX}{name}" for name, text in texts.items()]
-    statement = f"SELECT {', '.join(selected)} FROM {rows} ORDER BY {FILE_KEY}, {table.order}"
-    return EncodedRows(columns, sql.sql(statement).to_arrow_reader(_BATCH), objects)
-
-
-def _objects(sql: duckdb.DuckDBPyConnection, table: MartTable) -> dict[str, pa.RecordBatch]:
-    """Return the objects that rows share, in order; the view of rows with their numbers is made."""
-    for name, fill in (
-        ("placed", {}),
-        ("pieces", {"member": table.stored_once}),
-        ("objects", {}),
-        ("numbers", {}),
-        ("referring", {"member": table.stored_once}),
-    ):
-        _OBJECTS.run(sql, name, fill=fill)
-    found = _OBJECTS.query(sql, "bodies").to_arrow_table().combine_chunks()
-    return dict(_pieces(found.to_batches()))
+    statement = f"SELECT {', '.join(selected)} FROM {ROWS} ORDER BY {FILE_KEY}, {table.order}"
+    return EncodedRows(columns, sql.sql(statement).to_arrow_reader(_BATCH))
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -157,13 +122,10 @@ class SqliteLoader:
         self._key = key
         self._target = file_of_key(folder, key)
         self._partial = self._target.with_suffix(".partial")
-        self._packs = packs_of_key(folder, key)
-        self._partial_packs = self._packs.with_suffix(".partial")
 
     def __enter__(self) -> Self:
         self._partial.parent.mkdir(parents=True, exist_ok=True)
         self._partial.unlink(missing_ok=True)
-        self._partial_packs.unlink(missing_ok=True)
         self._mart = dbapi.connect(str(self._partial), autocommit=True)
         self._sql = self._mart.cursor()
         for pragma in _PRAGMAS:
@@ -177,13 +139,10 @@ class SqliteLoader:
         self._sql.close()
         self._mart.close()
         if error is None:
-            # They are synced to disk before a manifest names them; see ``Builds.add``.
-            if self._partial_packs.exists():
-                self._partial_packs.replace(self._packs)
+            # It is synced to disk before a manifest names it; see ``Builds.add``.
             self._partial.replace(self._target)
         else:
             self._partial.unlink(missing_ok=True)
-            self._partial_packs.unlink(missing_ok=True)
 
     def load(
         self,
@@ -211,10 +170,12 @@ class SqliteLoader:
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
 
-    def load_packs(self, packs: Sequence[PackRow], by_key: bool) -> None:
-        """Write packs into a file of their own; ``by_key``: they are found by keys as well."""
-        self._partial_packs.parent.mkdir(exist_ok=True)
-        write_packs(self._partial_packs, packs, by_key)
+    def load_packs(self, packer: Packer, by_key: bool) -> None:
+        """Write the packs; ``by_key``: they are found by their keys as well."""
+        packs = batch_reader(packer.packs, _PACKS, _PACK_BATCH)
+        self.load(PACKS, _PACK_COLUMNS, packs, ["(key)"] if by_key else [])
+        frames = batch_reader(packer.frames, _FRAMES, _PACK_BATCH)
+        self.load(FRAMES, _FRAME_COLUMNS, frames, ())
 
     def load_words(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
@@ -244,15 +205,26 @@ class SqliteLoader:
         self._sql.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         self._sql.execute("DROP TABLE temp.loaded")
 
-    def written(self) -> tuple[StoredFile, StoredFile | None]:
-        """Return the finished file, and the one with its packs."""
-        return _stored(self._target), _stored(self._packs) if self._packs.exists() else None
+    def written(self, table: str, label: str, rows: int) -> BuildFile:
+        """Return the finished file."""
+        with self._target.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        path = f"{self._target.parent.name}/{self._target.name}"
+        size = self._target.stat().st_size
+        return BuildFile("mart", table, label, path, self._key, digest, rows, size)
 
 
-def _stored(path: Path) -> StoredFile:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return StoredFile(f"{path.parent.name}/{path.name}", digest, path.stat().st_size)
+_PACK_COLUMNS: Columns = {"key": "text", "head": "bytes", "body": "bytes"}
+_FRAME_COLUMNS: Columns = {"body": "bytes"}
+_PACKS = pa.schema(
+    [
+        *(("first_row", pa.int64()), ("key", pa.string())),
+        *(("head", pa.binary()), ("body", pa.binary())),
+    ]
+)
+_FRAMES = pa.schema([("first_place", pa.int64()), ("body", pa.binary())])
+# Packs or frames that are loaded at a time.
+_PACK_BATCH = 512
 
 
 TABLES = {table.name: table for table in MART_TABLES}
@@ -260,9 +232,7 @@ _ARROW_TYPES = {
     "text": pa.string(),
     "integer": pa.int32(),
     "real": pa.float64(),
-    "bytes": pa.binary(),
 }
-_OBJECT_COLUMNS: Columns = {"row": "bytes"}
 
 
 def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
@@ -293,80 +263,42 @@ class _Writer:
     def write(self, key: str, label: str, rows: Iterable[pa.RecordBatch]) -> BuildFile:
         """Write one file and return it."""
         table, counted = self.table, _Counted(rows)
-        with SqliteLoader(self.folder, key) as file:
-            stored: Iterable[pa.RecordBatch] = counted
-            objects = [self.encoded.objects[key]] if key in self.encoded.objects else []
-            if table.with_dictionary:
-                stored, objects = _compressed(file, table, counted, objects)
-            if table.stored_once:
-                _load_rows(file, table.objects, objects)
-            index = SearchIndex() if table.name == "search" else None
-            if table.packed is None:
-                see = None if index is None else index.add
-                rows = _numbered(stored, self.encoded.columns, see)
-                file.load(table.name, self.encoded.columns, rows, table.indexes)
-            else:
-                self._write_packed(file, counted, table.packed)
-            if index is not None:
-                _write_index(file, index)
-        own, packs = file.written()
-        return BuildFile(
-            "mart", table.name, label, own.path, key, own.sha256, counted.rows, own.bytes, {}, packs
-        )
-
-    def _write_packed(
-        self, file: SqliteLoader, rows: Iterable[pa.RecordBatch], packing: Packing
-    ) -> None:
-        packer, words = Packer(packing.max_rows), ReleaseWords()
-        has_words = self.table.name == "tender_releases"
+        packer = Packer(table.packed)
+        index = SearchIndex() if table.name == "search" else None
+        words = ReleaseWords() if table.name == "tender_releases" else None
 
         def see(first: int, batch: pa.RecordBatch) -> None:
-            days = (batch["known_from"].to_numpy(), batch["known_until"].to_numpy())
-            bodies = batch["row"].cast(pa.binary())
-            packer.add(first, batch["pack_key"], days, bodies, batch["part"])
-            if has_words:
-                words.add(first, batch)
+            if table.members:
+                packer.add(first, *_packed(batch))
+            for reads_words in (index, words):
+                if reads_words is not None:
+                    reads_words.add(first, batch)
 
-        # The order matters: the packs are complete once the rows of the table have been streamed.
-        stored = _numbered(rows, self.encoded.columns, see)
-        file.load(self.table.name, self.encoded.columns, stored, self.table.indexes)
-        file.load_packs(packer.packs(), by_key=bool(packing.by))
-        if has_words:
-            file.load_words(words.words())
-
-
-def _compressed(
-    file: SqliteLoader,
-    table: MartTable,
-    rows: Iterable[pa.RecordBatch],
-    objects: list[pa.RecordBatch],
-) -> tuple[Iterable[pa.RecordBatch], list[pa.RecordBatch]]:
-    """Write the dictionary of a file; return its rows and objects, compressed with it."""
-    batches = iter(rows)
-    # Those that are at hand: the others are like them.
-    first = list(islice(batches, 1))
-    samples = [_bodies(batch) for batch in (*first, *objects)]
-    dictionary = dictionary_of(*samples)
-    found = [pa.RecordBatch.from_pydict({"row": [dictionary]})] if dictionary else []
-    _load_rows(file, table.dictionary, found)
-    compress = compressor(dictionary)
-
-    def shorten(batch: pa.RecordBatch) -> pa.RecordBatch:
-        place = batch.schema.get_field_index("row")
-        bodies = pa.array(map(compress, _bodies(batch)), pa.binary())
-        return batch.set_column(place, "row", bodies)
-
-    return map(shorten, chain(first, batches)), [shorten(batch) for batch in objects]
+        with SqliteLoader(self.folder, key) as file:
+            # The order matters: packs and words are complete once all rows have been streamed.
+            stored = _numbered(counted, self.encoded.columns, see)
+            file.load(table.name, self.encoded.columns, stored, table.indexes)
+            if table.members:
+                packer.finish()
+                file.load_packs(packer, by_key=bool(table.packed.by))
+            if words is not None:
+                file.load_words(words.words())
+            if index is not None:
+                _write_index(file, index)
+        return file.written(table.name, label, counted.rows)
 
 
-def _bodies(batch: pa.RecordBatch) -> list[bytes]:
-    bodies: list[bytes] = batch["row"].cast(pa.binary()).to_pylist()
-    return bodies
-
-
-def _load_rows(file: SqliteLoader, table: str, batches: Iterable[pa.RecordBatch]) -> None:
-    """Load a table that has nothing but bodies, by their numbers."""
-    file.load(table, _OBJECT_COLUMNS, _numbered(batches, _OBJECT_COLUMNS), ())
+def _packed(batch: pa.RecordBatch) -> tuple[list[tuple[str, int]], Slice]:
+    """Return rows as they are packed: the runs of their keys, and their bytes and days."""
+    rows = batch["row"].cast(pa.binary())
+    # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
+    # Buffer 1 of a binary array has its offsets, in 32 bits; buffer 2 its bytes.
+    offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
+    data = memoryview(rows.buffers()[2] or b"")[int(offsets[0]) : int(offsets[-1])]
+    days = (batch["known_from"].to_numpy(), batch["known_until"].to_numpy())
+    runs = pc.run_end_encode(batch["pack_key"])
+    keys = zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True)
+    return list(keys), Slice(data, np.diff(offsets), *days)
 
 
 class _Counted:

@@ -1,112 +1,177 @@
-"""Rows of a mart table in packs: many rows that are read together, as one BLOB.
+"""Rows of a table as JSON, in packs: the one form in which builds have rows.
 
-A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an
-index and the rows, compressed together with Zstandard unless they are short. Each row ends with
-a comma, so that any run of rows can be cut out and sent as it is. The index has three numbers
-for each row: the day from which it was known, the day from which it was no longer the latest,
-and its offset; and then the end of the last row. Packs lie in a file of their own
-(``pack_files``).
+Every file of a table has them beside the columns that its rows are found by (docs/build-format.md):
+
+- ``packs``: a pack is the rows of one key, such as an issuer or a series, or neighbouring rows of
+  a list. Its ``head`` says how many rows it has, when each was known, and where it lies.
+- ``frames``: its rows, those that are the latest now in front and superseded ones behind, as many
+  in a frame as are mostly read together. The first frame lies in the pack itself.
+
+Each row ends with a comma, so that any run of rows can be cut out and sent as it is. Numbers are
+little-endian and have 32 bits. A frame is a check of its bytes and an LZ4 block, or the rows
+themselves if that is no shorter. Nothing here imports Arrow: readers know the format from this
+module.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from struct import Struct
+from typing import NamedTuple
 
+import lz4.block
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import zstandard
+from xxhash import xxh3_64
 
 from warehouse.publish.row_json import LATEST_DAY
-from warehouse.publish.tables import SEVERAL_PARTS
+from warehouse.publish.tables import Packing
 
-# Higher levels make packs no smaller, since rows repeat each other, and slower to read.
-_LEVEL = 1
-# A smaller pack is stored as it is: there is little to gain.
-_SMALLEST_COMPRESSED = 2_048
-Days = npt.NDArray[np.int32]
-# First row, key, whether another of the key follows, whether all rows are the latest, number of
-# rows, part, bytes.
-PackRow = tuple[int, str, bool, bool, int, str, bytes]
+PACKS, FRAMES = "packs", "frames"
+# What a head begins with: the number of rows, how many of them are the latest now (NO_DAYS if rows
+# have no days), the rows of a frame, and the day from which all of them were known.
+#
+# Then, if rows have days, three numbers for each row as it is served: the days from which it was
+# known and from which it was no longer the latest, and its place. Then the offset of each place,
+# and the end of the last one.
+HEAD = Struct("<4i")
+HEAD_NUMBERS = HEAD.size // 4
+NO_DAYS = -1
+# The bytes of the check of a frame.
+_CHECK = 8
+Int32s = npt.NDArray[np.int32]
+
+
+class PackRow(NamedTuple):
+    """A row of ``packs``."""
+
+    first_row: int
+    key: str
+    head: bytes
+    body: bytes
+
+
+class FrameRow(NamedTuple):
+    """A row of ``frames``; the places of a file are numbered like its rows."""
+
+    first_place: int
+    body: bytes
+
+
+def opened_frame(frame: bytes, size: int, head: bytes = b"") -> bytes:
+    """Return the rows of a frame, which have so many bytes; raise ``ValueError`` for damage.
+
+    A reader maps its files: what overwrites one that is open is found here and nowhere else.
+    """
+    check = xxh3_64(head)
+    check.update(memoryview(frame)[_CHECK:])
+    if check.digest() != frame[:_CHECK]:
+        raise ValueError("its check does not fit")
+    if len(frame) == size + _CHECK:
+        return frame[_CHECK:]
+    rows: bytes = lz4.block.decompress(memoryview(frame)[_CHECK:], uncompressed_size=size)
+    return rows
+
+
+def sealed_frame(rows: bytes, head: bytes = b"") -> bytes:
+    """Return rows as a frame; the first of a pack vouches for its head as well."""
+    frame: bytes = lz4.block.compress(rows, store_size=False)
+    frame = frame if len(frame) < len(rows) else rows
+    return xxh3_64(head + frame).digest() + frame
+
+
+class Slice(NamedTuple):
+    """Rows that follow each other: their bytes, where each ends, and both days of each."""
+
+    body: bytes | memoryview
+    sizes: Int32s
+    known_from: Int32s
+    known_until: Int32s
 
 
 @dataclass
 class _OpenPack:
-    """A pack while it is filled; a slice is (known from, known until, row sizes, row bytes)."""
+    """A pack while it is filled."""
 
     first_row: int
     key: str
-    slices: list[tuple[Days, Days, Days, bytes]]
+    slices: list[Slice] = field(default_factory=list)
     count: int = 0
-    parts: set[str] = field(default_factory=set)
-
-    def finish(self, has_next: bool, compress: Callable[[bytes], bytes]) -> PackRow:
-        """Return the table row of the pack; ``has_next``: another pack of its key follows."""
-        known_from, known_until, sizes = (
-            np.concatenate([part[column] for part in self.slices]) for column in (0, 1, 2)
-        )
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        row_index = np.concatenate([known_from, known_until, offsets]).astype("<i4").tobytes()
-        all_latest = bool((known_until == LATEST_DAY).all())
-        packed = b"".join([row_index, *(part[3] for part in self.slices)])
-        if len(packed) >= _SMALLEST_COMPRESSED:
-            packed = compress(packed)
-        part = self.parts.pop() if len(self.parts) == 1 else SEVERAL_PARTS
-        return self.first_row, self.key, has_next, all_latest, self.count, part, packed
 
 
 class Packer:
-    """Packs the rows of a table as they stream past."""
+    """Packs the rows of a file as they stream past."""
 
-    def __init__(self, max_rows: int) -> None:
-        self._max_rows = max_rows
-        self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
+    def __init__(self, packing: Packing) -> None:
+        self._max_rows, self._frame_rows = packing.max_rows, packing.frame_rows
+        self._has_days = packing.known is not None
         self._open: _OpenPack | None = None
-        self._finished: list[PackRow] = []
+        self.packs: list[PackRow] = []
+        self.frames: list[FrameRow] = []
 
-    def add(
-        self,
-        first_row: int,
-        keys: pa.Array,
-        days: tuple[Days, Days],
-        rows: pa.Array,
-        parts: pa.Array | None = None,
-    ) -> None:
-        """Add rows, the first with the number ``first_row``; ``days``: known from, known until.
-
-        ``parts`` divide the rows of a key: those of one part follow each other.
-        """
-        # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
-        # Buffer 1 of a binary array has its offsets, in 32 bits; buffer 2 its bytes.
-        offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
-        data = memoryview(rows.buffers()[2] or b"")
-        runs, begin = pc.run_end_encode(keys), 0
-        for key, run_end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+    def add(self, first_row: int, runs: Sequence[tuple[str, int]], rows: Slice) -> None:
+        """Add rows, the first with the number ``first_row``; ``runs``: each key and its end."""
+        body, begin = memoryview(rows.body), 0
+        offsets = np.concatenate([[0], np.cumsum(rows.sizes, dtype=np.int64)])
+        for key, run_end in runs:
             while begin < run_end:
                 pack = self._pack_for(first_row + begin, key)
                 end = min(run_end, begin + self._max_rows - pack.count)
-                bounds = offsets[begin : end + 1]
                 # A copy: a view would keep the whole batch in memory until the pack is full.
-                body = bytes(data[int(bounds[0]) : int(bounds[-1])])
-                spans = (days[0][begin:end], days[1][begin:end])
-                pack.slices.append((*spans, np.diff(bounds), body))
+                own = bytes(body[int(offsets[begin]) : int(offsets[end])])
+                pack.slices.append(Slice(own, *(column[begin:end] for column in rows[1:])))
                 pack.count += end - begin
-                ends = () if parts is None else (parts[begin], parts[end - 1])
-                pack.parts.update(part.as_py() for part in ends)
                 begin = end
 
-    def packs(self) -> list[PackRow]:
-        """Return every pack; call it once, after the last row was added."""
+    def finish(self) -> None:
+        """Write the last pack; call it once, after the last row was added."""
         if self._open is not None:
-            self._finished.append(self._open.finish(False, self._compress))
-        return self._finished
+            self._write(self._open)
+            self._open = None
 
     def _pack_for(self, row_number: int, key: str) -> _OpenPack:
         """Return the open pack if it takes a row of this key; otherwise start the next one."""
         pack = self._open
         if pack is not None and pack.key == key and pack.count < self._max_rows:
             return pack
-        if pack is not None:
-            self._finished.append(pack.finish(pack.key == key, self._compress))
-        self._open = pack = _OpenPack(row_number, key, [])
+        self.finish()
+        self._open = pack = _OpenPack(row_number, key)
         return pack
+
+    def _write(self, pack: _OpenPack) -> None:
+        sizes, known_from, known_until = (
+            np.concatenate([part[column] for part in pack.slices]) for column in (1, 2, 3)
+        )
+        rows = b"".join([part.body for part in pack.slices])
+        current, newest, days = NO_DAYS, 0, list[Int32s]()
+        if self._has_days:
+            is_current = known_until == LATEST_DAY
+            current, newest = int(is_current.sum()), int(known_from.max())
+            # Those that are the latest now as they are served, then those superseded last.
+            order = np.lexsort((np.arange(pack.count), -known_until.astype(np.int64)))
+            if current < pack.count:
+                rows, sizes = _in_order(rows, sizes, order), sizes[order]
+            places = np.empty(pack.count, np.int32)
+            places[order] = np.arange(pack.count)
+            days = [known_from, known_until, places]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        numbers = np.concatenate([*days, offsets]).astype("<i4")
+        head = HEAD.pack(pack.count, current, self._frame_rows, newest) + numbers.tobytes()
+        first, *others = _frames(rows, offsets[:: self._frame_rows].tolist())
+        self.packs.append(PackRow(pack.first_row, pack.key, head, sealed_frame(first, head)))
+        begin = pack.first_row + self._frame_rows
+        places = range(begin, pack.first_row + pack.count, self._frame_rows)
+        self.frames += map(FrameRow, places, map(sealed_frame, others))
+
+
+def _frames(rows: bytes, begins: Sequence[int]) -> list[bytes]:
+    """Return rows, cut where frames begin."""
+    bounds = [*(begin for begin in begins if begin < len(rows)), len(rows)]
+    return [rows[begin:end] for begin, end in pairwise(bounds)]
+
+
+def _in_order(rows: bytes, sizes: Int32s, order: npt.NDArray[np.int64]) -> bytes:
+    """Return rows in another order."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    bounds = zip((ends - sizes)[order].tolist(), ends[order].tolist(), strict=True)
+    return b"".join([rows[begin:end] for begin, end in bounds])

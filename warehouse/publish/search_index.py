@@ -69,7 +69,7 @@ class ReleaseWords:
 
     def words(self) -> pa.RecordBatchReader:
         """Return the words of each row that is searchable."""
-        return _reader(self._words, _WORDS)
+        return batch_reader(self._words, _WORDS)
 
 
 class SearchIndex:
@@ -101,21 +101,21 @@ class SearchIndex:
 
     def words(self) -> pa.RecordBatchReader:
         """Return the words of each row."""
-        return _reader(self._words, _WORDS)
+        return batch_reader(self._words, _WORDS)
 
     def keys(self) -> pa.RecordBatchReader:
         """Return every name and identifier, sorted."""
-        return _reader(sorted(self._keys), _KEYS)
+        return batch_reader(sorted(self._keys), _KEYS)
 
     def vocabulary(self) -> pa.RecordBatchReader:
         """Return every word, numbered in order."""
         numbered = [(n, word, self._uses[word]) for n, word in enumerate(sorted(self._uses), 1)]
-        return _reader(numbered, _VOCABULARY)
+        return batch_reader(numbered, _VOCABULARY)
 
     def trigrams(self) -> pa.RecordBatchReader:
         """Return every word as it is cut into trigrams, with its number."""
         numbered = [(number, padded(word)) for number, word in enumerate(sorted(self._uses), 1)]
-        return _reader(numbered, _TRIGRAMS)
+        return batch_reader(numbered, _TRIGRAMS)
 
 
 def _texts(table: str, rows: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
@@ -137,10 +137,14 @@ def _words_of_listing(listing: str) -> str:
     return " ".join((listing, *EXCHANGE_NAMES.get(mic, ())))
 
 
-def _reader(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatchReader:
+def batch_reader(
+    rows: Sequence[tuple[Any, ...]], schema: pa.Schema, size: int = _BATCH
+) -> pa.RecordBatchReader:
+    """Return rows as Arrow batches of so many."""
+
     def batch(begin: int) -> pa.RecordBatch:
-        columns = zip(*rows[begin : begin + _BATCH], strict=True)
+        columns = zip(*rows[begin : begin + size], strict=True)
         arrays = [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    return pa.RecordBatchReader.from_batches(schema, map(batch, range(0, len(rows), _BATCH)))
+    return pa.RecordBatchReader.from_batches(schema, map(batch, range(0, len(rows), size)))

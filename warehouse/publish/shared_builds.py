@@ -24,14 +24,13 @@ import msgspec
 
 from warehouse.publish.builds import (
     FILES,
-    PACKS,
     PULLED_FROM,
     Builds,
     manifest_file,
     pointer_file,
     replace_file,
 )
-from warehouse.publish.manifest import StoredFile, decode_manifest
+from warehouse.publish.manifest import BuildFile, decode_manifest
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, in_one_line
 from warehouse.shared.file_store import FileStore, require_known_store
 from warehouse.shared.files import decode_sealed, move_into_place, seal
@@ -40,7 +39,7 @@ from warehouse.shared.locks import try_file_lock
 T = TypeVar("T")
 SETTING = "SANKOFA_SHARED_MARTS"
 _LIST, _LOCK = "builds.json", "pull.lock"
-_PATH = re.compile(rf"{FILES}/\w+\.sqlite|{PACKS}/\w+\.lmdb")
+_PATH = re.compile(rf"{FILES}/\w+\.sqlite")
 _LOG = logging.getLogger("sankofa.builds")
 # Files that are copied at the same time.
 _AT_ONCE = 8
@@ -94,16 +93,16 @@ def _push(builds: Builds, store: FileStore) -> None:
     with suppress(DamagedFile):
         before = read_list(store)
     manifests: dict[str, str] = {}
-    files: dict[str, StoredFile] = {}
+    files: dict[str, BuildFile] = {}
     for name in builds.names():
         manifest, path = builds.manifest(name), manifest_file(builds.path, name)
         # One that is damaged here cannot be served there either.
         if manifest is not None:
             manifests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-            files |= {stored.path: stored for file in manifest.files for stored in file.stored}
+            files |= {file.path: file for file in manifest.files}
     _at_once(
-        lambda stored: store.upload(builds.path / stored.path, stored.path),
-        [stored for stored in files.values() if stored_sizes.get(stored.path) != stored.bytes],
+        lambda file: store.upload(builds.path / file.path, file.path),
+        [file for file in files.values() if stored_sizes.get(file.path) != file.bytes],
     )
     for name, digest in manifests.items():
         if before.manifests.get(name) != digest or f"{name}.json" not in stored_sizes:
@@ -157,29 +156,29 @@ def _pull_build(store: FileStore, builds: Builds, name: str, digest: str) -> Non
         if hashlib.sha256(body).hexdigest() != digest:
             raise DamagedFile(f"{store.path(f'{name}.json')} came damaged")
     manifest = decode_manifest(body, f"{name}.json")
-    files = {stored.path: stored for file in manifest.files for stored in file.stored}
+    files = {file.path: file for file in manifest.files}
     if foreign := [path for path in files if not _PATH.fullmatch(path)]:
         # Whoever can write to the store must not write anywhere else on this machine.
         raise DamagedFile(
             f"the manifest of {name} names {foreign[0]!r}, which is no file of a build"
         )
     _at_once(
-        lambda stored: _download(store, builds.path, stored),
-        [stored for stored in files.values() if _size(builds.path / stored.path) != stored.bytes],
+        lambda file: _download(store, builds.path, file),
+        [file for file in files.values() if _size(builds.path / file.path) != file.bytes],
     )
     if not is_here:
         replace_file(target, body)
 
 
-def _download(store: FileStore, folder: Path, stored: StoredFile) -> None:
-    target = folder / stored.path
+def _download(store: FileStore, folder: Path, file: BuildFile) -> None:
+    target = folder / file.path
     partial = target.with_name(f"{target.name}.partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
-    store.download(partial, stored.path)
-    partial_file = msgspec.structs.replace(stored, path=partial.relative_to(folder).as_posix())
+    store.download(partial, file.path)
+    partial_file = msgspec.structs.replace(file, path=partial.relative_to(folder).as_posix())
     if (reason := partial_file.damage(folder)) is not None:
         partial.unlink(missing_ok=True)
-        raise DamagedFile(f"{store.path(stored.path)} came damaged: {reason}")
+        raise DamagedFile(f"{store.path(file.path)} came damaged: {reason}")
     move_into_place(partial, target)
 
 

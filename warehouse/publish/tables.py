@@ -48,8 +48,6 @@ _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 # `organisation` is the id under which all rows of an organisation are found: rows have canonical
 # ids, so it is their own.
 _WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
-# What divides a series before its periods do, in the order of its rows.
-_IN_SERIES = ("country_iso3", "source", "frequency", "unit", "base_period")
 # Members that a row of a party has besides the columns of its class; some count releases.
 _COUNTED = ("releases", "processes", "first_release", "last_release")
 _PARTY = (
@@ -82,46 +80,37 @@ READABLE_SCHEMA_VERSIONS = (MART_SCHEMA_VERSION,)
 ColumnKind = Literal["text", "integer", "real", "bytes"]
 Columns = dict[str, ColumnKind]
 # Columns that number rows; the first column of a table with one of these names is its primary key.
-ROW_NUMBERS = ("row_number", "first_row")
+ROW_NUMBERS = ("row_number", "first_row", "first_place")
 
-
-# What stands for the part of a pack that has rows of several, or of which no parts are known.
-SEVERAL_PARTS = "*"
 
 _DAY_NUMBER = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
 # A withdrawn row is never an answer: it is known from after every day, until before every day.
-_KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
-    ELSE {_DAY_NUMBER.format("available_at")} END AS INTEGER)"""
-_KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
-    ELSE {_DAY_NUMBER.format("superseded_at")} END AS INTEGER)"""
+_KNOWN = (
+    f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
+    ELSE {_DAY_NUMBER.format("available_at")} END AS INTEGER)""",
+    f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
+    ELSE {_DAY_NUMBER.format("superseded_at")} END AS INTEGER)""",
+)
+# From which day a row answers, and until which.
+_ANSWERS = (
+    f"CAST({_DAY_NUMBER.format('answers_from')} AS INTEGER)",
+    f"CAST(coalesce(date_diff('day', DATE '1970-01-01', answers_until), {LATEST_DAY}) AS INTEGER)",
+)
 
 
 @dataclass(frozen=True)
 class Packing:
-    """Pack neighbouring rows, at most so many; with ``by``, only those with one value of it.
+    """How the rows of a table lie in packs: at most so many, with ``by`` all of one value of it.
 
-    The rows of a value of ``by`` can lie in several files that follow each other in time, unless
-    they differ in the columns ``parted_by``, which come before the time in the order of the rows: a
-    pack says what it has of them.
-
-    A pack is read whole. It should hold what one request mostly needs and not much more, so the
-    large rows of releases are packed in smaller numbers. With ``has_vintages`` false, all rows are
-    current.
+    A frame is read whole: it should hold what one request mostly needs and not much more.
+    ``known`` is SQL of the days from which a row was known, and was no longer the latest; without
+    it all rows are current.
     """
 
-    max_rows: int
+    max_rows: int = 64
     by: str = ""
-    parted_by: tuple[str, ...] = ()
-    has_vintages: bool = True
-
-    @property
-    def known(self) -> tuple[str, str]:
-        """SQL of the days from which a row was known, and was no longer the latest."""
-        if not self.by:
-            return "CAST(0 AS INTEGER)", "CAST(0 AS INTEGER)"
-        if not self.has_vintages:
-            return "CAST(0 AS INTEGER)", f"CAST({LATEST_DAY} AS INTEGER)"
-        return _KNOWN_FROM, _KNOWN_UNTIL
+    frame_rows: int = 512
+    known: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,16 +118,13 @@ class Files:
     """Which rows of a table lie in one file: the column that decides, and how.
 
     ``hash``: by buckets of values, as many as keep a file below ``max_rows``. ``value``: each value
-    by itself, or all rows together if no column is named; more than ``max_rows`` rows are split by
-    years of the column ``day``, and if ``by_month`` by months. Where the time is not first in the
-    order of the rows, months would be too many files to merge.
+    by itself; more than ``max_rows`` rows are split by years of the column ``day``, and by months.
     """
 
     by: str
     how: Literal["hash", "value"]
     max_rows: int
     day: str = ""
-    by_month: bool = True
 
 
 @dataclass(frozen=True)
@@ -147,12 +133,9 @@ class MartTable:
 
     ``keys`` are columns to filter by. ``members`` are the members of a served row, in order;
     without them the table has keys only. ``inside`` are members taken over from the release JSON.
-    Packed rows are stored in a file of packs, and this table has their keys only. A table without
-    ``files`` is one file. ``merged_by`` are key columns: rows of several files are merged in their
-    order, rows with equal ones in the order of the files. Without them, the files follow each
-    other. The objects of the member ``stored_once`` are stored once in a file, in a table of their
-    own, and a row has their numbers. Rows ``with_dictionary`` are compressed one by one, and so are
-    those objects.
+    A table without ``files`` is one file. ``merged_by`` are key columns: rows of several files are
+    merged in their order, rows with equal ones in the order of the files. Without them, the files
+    follow each other.
     """
 
     name: str
@@ -162,21 +145,9 @@ class MartTable:
     indexes: tuple[str, ...]
     members: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
-    packed: Packing | None = None
+    packed: Packing = Packing()
     files: Files | None = None
     merged_by: tuple[str, ...] = ()
-    stored_once: str = ""
-    with_dictionary: bool = False
-
-    @property
-    def objects(self) -> str:
-        """The name of the table of objects that are stored once."""
-        return f"{self.name}_{self.stored_once}"
-
-    @property
-    def dictionary(self) -> str:
-        """The name of the table of its dictionary, which has one row, or none without rows."""
-        return f"{self.name}_dictionary"
 
 
 CATALOGUE_MEMBERS = (
@@ -199,7 +170,7 @@ def _figures(name: str) -> MartTable:
         ("organisation", "service_id", "period_type", "period_end", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
-        packed=Packing(1_000, "organisation"),
+        packed=Packing(4_096, "organisation", known=_KNOWN),
         files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
     )
@@ -217,7 +188,7 @@ MART_TABLES = (
         ("organisation", "service_id", "form", "received_on", *_VINTAGE),
         ("(organisation, row_number)",),
         _dated(members_of(Filing, "own"), Filing),
-        packed=Packing(500, "organisation"),
+        packed=Packing(1_024, "organisation", known=_KNOWN),
         files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
     ),
@@ -235,7 +206,7 @@ MART_TABLES = (
         ),
         _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
         ("buyer", "tender", "awards", "contracts"),
-        packed=Packing(64, "country"),
+        packed=Packing(64, "country", known=_KNOWN),
         files=Files("country", "value", 4_096, "released_on"),
     ),
     MartTable(
@@ -251,7 +222,6 @@ MART_TABLES = (
             *dict.fromkeys((*_PARTY, *members_of(TenderParty, "own"))),
             *PROVENANCE,
         ),
-        packed=Packing(16),
         files=Files("country", "value", 1 << 62),
     ),
     MartTable(
@@ -277,7 +247,6 @@ MART_TABLES = (
         ("organisation", "service_id", "measure", *_VINTAGE),
         ("(organisation, row_number)",),
         (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
-        packed=Packing(16),
         files=Files("organisation", "hash", 1_024),
         merged_by=("organisation",),
     ),
@@ -290,7 +259,6 @@ MART_TABLES = (
         ("country_iso3", "measure", *_VINTAGE),
         ("(country_iso3, row_number)",),
         (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
-        packed=Packing(16),
         files=Files("country_iso3", "value", 4_096, "released_on"),
     ),
     MartTable(
@@ -305,24 +273,23 @@ MART_TABLES = (
         ),
         files=Files("source", "value", 1 << 62),
         merged_by=("indicator", "country_iso3"),
-        with_dictionary=True,
     ),
     MartTable(
         "macro_series",
         "SELECT * FROM macro_series",
         "series, country_iso3, source, frequency, unit, base_period, period_end DESC, vintage",
         (
-            *("series", *_IN_SERIES, "country", "series_type", "period_end", "row_id"),
-            *_VINTAGE,
+            *("series", "country_iso3", "frequency", "country", "series_type", "period_end"),
+            *("row_id", *_VINTAGE),
         ),
         (
             *("(series, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
             "(series_type, row_number)",
         ),
         _dated(members_of(MacroSeries, "own"), MacroSeries),
-        packed=Packing(1_000, "series", _IN_SERIES),
-        files=Files("source", "value", 12_288, "period_end", by_month=False),
-        merged_by=("series", *_IN_SERIES, "period_end DESC"),
+        packed=Packing(16_384, "series", known=_KNOWN),
+        files=Files("series", "hash", 8_192),
+        merged_by=("series",),
     ),
     MartTable(
         "entities",
@@ -334,7 +301,7 @@ MART_TABLES = (
             *members_of(Entity, "own"),
             *("aliases", "joins", "listings", "datasets", *PROVENANCE),
         ),
-        packed=Packing(1, "service_id", has_vintages=False),
+        packed=Packing(1, "service_id"),
     ),
     MartTable(
         "identifiers",
@@ -353,7 +320,6 @@ MART_TABLES = (
         ("kind", "id", "countries"),
         (),
         SEARCHABLE_MEMBERS,
-        with_dictionary=True,
     ),
     MartTable(
         "same_as",
@@ -385,8 +351,7 @@ MART_TABLES = (
         ),
         files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
-        stored_once="inputs",
-        with_dictionary=True,
+        packed=Packing(1_024, "organisation", frame_rows=32, known=_ANSWERS),
     ),
     MartTable(
         # All that a screen ranks and counts; the rows it shows are read from the metrics.
@@ -423,7 +388,6 @@ MART_TABLES = (
         ),
         ("(signal_key, row_number)",),
         (*members_of(Signal, "own"), *PROVENANCE),
-        packed=Packing(16),
         files=Files("country", "value", 16_384, "month"),
         merged_by=("signal_key", "month DESC"),
     ),
@@ -454,7 +418,6 @@ MART_TABLES = (
         ("changed_on", "dataset", "id", "country"),
         ("(dataset, row_number)", "(id, row_number)"),
         CHANGE_MEMBERS,
-        packed=Packing(16),
         files=Files("dataset", "value", 16_384, "changed_on"),
         merged_by=("changed_on DESC",),
     ),
@@ -466,5 +429,6 @@ MART_TABLES = (
         ("name",),
         ("(name)",),
         ("body",),
+        packed=Packing(1),
     ),
 )

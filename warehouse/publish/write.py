@@ -155,17 +155,17 @@ def _labels(files: Files | None, rows: Mapping[tuple[str, str], int]) -> dict[tu
         return {cell: bucket_name(int(cell[0]), buckets) for cell in rows}
     if not files.day:
         return {cell: value_label(cell[0]) for cell in rows}
-    return dict(_labels_by_time(rows, files.max_rows, files.by_month))
+    return dict(_labels_by_time(rows, files.max_rows))
 
 
 def _labels_by_time(
-    rows: Mapping[tuple[str, str], int], max_rows: int, by_month: bool
+    rows: Mapping[tuple[str, str], int], max_rows: int
 ) -> Iterator[tuple[tuple[str, str], str]]:
     months: dict[str, dict[str, int]] = {}
     for (value, month), count in rows.items():
         months.setdefault(value, {})[month] = count
     for value, counts in months.items():
-        for month, label in time_labels(value, counts, max_rows, by_month).items():
+        for month, label in time_labels(value, counts, max_rows).items():
             yield (value, month), label
 
 

@@ -15,7 +15,6 @@ from warehouse.publish.file_labels import bucket_name, cell_of, label_order, val
 from warehouse.publish.manifest import BuildFile, BuildManifest
 from warehouse.publish.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
 from warehouse.serve.engines import Engine, FileReader, OpenFiles, SqlRows
-from warehouse.serve.pack_files import OpenPackFiles
 from warehouse.shared.errors import (
     DamagedFile,
     DatastoreUnavailable,
@@ -26,7 +25,8 @@ from warehouse.shared.errors import (
 from warehouse.shared.files import CheckedFiles
 
 T = TypeVar("T")
-_MAX_OPEN_BUILDS = 16
+# The current one, the one before, and one that is pinned: each keeps its manifest in memory.
+_MAX_OPEN_BUILDS = 3
 # As the metadata of a build has it.
 READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
 _FILES = {table.name: table.files for table in MART_TABLES}
@@ -57,12 +57,10 @@ class Build:
         """Return how the rows of a table are spread over its files; None if it is one file."""
         return _FILES.get(table)
 
-    def files_with(self, table: str, column: str, value: str) -> Sequence[FileReader] | None:
-        """Return the files in which rows with a value can lie; None if the column decides none."""
-        decides = _FILES.get(table)
-        if decides is None or decides.by != column:
-            return None
-        return self._of(table).of_value(value)
+    def files_with(self, table: str, column: str, value: str) -> Sequence[FileReader]:
+        """Return the files in which rows with a value can lie: all if the column decides none."""
+        files, decides = self._of(table), _FILES.get(table)
+        return files.all if decides is None or decides.by != column else files.of_value(value)
 
     def made_once(self, name: str, make: Callable[[], T]) -> T:
         """Return what is made once for the build, for this thread: its files never change."""
@@ -113,8 +111,7 @@ class Mart:
     def __init__(self, folder: str | Path) -> None:
         self.folder = mart_folder(folder)
         # What threads share: the files that are open, and what is known of them.
-        self._open_files, self._open_packs = OpenFiles(), OpenPackFiles()
-        self._checked = CheckedFiles()
+        self._open_files, self._checked = OpenFiles(), CheckedFiles()
         self._pinned: str | None = None
         # Per thread: its engine, and the builds that it has read last.
         self._thread = threading.local()
@@ -138,9 +135,7 @@ class Mart:
         thread = self._thread.__dict__
         engine: Engine | None = thread.get("engine")
         if engine is None:
-            self._thread.engine = engine = Engine(
-                self.folder, self._open_files, self._open_packs, self._checked
-            )
+            self._thread.engine = engine = Engine(self.folder, self._open_files, self._checked)
             self._thread.builds = {}
         data_version = engine.current() if self._pinned is None else self._pinned
         builds: dict[str, Build] = thread["builds"]

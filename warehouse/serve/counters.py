@@ -64,7 +64,7 @@ class Month:
         """The number that the embedded store knows the month by."""
         return month_number(self.name)
 
-    @property
+    @cached_property
     def seconds(self) -> int:
         """The length of the month."""
         return int(self.ends - self.starts)

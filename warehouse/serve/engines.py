@@ -4,10 +4,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,7 @@ from warehouse.publish.builds import (
     read_manifest,
     read_pointer,
 )
-from warehouse.publish.manifest import BuildFile, BuildManifest, StoredFile
-from warehouse.serve.pack_files import OpenPackFiles, PackFile
+from warehouse.publish.manifest import BuildFile, BuildManifest
 from warehouse.shared.errors import (
     DamagedFile,
     DatastoreUnavailable,
@@ -44,13 +41,11 @@ NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
 class FileReader:
     """One file of a build, open for queries.
 
-    ``label`` says which rows lie in the file. ``packs`` are those of its rows, in a file of their
-    own, if the table is packed.
+    ``label`` says which rows lie in the file.
     """
 
     label: str
     run: RunQuery
-    packs: PackFile | None = None
 
     def query(self, statement: str, *values: object) -> SqlRows:
         """Run an SQL statement with a ``?`` for each value."""
@@ -141,14 +136,8 @@ def _connect(path: str) -> sqlite3.Connection:
 class Engine:
     """Builds in a folder; threads share the files that are open."""
 
-    def __init__(
-        self,
-        folder: Path,
-        open_files: OpenFiles,
-        open_packs: OpenPackFiles,
-        checked: CheckedFiles,
-    ) -> None:
-        self._folder, self._open_files, self._open_packs = folder, open_files, open_packs
+    def __init__(self, folder: Path, open_files: OpenFiles, checked: CheckedFiles) -> None:
+        self._folder, self._open_files = folder, open_files
         self._checked, self._pointer = checked, str(pointer_file(folder))
         self._seen: tuple[int, int] | None = None
         self._current = ""
@@ -179,7 +168,6 @@ class Engine:
             self._next_look, is_current = now + _LOOK_SECONDS, False
             for path in self._checked.forget_changed():
                 self._open_files.forget(path)
-                self._open_packs.forget(path)
         # A build may have been deleted since; SQLite could still read the open files.
         if not is_current and not self._is_there(data_version):
             raise self._unavailable(data_version)
@@ -203,14 +191,13 @@ class Engine:
 
     def reader(self, data_version: str, file: BuildFile) -> FileReader:
         """Return a reader of a file of a build."""
-        stored = file.stored[0]
-        path = self._path(stored)
+        path = self._path(file)
         run_in, checked = self._open_files.query, self._checked
 
         def query(statement: str, values: Sequence[object]) -> SqlRows:
             try:
                 if path not in checked.intact:
-                    checked.require(path, stored.check)
+                    checked.require(path, file.check)
                 return run_in(path, statement, values)
             # Text of an overwritten file need not be UTF-8, nor the error that SQLite makes of it.
             except (sqlite3.Error, UnicodeDecodeError, DamagedFile) as error:
@@ -219,20 +206,14 @@ class Engine:
                     raise self._unavailable(data_version) from error
                 raise _unreadable(error) from error
 
-        packs = None
-        if file.packs is not None:
-            path_of_packs = self._path(file.packs)
-            require = partial(checked.require, path_of_packs, file.packs.check)
-            packs = PackFile(path_of_packs, self._open_packs, checked.intact, require)
-        return FileReader(file.partition, query, packs)
+        return FileReader(file.partition, query)
 
     def check_files(self, data_version: str) -> None:
         """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""
         for file in self.manifest(data_version).files:
-            for stored in file.stored:
-                self._checked.require_size(self._path(stored), stored.check)
+            self._checked.require_size(self._path(file), file.check)
 
-    def _path(self, file: StoredFile) -> str:
+    def _path(self, file: BuildFile) -> str:
         return str((self._folder / file.path).absolute())
 
     def _unavailable(self, data_version: str) -> SankofaError:
@@ -248,7 +229,6 @@ class Engine:
     def close(self) -> None:
         """Close every file that is open."""
         self._open_files.close()
-        self._open_packs.close()
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -259,15 +239,6 @@ def _identity(path: str) -> tuple[int, int] | None:
         return None
     # Every switch is a rename of a new file. Its inode may be a reused one, hence the time too.
     return stat.st_ino, stat.st_mtime_ns
-
-
-@contextmanager
-def translate_errors(error_type: type[Exception]) -> Iterator[None]:
-    """Raise ``DatastoreUnavailable`` for an engine's own errors."""
-    try:
-        yield
-    except error_type as error:
-        raise _unreadable(error) from error
 
 
 def _unreadable(error: Exception) -> DatastoreUnavailable:

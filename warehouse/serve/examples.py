@@ -153,8 +153,7 @@ def _example(build: Build, rows: _Rows, issuer: str) -> Example:
     select = f"SELECT {', '.join(rows.columns.values())} FROM {rows.table} WHERE {rows.where}"
     files = build.files(rows.table)
     if rows.owner and issuer:
-        of_issuer = build.files_with(rows.table, rows.owner, issuer)
-        for file in files if of_issuer is None else of_issuer:
+        for file in build.files_with(rows.table, rows.owner, issuer):
             if found := file.query(f"{select} AND {rows.owner} = ? LIMIT 1", issuer):
                 return _filled(rows, found[0])
     for file in files[:_MOST_FILES]:

@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from warehouse.publish.manifest import BuildFile
-from warehouse.publish.pack_files import COUNT, ROW_NUMBER, ROWS, decompressor
+from warehouse.publish.packs import PACKS
 from warehouse.serve.engines import FileReader
 from warehouse.serve.exports import PublishedExports, delta_name, file_name
-from warehouse.serve.pack_files import OpenPackFiles, StoredPack, decompress
 from warehouse.serve.packs import Pack
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of
@@ -98,8 +97,7 @@ def finished_files(
 ) -> Iterator[FinishedFile]:
     """Yield every file of a build."""
     for file in files:
-        key = "+".join(stored.sha256 for stored in file.stored)
-        yield MartFile(f"mart {file.path}", file.table, key, marts, file)
+        yield MartFile(f"mart {file.path}", file.table, file.sha256, marts, file)
     yield from _exported(exports, data_version)
     yield _text_file("the metadata of the build", msgspec.json.encode(metadata))
 
@@ -209,7 +207,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class MartFile(FinishedFile):
-    """A file of the mart with its packs and its index of words."""
+    """A file of the mart: its columns, the packs of its rows, and its index of words."""
 
     folder: Path
     file: BuildFile
@@ -289,35 +287,14 @@ class MartFile(FinishedFile):
 
     def _bodies(self) -> Iterator[tuple[str, int, str]]:
         """Yield the JSON of every row as it is served: its table, its number, its text."""
-        if self.file.packs is not None:
-            yield from ((self.table, n, text) for n, text in self._packed(self.file.packs.path))
         with self._opened() as mart:
-            tables = [name for name, has_rows in _tables(mart).items() if has_rows]
-            dictionary = b"".join(
-                row
-                for name in tables
-                if name.endswith("_dictionary")
-                for (row,) in mart.execute(f"SELECT row FROM {name}")
-            )
-            is_compressed = any(name.endswith("_dictionary") for name in tables)
-            decode = decompressor(dictionary) if is_compressed else bytes
-            for name in tables:
-                if not name.endswith("_dictionary"):
-                    for number, row in mart.execute(f"SELECT row_number, row FROM {name}"):
-                        yield name, number, decode(row).decode()
-
-    def _packed(self, path: str) -> Iterator[tuple[int, str]]:
-        reader = FileReader(self.file.partition, lambda *_: [])
-        # The same way as readers: LMDB must not open a file twice in a process.
-        packs = OpenPackFiles().file(str((self.folder / path).absolute()))
-        with packs.begin() as transaction:
-            for key, value in transaction.cursor().iternext():
-                if key.startswith(ROWS):
-                    (first,) = ROW_NUMBER.unpack(key[len(ROWS) :])
-                    (count,) = COUNT.unpack_from(value)
-                    stored = StoredPack(first, False, False, count, decompress(value[COUNT.size :]))
-                    pack = Pack(reader, stored)
-                    yield from ((first + n, pack.row(n).decode()) for n in range(count))
+            if PACKS not in _tables(mart):
+                return
+            reader = FileReader("", lambda sql, values: mart.execute(sql, values).fetchall())
+            for found in mart.execute(f"SELECT first_row, head, body FROM {PACKS}"):
+                pack = Pack(reader, *found)
+                for number, row in enumerate(pack.rows(range(pack.count)), pack.first_row):
+                    yield self.table, number, row.decode()
 
 
 def ocid_of(body: str) -> str | None:
@@ -326,8 +303,8 @@ def ocid_of(body: str) -> str | None:
     return None if found is None else msgspec.json.decode(found[1], type=str)
 
 
-def _tables(mart: sqlite3.Connection) -> dict[str, bool]:
-    """Return the tables of a file, with whether they have rows of JSON."""
+def _tables(mart: sqlite3.Connection) -> list[str]:
+    """Return the tables of a file, without those of its full-text indexes."""
     listed = dict(
         mart.execute(
             """SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master
@@ -337,11 +314,7 @@ def _tables(mart: sqlite3.Connection) -> dict[str, bool]:
     indexes = [name for name, is_index in listed.items() if is_index]
     # By the names of the indexes: any other table is searched, whatever it is called.
     inner = {f"{index}_{part}" for index in indexes for part in _INNER}
-    names = [name for name in listed if name not in indexes and name not in inner]
-    return {
-        name: any(column[1] == "row" for column in mart.execute(f"PRAGMA table_info({name})"))
-        for name in names
-    }
+    return [name for name in listed if name not in indexes and name not in inner]
 
 
 def _columns(mart: sqlite3.Connection) -> dict[str, list[str]]:

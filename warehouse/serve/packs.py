@@ -1,131 +1,163 @@
-"""Read rows from their packs: runs of rows known on a day, or single rows by number.
+"""Read rows from their packs: those of a key that were known on a day, or single rows by number.
 
 ``warehouse.publish.packs`` describes the format.
 """
 
-import struct
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
-from typing import overload
+from itertools import chain, pairwise, repeat
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from warehouse.publish.packs import FRAMES, HEAD, HEAD_NUMBERS, NO_DAYS, PACKS, Int32s, opened_frame
 from warehouse.publish.row_json import LATEST_DAY
-from warehouse.publish.tables import MART_TABLES, SEVERAL_PARTS
+from warehouse.publish.tables import MART_TABLES
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader
-from warehouse.serve.pack_files import PackFile, StoredPack
-from warehouse.shared.errors import DamagedFile
+from warehouse.shared.errors import DatastoreUnavailable
 
 _EPOCH = date(1970, 1, 1)
 _NO_LIMIT = 1 << 31
-_INT32 = struct.Struct("<i")
-_TWO_INT32 = struct.Struct("<2i")
-# Rows that are no further apart are read with one query: a pack that is not needed is not
-# decompressed, and costs less than another query.
-_NEAR = 64
 # The column whose value all rows of a pack share, for tables whose packs are read by it.
-PACKED_BY = {table.name: table.packed.by for table in MART_TABLES if table.packed is not None}
+PACKED_BY = {table.name: table.packed.by for table in MART_TABLES if table.packed.by}
+_PACKINGS = {table.name: table.packed for table in MART_TABLES}
+# Packs that are read with one query.
+_MOST_AT_ONCE = 32
 # The label of a file, and the number of a row in it.
 After = tuple[str, int] | None
-# Runs of rows, as the positions in their pack where they begin and end, alternating.
-Bounds = list[int] | npt.NDArray[np.int64]
+# Rows of a pack, as positions in the order in which they are served.
+Positions = range | npt.NDArray[np.int64]
 
-
-def is_packed(table: str) -> bool:
-    """Return whether the rows of a table lie in packs."""
-    return table in PACKED_BY
+_OF_KEY = f"""SELECT first_row, head, body FROM {PACKS} WHERE key = ? AND first_row > ?
+ORDER BY first_row LIMIT ?"""
+_WITH_ROW = f"""SELECT first_row, head, body FROM {PACKS} WHERE first_row <= ?
+ORDER BY first_row DESC LIMIT 1"""
+_FRAMES = f"""SELECT body FROM {FRAMES} WHERE first_place >= ? AND first_place <= ?
+ORDER BY first_place"""
 
 
 class Pack:
-    """One pack as it was read."""
+    """One pack as it was read; its frames are decompressed when they are needed."""
 
-    __slots__ = ("_all_latest", "_begin", "_data", "count", "file", "first_row")
+    __slots__ = (
+        *("_current", "_first_frame", "_frame_rows", "_head", "_newest", "_numbers", "_offsets"),
+        *("count", "file", "first_row"),
+    )
 
-    def __init__(self, file: FileReader, stored: StoredPack) -> None:
-        self.file = file
-        self.first_row, _, self._all_latest, self.count, self._data = stored
-        # Where the rows begin: the index has three numbers a row, and the end of the last row.
-        self._begin = _INT32.size * (3 * self.count + 1)
+    def __init__(self, file: FileReader, first_row: int, head: bytes, body: bytes) -> None:
+        self.file, self.first_row, self._head, self._first_frame = file, first_row, head, body
+        self.count, self._current, self._frame_rows, self._newest = HEAD.unpack_from(head)
+        self._numbers: Int32s = np.frombuffer(head, "<i4")
+        self._offsets = self._numbers[-self.count - 1 :]
 
-    def row(self, position: int) -> bytes:
-        """Return a row by its position in the pack, without its comma."""
-        place = _INT32.size * (2 * self.count + position)
-        begin, end = _TWO_INT32.unpack_from(self._data, place)
-        return self._data[self._begin + begin : self._begin + end - 1]
+    def _days(self, number: int) -> Int32s:
+        """Return one of the three numbers that the head has of each row."""
+        begin = HEAD_NUMBERS + number * self.count
+        return self._numbers[begin : begin + self.count]
 
-    @property
-    def view(self) -> memoryview:
-        """The bytes that ``offsets`` counts in."""
-        return memoryview(self._data)
-
-    def offsets(self, positions: Bounds) -> list[int]:
-        """Return where rows begin in ``view``."""
-        first, begin = 2 * self.count, self._begin
-        # numpy only pays off for many positions; most packs have a single run.
-        if isinstance(positions, list):
-            return [
-                begin + _INT32.unpack_from(self._data, _INT32.size * (first + position))[0]
-                for position in positions
-            ]
-        offsets: list[int] = (self._numbers()[first:][positions] + begin).tolist()
-        return offsets
-
-    def _numbers(self) -> npt.NDArray[np.int32]:
-        return np.frombuffer(self._data, "<i4", 3 * self.count + 1)
-
-    def latest_on(self, day: int | None, skip: int) -> Bounds:
-        """Return the runs of rows that were the latest known on a day; None means now.
-
-        ``skip`` is how many rows at the beginning are left out.
-        """
-        if day is None and self._all_latest:
-            return [skip, self.count] if skip < self.count else []
-        numbers = self._numbers()
-        known_until = numbers[self.count : 2 * self.count]
-        # One False on both sides, so that a change marks the beginning and the end of every run.
-        is_latest = np.zeros(self.count + 2, np.bool_)
+    def latest_on(self, day: int | None, skip: int) -> Positions:
+        """Return the rows that were the latest known on a day, except the first; None means now."""
+        if self._current == self.count and (day is None or day >= self._newest):
+            return range(min(skip, self.count), self.count)
+        known_until = self._days(1)
         if day is None:
-            np.equal(known_until, LATEST_DAY, out=is_latest[1:-1])
+            is_latest = known_until == LATEST_DAY
         else:
             # Half-open: on the day a vintage is superseded, the next one is the latest.
-            known_from = numbers[: self.count]
-            np.logical_and(known_from <= day, known_until > day, out=is_latest[1:-1])
-        # One more than skip, because of the False in front.
-        is_latest[: skip + 1] = False
-        bounds: Bounds = np.flatnonzero(is_latest[1:] != is_latest[:-1])
-        return bounds
+            is_latest = (self._days(0) <= day) & (known_until > day)
+        positions = is_latest.nonzero()[0]
+        return positions[positions.searchsorted(skip) :] if skip else positions
+
+    def runs(self, positions: Positions) -> list[memoryview]:
+        """Return the rows at some positions, each with its comma, as few pieces."""
+        if isinstance(positions, range):
+            begins, ends = [positions.start], [positions.stop]
+        else:
+            places = self._places(positions)
+            breaks = (np.diff(places) != 1).nonzero()[0]
+            begins = [int(places[0]), *places[breaks + 1].tolist()]
+            ends = [*(places[breaks] + 1).tolist(), int(places[-1]) + 1]
+        first, frames = self._frames(min(begins), max(ends))
+        size, offset_of = self._frame_rows, self._offsets.item
+        pieces: list[memoryview] = []
+        for begin, end in zip(begins, ends, strict=True):
+            while begin < end:
+                number = begin // size
+                until = min(end, (number + 1) * size)
+                base, rows = frames[number - first]
+                pieces.append(rows[offset_of(begin) - base : offset_of(until) - base])
+                begin = until
+        return pieces
+
+    def rows(self, positions: Positions) -> list[bytes]:
+        """Return rows by their positions, without their commas."""
+        if not len(positions):
+            return []
+        places = self._places(np.asarray(positions)).tolist()
+        first, frames = self._frames(min(places), max(places) + 1)
+        offsets, size, rows = self._offsets.tolist(), self._frame_rows, list[bytes]()
+        for place in places:
+            base, frame = frames[place // size - first]
+            rows.append(bytes(frame[offsets[place] - base : offsets[place + 1] - base - 1]))
+        return rows
+
+    def _places(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        # Without days, or if all rows are current, rows lie as they are served.
+        if self._current in (NO_DAYS, self.count):
+            return positions
+        return self._days(2)[positions]
+
+    def _frames(self, begin: int, end: int) -> tuple[int, list[tuple[int, memoryview]]]:
+        """Return the frames of places, each with the offset where it begins, and their first."""
+        size = self._frame_rows
+        if self.count <= size:
+            # Most packs have one frame.
+            rows = _rows_of(self._first_frame, self._offsets.item(self.count), self._head)
+            return 0, [(0, memoryview(rows))]
+        first, last = begin // size, (end - 1) // size
+        bodies = [self._first_frame] if first == 0 else []
+        if last:
+            places = self.first_row + max(first, 1) * size, self.first_row + last * size
+            bodies += [body for (body,) in self.file.query(_FRAMES, *places)]
+        if len(bodies) != last - first + 1:
+            raise DatastoreUnavailable("a frame of the build is missing; run `sankofa verify`")
+        bounds = self._offsets[first * size : (last + 1) * size : size].tolist()
+        bounds.append(self._offsets.item(min((last + 1) * size, self.count)))
+        sizes = (end - begin for begin, end in pairwise(bounds))
+        heads = chain([self._head if first == 0 else b""], repeat(b""))
+        frames = map(memoryview, map(_rows_of, bodies, sizes, heads))
+        return first, list(zip(bounds, frames, strict=False))
+
+
+def _rows_of(frame: bytes, size: int, head: bytes) -> bytes:
+    try:
+        return opened_frame(frame, size, head)
+    except ValueError as error:
+        raise DatastoreUnavailable(
+            f"a frame of the build cannot be read ({error}); run `sankofa verify`"
+        ) from error
 
 
 class PackedRows(Sequence[bytes]):
     """Rows that are still in their packs; to send them all, use ``runs`` and split nothing."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[Pack, Bounds]] = []
+        self._parts: list[tuple[Pack, Positions]] = []
         self._count = 0
 
-    def add(self, pack: Pack, bounds: Bounds, limit: int) -> bool:
-        """Add the rows of some runs, at most ``limit``; return whether any were left out."""
-        if isinstance(bounds, list):
-            count = sum(bounds[1::2]) - sum(bounds[::2])
-        else:
-            count = int((bounds[1::2] - bounds[::2]).sum())
-        if count > limit:
-            self.add(pack, _shortened(bounds, limit), limit)
-            return True
-        if count:
-            self._parts.append((pack, bounds))
-            self._count += count
-        return False
+    def add(self, pack: Pack, positions: Positions, limit: int) -> bool:
+        """Add rows of a pack, at most ``limit``; return whether any were left out."""
+        if len(within := positions[:limit]):
+            self._parts.append((pack, within))
+            self._count += len(within)
+        return len(positions) > limit
 
     def runs(self) -> list[memoryview]:
         """Return chunks that concatenate to comma-separated rows, without copying them."""
-        chunks: list[memoryview] = []
-        for pack, bounds in self._parts:
-            rows, offsets = pack.view, iter(pack.offsets(bounds))
-            chunks += [rows[begin:end] for begin, end in zip(offsets, offsets, strict=True)]
+        chunks = [piece for pack, positions in self._parts for piece in pack.runs(positions)]
         if chunks:
             # The last row ends with a comma too.
             chunks[-1] = chunks[-1][:-1]
@@ -133,24 +165,16 @@ class PackedRows(Sequence[bytes]):
 
     @cached_property
     def _rows(self) -> list[bytes]:
-        return [pack.row(position) for pack, position in self._positions]
-
-    @cached_property
-    def _positions(self) -> list[tuple[Pack, int]]:
-        return [
-            (pack, position)
-            for pack, bounds in self._parts
-            for begin, end in _pairs(bounds)
-            for position in range(begin, end)
-        ]
+        return [row for pack, positions in self._parts for row in pack.rows(positions)]
 
     def place(self, index: int) -> tuple[FileReader, int]:
-        """Return the file of a row and its number there; the last (-1) is found without a list."""
-        if index == -1:
-            pack, bounds = self._parts[-1]
-            return pack.file, pack.first_row + int(bounds[-1]) - 1
-        pack, position = self._positions[index]
-        return pack.file, pack.first_row + position
+        """Return the file of a row and its number there."""
+        index = index if index >= 0 else self._count + index
+        for pack, positions in self._parts:
+            if index < len(positions):
+                return pack.file, pack.first_row + int(positions[index])
+            index -= len(positions)
+        raise IndexError(index)
 
     def __len__(self) -> int:
         return self._count
@@ -177,114 +201,58 @@ def latest_rows(
     as_of: str | None,
     limit: int | None,
     after: After = None,
-) -> tuple[PackedRows, bool] | None:
+) -> tuple[PackedRows, bool]:
     """Return the rows of a key that were the latest known on a day, and whether there are more.
 
-    ``after`` is a file and a row number in it: only what follows is returned. None if the rows of
-    the key lie in several files and have to be merged.
+    ``after`` is a file and a row number in it: only what follows is returned.
     """
-    files = _files_with_key(build, table, key)
-    if files is None:
-        return None
     day = None if as_of is None else (date.fromisoformat(as_of) - _EPOCH).days
-    rows, max_rows = PackedRows(), _NO_LIMIT if limit is None else limit
-    begun = after is None
+    packing, rows = _PACKINGS[table], PackedRows()
+    max_rows = _NO_LIMIT if limit is None else limit
+    # Enough for a page, unless rows of them are superseded: it begins and ends within packs.
+    at_once = min(max_rows // packing.max_rows + 2, _MOST_AT_ONCE)
+    files = build.files_with(table, packing.by, key)
+    if after is not None:
+        files = files[[file.label for file in files].index(after[0]) :]
     for file in files:
-        if not begun and after is not None and file.label != after[0]:
-            continue
-        skipped = 0 if begun or after is None else after[1]
-        begun = True
-        for stored in packs_of(file).of_key(key, skipped):
-            pack = Pack(file, stored)
-            bounds = pack.latest_on(day, max(0, skipped - pack.first_row + 1))
-            if rows.add(pack, bounds, max_rows - len(rows)):
+        skipped = after[1] if after is not None and file.label == after[0] else 0
+        # A pack with the row after it begins at most so many rows before.
+        begin = max(0, skipped + 1 - packing.max_rows)
+        for pack in _packs_of_key(file, key, begin, at_once):
+            positions = pack.latest_on(day, max(0, skipped - pack.first_row + 1))
+            if rows.add(pack, positions, max_rows - len(rows)):
                 return rows, True
     return rows, False
 
 
+def _packs_of_key(file: FileReader, key: str, begin: int, at_once: int) -> Iterator[Pack]:
+    """Yield the packs of a key that begin after a row."""
+    while found := file.query(_OF_KEY, key, begin, at_once):
+        for first_row, head, body in found:
+            yield Pack(file, first_row, head, body)
+        if len(found) < at_once:
+            return
+        begin = found[-1][0]
+
+
 def row_of_key(build: Build, table: str, key: str) -> bytes | None:
     """Return the row of a key that has only one."""
-    for file in build.files(table):
-        row = packs_of(file).row_of_key(key)
-        if row is not None:
-            return row
+    for file in build.files_with(table, _PACKINGS[table].by, key):
+        for _, head, body in file.query(_OF_KEY, key, 0, 1):
+            # The last number of a head is where its last row ends.
+            return _rows_of(body, int.from_bytes(head[-4:], "little"), head)[:-1]
     return None
 
 
-def _files_with_key(build: Build, table: str, key: str) -> Sequence[FileReader] | None:
-    """Return the files with packs of a key, as they follow each other; None if they do not."""
-    files = build.files_with(table, PACKED_BY[table], key)
-    if files is not None:
-        return files
-    if len(build.files(table)) == 1:
-        return build.files(table)
-    by_key = build.made_once(f"keys of {table}", lambda: _files_by_key(build, table))
-    return by_key.get(key, ())
-
-
-def _files_by_key(build: Build, table: str) -> dict[str, Sequence[FileReader] | None]:
-    files: dict[str, list[FileReader]] = {}
-    parts: dict[str, set[str]] = {}
-    for file in build.files(table):
-        found = packs_of(file).keys_and_parts()
-        for key, part in found:
-            parts.setdefault(key, set()).add(part)
-        for key in {key for key, _ in found}:
-            files.setdefault(key, []).append(file)
-    return {
-        key: having if len(having) == 1 or _is_one(parts[key]) else None
-        for key, having in files.items()
-    }
-
-
-def _is_one(parts: set[str]) -> bool:
-    return len(parts) == 1 and SEVERAL_PARTS not in parts
-
-
 def rows_by_number(file: FileReader, numbers: Sequence[int]) -> list[bytes]:
-    """Return rows of a file by their numbers; those that lie near each other with one query."""
-    rows: list[bytes] = []
-    for near in _neighbours(numbers):
-        found = packs_of(file).with_rows(near[0], near[-1])
-        pack, end = None, 0
-        for number in near:
-            while number >= end:
-                lazy = next(found)
-                pack, end = None, lazy.first_row + lazy.row_count
-            if pack is None:
-                stored = StoredPack(lazy.first_row, False, False, lazy.row_count, lazy.read())
-                pack = Pack(file, stored)
-            rows.append(pack.row(number - pack.first_row))
-    return rows
-
-
-def _neighbours(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield runs of ascending numbers that are near each other."""
-    begin = 0
-    for position in range(1, len(numbers) + 1):
-        is_end = position == len(numbers)
-        if is_end or not 0 <= numbers[position] - numbers[position - 1] <= _NEAR:
-            yield numbers[begin:position]
-            begin = position
-
-
-def packs_of(file: FileReader) -> PackFile:
-    """Return the packs of a file of a packed table."""
-    if file.packs is None:
-        raise DamagedFile(f"the manifest names no packs of {file.label!r}; run `sankofa publish`")
-    return file.packs
-
-
-def _pairs(bounds: Bounds) -> list[tuple[int, int]]:
-    positions = [int(position) for position in bounds]
-    return list(zip(positions[::2], positions[1::2], strict=True))
-
-
-def _shortened(bounds: Bounds, limit: int) -> Bounds:
-    """Return the runs of the first ``limit`` rows."""
-    shortened: list[int] = []
-    for begin, end in _pairs(bounds):
-        if limit > 0:
-            shortened += (begin, min(end, begin + limit))
-        limit -= end - begin
-    return shortened
+    """Return rows of a file by their numbers."""
+    rows: dict[int, bytes] = {}
+    remaining = sorted(set(numbers), reverse=True)
+    while remaining:
+        ((first_row, head, body),) = file.query(_WITH_ROW, remaining[-1])
+        pack, positions = Pack(file, first_row, head, body), list[int]()
+        while remaining and remaining[-1] < first_row + pack.count:
+            positions.append(remaining.pop() - first_row)
+        found = pack.rows(np.array(positions))
+        rows |= zip((first_row + position for position in positions), found, strict=True)
+    return [rows[number] for number in numbers]

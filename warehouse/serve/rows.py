@@ -1,6 +1,6 @@
 """Pages of rows, and the conditions that queries share."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import groupby
@@ -8,16 +8,14 @@ from re import compile as pattern
 from typing import Any, Literal
 
 import msgspec
-from zstandard import ZstdError
 
 from warehouse.publish.file_labels import last_year, may_have
-from warehouse.publish.pack_files import decompressor
 from warehouse.publish.row_json import NEVER
 from warehouse.publish.tables import MART_TABLES
 from warehouse.record.as_of import Vintages
 from warehouse.serve.build import Build
-from warehouse.serve.engines import FileReader, SqlRows, translate_errors
-from warehouse.serve.packs import PackedRows, is_packed, latest_rows, rows_by_number
+from warehouse.serve.engines import FileReader, SqlRows
+from warehouse.serve.packs import PackedRows, latest_rows, rows_by_number
 
 # What a question asks for: conditions on columns, and an order.
 
@@ -85,7 +83,7 @@ def files_for(build: Build, table: str, where: Sequence[Condition]) -> Sequence[
             continue
         value = str(condition.values[0])
         if condition.column == split.by and condition.compared == "=":
-            files = build.files_with(table, split.by, value) or ()
+            files = build.files_with(table, split.by, value)
         elif condition.column == split.day:
             since = max(since, value) if condition.compared != "<=" else since
             until = min(until, value) if condition.compared != ">=" else until
@@ -242,23 +240,6 @@ def _in_time(
     return [(year, years[year]) for year in sorted(years, reverse=True)]
 
 
-def select(
-    file: FileReader,
-    columns: str,
-    table: str,
-    where: Sequence[Condition],
-    order: Order,
-    limit: int | None = None,
-    begins: Begins | None = None,
-) -> SqlRows:
-    """Read columns of the rows of one file that match every condition."""
-    statement, values = row_statement(columns, table, _following(where, order, begins), order)
-    if begins is not None:
-        values.append(begins[file.label])
-    limited = statement if limit is None else f"{statement} LIMIT {limit:d}"
-    return file.run(limited, values)
-
-
 def row_statement(
     columns: str, table: str, where: Sequence[Condition], order: Order = IN_ORDER_OF_FILE
 ) -> tuple[str, list[object]]:
@@ -287,15 +268,7 @@ def _merged(found: Found, merged_by: Sequence[str]) -> Found:
 
 _ROW_COLUMN = pattern(r"row\b")
 _MERGED_BY = {table.name: table.merged_by for table in MART_TABLES}
-_DICTIONARIES = {table.name: table.dictionary for table in MART_TABLES if table.with_dictionary}
-_OBJECTS = {
-    table.name: (f'"{table.stored_once}":['.encode(), table.objects)
-    for table in MART_TABLES
-    if table.stored_once
-}
 KeyedRows = list[tuple[Key, tuple[Any, ...]]]
-# Rows per query: SQLite allows a limited number of placeholders.
-_CHUNK = 500
 
 
 class RowPage(msgspec.Struct, frozen=True):
@@ -414,7 +387,7 @@ def fetch_rows(
 ) -> SqlRows:
     """Read columns of the rows that match every condition, by default in the table's order.
 
-    ``columns`` may begin with ``row``, the JSON; if the table is packed, that comes from the packs.
+    ``columns`` may begin with ``row``, the JSON from the packs.
     """
     keyed = fetch_keyed(build, columns, table, where, order, limit, files=files)
     return [row for _, row in keyed]
@@ -440,103 +413,34 @@ def fetch_keyed(
     with_row = _ROW_COLUMN.match(columns) is not None
     merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
     begins = None if after is None else begin_after(table, files, order, merged_by, after)
-    columns = f"{columns}, row_number"
-    if len(files) == 1 and not (with_row and is_packed(table)):
-        rows = select(files[0], columns, table, where, order, limit, begins)
-        # The other tables have their rows as they are served.
-        if with_row and (table in _DICTIONARIES or table in _OBJECTS):
-            bodies = served_bodies(build, files[0], table, [row[0] for row in rows])
-            rows = [(body, *row[1:]) for body, row in zip(bodies, rows, strict=True)]
-        return [((files[0].label, str(row[-1])), row[:-1]) for row in rows]
-    if with_row:
-        # The body of a row is read only once it is known to be among the first.
-        columns = _ROW_COLUMN.sub("row_number", columns)
+    # The body of a row is read only once it is known to be among the first.
+    columns = _ROW_COLUMN.sub("row_number", columns) + ", row_number"
     found = select_all(build, columns, table, files, where, order, merged_by, limit, begins)
     keys = [(file.label, str(row[-1])) for file, row in found]
-    rows = with_bodies(build, table, found) if with_row else [row for _, row in found]
+    rows = _with_bodies(found) if with_row else [row for _, row in found]
     return [(key, row[:-1]) for key, row in zip(keys, rows, strict=True)]
 
 
-def with_bodies(build: Build, table: str, found: Found) -> SqlRows:
+def _with_bodies(found: Found) -> SqlRows:
     """Return rows with their JSON in place of their numbers, read file by file."""
     readers = {file.label: file for file, _ in found}
-    if len(readers) == 1:
-        (file,) = readers.values()
-        rows = _bodies(build, file, table, [row[0] for _, row in found])
-        return [(body, *row[1:]) for body, (_, row) in zip(rows, found, strict=True)]
     numbers: dict[str, list[int]] = {label: [] for label in readers}
     for file, row in found:
         numbers[file.label].append(row[0])
     bodies = {
-        label: iter(_bodies(build, readers[label], table, wanted))
-        for label, wanted in numbers.items()
+        label: iter(rows_by_number(readers[label], wanted)) for label, wanted in numbers.items()
     }
     return [(next(bodies[file.label]), *row[1:]) for file, row in found]
-
-
-def _bodies(build: Build, file: FileReader, table: str, numbers: Sequence[int]) -> list[bytes]:
-    if is_packed(table):
-        return rows_by_number(file, numbers)
-    rows: dict[int, bytes] = {}
-    for begin in range(0, len(numbers), _CHUNK):
-        chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
-        statement = f"SELECT row_number, row FROM {table} WHERE {chunk.sql}"
-        rows |= dict(file.run(statement, chunk.values))
-    return served_bodies(build, file, table, [rows[number] for number in numbers])
-
-
-def served_bodies(build: Build, file: FileReader, table: str, rows: Sequence[bytes]) -> list[bytes]:
-    """Return the JSON of rows of a file as it is served."""
-    bodies = _decompressed(build, file, table, rows)
-    if not bodies or table not in _OBJECTS:
-        return bodies
-    member, objects_table = _OBJECTS[table]
-    parts = [_cut(row, member) for row in bodies]
-    numbers = sorted({number for _, cited, _ in parts for number in cited})
-    # Objects are numbered by organisation and year: those of one question lie together.
-    statement = f"SELECT row_number, row FROM {objects_table} "
-    statement += "WHERE row_number >= ? AND row_number <= ?"
-    found: dict[int, bytes] = (
-        dict(file.query(statement, numbers[0], numbers[-1])) if numbers else {}
-    )
-    texts = _decompressed(build, file, table, [found[number] for number in numbers])
-    objects = dict(zip(numbers, texts, strict=True))
-    return [
-        before + b",".join([objects[number] for number in cited]) + after
-        for before, cited, after in parts
-    ]
-
-
-def _decompressed(build: Build, file: FileReader, table: str, rows: Iterable[bytes]) -> list[bytes]:
-    """Return rows of a file as they were before they were compressed with its dictionary."""
-    dictionary = _DICTIONARIES.get(table)
-    if dictionary is None:
-        return list(rows)
-    name = f"{dictionary} {file.label}"
-    with translate_errors(ZstdError):
-        return list(map(build.made_once(name, lambda: _decompressor(file, dictionary)), rows))
-
-
-def _decompressor(file: FileReader, table: str) -> Callable[[bytes], bytes]:
-    found = file.query(f"SELECT row FROM {table} WHERE row_number = 1")
-    return decompressor(b"".join(row for (row,) in found))
-
-
-def _cut(row: bytes, member: bytes) -> tuple[bytes, list[int], bytes]:
-    """Return what is before the numbers of a row, the numbers, and what is after them."""
-    # No quote stands unescaped inside a string, so that the first place is the member.
-    begin = row.index(member) + len(member)
-    end = row.index(b"]", begin)
-    return row[:begin], [int(number) for number in row[begin:end].split(b",") if number], row[end:]
 
 
 def distinct_values(
     build: Build, column: str, table: str, where: Sequence[Condition], limit: int
 ) -> list[str]:
     """Return the values of a text column in rows that match, in byte order."""
-    order, values = Order(column), set[str]()
+    statement, bound = row_statement(f"DISTINCT {column}", table, where, Order(column))
+    values: set[str] = set()
     for file in files_for(build, table, where):
-        rows = select(file, f"DISTINCT {column}", table, where, order, limit)
+        rows = file.run(f"{statement} LIMIT {limit:d}", bound)
         values.update(str(value) for (value,) in rows)
     return sorted(values)[:limit]
 
@@ -544,7 +448,6 @@ def distinct_values(
 def latest_on(
     build: Build,
     table: str,
-    column: str,
     key: str,
     as_of: date | None,
     limit: int | None,
@@ -554,11 +457,7 @@ def latest_on(
     key = storable(key)
     day = None if as_of is None else cap_at_today(as_of)
     place = None if after is None else (after[0], int(after[1]))
-    found = latest_rows(build, table, key, day, limit, place)
-    if found is None:
-        where = [*equal(**{column: key}), *known_on(as_of)]
-        return fetch_page(build, table, where, limit, after=after)
-    rows, truncated = found
+    rows, truncated = latest_rows(build, table, key, day, limit, place)
     return RowPage(rows, truncated, build.data_version, build.notice, _PackedKeys(rows))
 
 
@@ -572,8 +471,7 @@ class _PackedKeys(Sequence[Key]):
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
-        is_last = index == len(self.rows) - 1
-        file, row_number = self.rows.place(-1 if is_last else index)
+        file, row_number = self.rows.place(index)
         return file.label, str(row_number)
 
 

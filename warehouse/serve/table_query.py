@@ -121,9 +121,9 @@ def query_rows(build: Build, query: TableQuery, limit: int | None, after: Key | 
     key = PACKED_BY.get(query.table)
     is_of_key = bool(key) and not is_dated and [each.column for each in named] == [key]
     if key and is_of_key and query.known == known_on(query.as_of):
-        # The common case: whole runs from the packs, without looking at single rows.
+        # The common case: runs of rows as they lie in the packs, without looking at single rows.
         value = str(named[0].values[0])
-        return latest_on(build, query.table, key, value, query.as_of, limit, after)
+        return latest_on(build, query.table, value, query.as_of, limit, after)
     where = [*named, *(between(query.dated, *query.days) if is_dated else ()), *query.known]
     return fetch_page(build, query.table, where, limit, after=after)
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import ip_network
+from math import ceil
 from pathlib import Path
 
 import msgspec
@@ -54,7 +55,7 @@ class QuotaStatus(msgspec.Struct, frozen=True):
 
     def remaining(self) -> list[tuple[str, int, int]]:
         """Return each limit, its remaining quota and the seconds until it resets."""
-        return [(name, max(0, left), seconds) for name, left, seconds in self._quotas()]
+        return [(name, left if left > 0 else 0, seconds) for name, left, seconds in self._quotas()]
 
     def _quotas(self) -> list[tuple[str, int, int]]:
         """Return name, remaining quota (negative when exceeded) and seconds to reset."""
@@ -82,16 +83,19 @@ class Usage:
         self._retry_at = 0.0
         self._local_limiter: FixedWindowRateLimiter | None = None
 
-    def take(self, key: Key, address: str | None, charge: bool = True) -> QuotaStatus:
+    def take(
+        self, key: Key, address: str | None, charge: bool = True, is_free: bool = False
+    ) -> QuotaStatus:
         """Count a request of a key from an address; the sandbox key is counted per network.
 
-        ``charge``: count it against the month too, unless it is refused.
+        ``charge``: count it against the month too, unless it is refused. A free one is refused
+        like any other, and not charged.
         """
         now = self._clock()
         if not self._month.starts <= now < self._month.ends:
             self._month = month_at(now)
         who = f"{key.key_id}@{network_of(address)}" if key.sandbox else key.key_id
-        counted = self._count(who, key.tier, charge, now)
+        counted = self._count(who, key.tier, charge and not is_free, now)
         return QuotaStatus(who, key.tier, self._month, counted, now, charge)
 
     def give_back(self, standing: QuotaStatus) -> QuotaStatus:
@@ -141,7 +145,7 @@ class Usage:
 
 def _seconds_until(moment: float, now: float) -> int:
     # Rounded up, so that a client that waits that long does not come too early.
-    return max(1, round(moment - now + 0.5))
+    return max(1, ceil(moment - now))
 
 
 def _counters(location: str) -> LmdbCounters | RedisCounters:

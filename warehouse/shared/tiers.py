@@ -1,6 +1,7 @@
 """The tiers of keys and their limits, as one table that configuration can change."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,12 @@ class Tier:
     per_month: int
     paid: bool
     datasets: frozenset[str] | None = None
+
+    @cached_property
+    def rows_allowed(self) -> str:
+        """All that decides which rows a key gets, as text."""
+        datasets = None if self.datasets is None else sorted(self.datasets)
+        return f"{self.name} {self.rows} {self.ceiling} {self.paid} {datasets}"
 
 
 # From the lowest tier to the highest: ``tier_includes`` relies on the order.

@@ -1,50 +1,72 @@
-"""The four benchmark queries with random keys, as each contender expects them."""
+"""The questions of the benchmark, random ones and the same in every run, as each server takes them.
 
+``uniform`` asks for everything equally often, so that nothing is found in a cache that is not
+larger than the data; ``zipf`` asks for few things often and for many seldom, as visitors do.
+"""
+
+import io
+import json
 import random
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import accumulate
+from typing import Any
 from urllib.parse import quote
 
-from tests.bench.serve.data import VERSION, Data
-from warehouse.contract.pagination import next_cursor
-from warehouse.control.keys import KeyStore, signing_secret
+from api.app import create_app
+from tests.bench.serve.data import BUYERS, CATEGORIES, ITEM_NAMES, METRIC, PANEL, Data
+from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 
-ASKED = 20_000
+QUESTIONS, EXPONENT = 20_000, 1.1
+COUNTRIES = ("ZA", "KE", "NG")
+# Rows of the pages whose cursors are remembered: no multiple of anything that a file may have.
+_STEPS = (170, 230, 290, 350)
+_CURSOR = re.compile(rb'"next_cursor":"([^"]+)"')
 
 
 @dataclass(frozen=True)
 class Question:
-    """One request in the form each contender expects; ROAPI gets SQL."""
+    """One request in the form each server takes; empty for a server that is not compared."""
 
     ours: str
-    usual: str
-    datasette: str
-    roapi: str
+    usual: str = ""
+    datasette: str = ""
 
 
 def questions(data: Data, case: str) -> list[Question]:
-    """Make the random requests of a case, the same ones in every run."""
-    chance = random.Random(case)
-    made = _CASES[case](data, chance)
-    return [next(made) for _ in range(ASKED)]
+    """Return the questions of a case, uniformly distributed."""
+    made = _CASES[case](data, random.Random(case))
+    return [next(made) for _ in range(QUESTIONS)]
+
+
+def by_zipf(uniform: list[Question]) -> list[Question]:
+    """Return as many of the questions, the first ones often and the last ones seldom."""
+    weights = list(accumulate(rank**-EXPONENT for rank in range(1, len(uniform) + 1)))
+    return random.Random("zipf").choices(uniform, cum_weights=weights, k=len(uniform))
 
 
 def _fundamentals(data: Data, chance: random.Random) -> Iterator[Question]:
     while True:
-        issuer = f"DC{chance.randrange(data.size.issuers):08d}"
-        as_of = date(2023, 4, 1) + timedelta(chance.randrange(360))
+        issuer, as_of = _issuer(data, chance), _day(chance)
         yield Question(
             f"/v1/fundamentals/{issuer}?as_of={as_of}",
             f"/fundamentals/{issuer}?as_of={as_of}",
             f"/plain/fundamentals.json?id={issuer}&as_of={as_of}&_shape=objects",
-            f"SELECT * FROM facts WHERE service_id = '{issuer}' AND available_at <= '{as_of}' "
-            f"AND superseded_at > '{as_of}' ORDER BY period_end DESC, line_item",
         )
 
 
-def _macro(data: Data, chance: random.Random) -> Iterator[Question]:
+def _two_lines(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        lines = ",".join(chance.sample(ITEM_NAMES, 2))
+        url = f"/v1/fundamentals/{_issuer(data, chance)}?line_items={lines}&as_of={_day(chance)}"
+        yield Question(url)
+
+
+def _series(data: Data, chance: random.Random) -> Iterator[Question]:
     while True:
         series = f"CPI.{chance.randrange(data.size.series)}"
         as_of = date(2017, 1, 1) + timedelta(chance.randrange(1_200))
@@ -52,50 +74,95 @@ def _macro(data: Data, chance: random.Random) -> Iterator[Question]:
             f"/v1/macro?series={series}&as_of={as_of}&limit=1000",
             f"/macro?series={series}&as_of={as_of}",
             f"/plain/macro.json?series={series}&as_of={as_of}&_shape=objects",
-            f"SELECT * FROM macro WHERE series = '{series}' AND available_at <= '{as_of}' "
-            f"AND superseded_at > '{as_of}' ORDER BY period_end DESC",
         )
+
+
+def _macro_of_country(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        as_of = date(2017, 1, 1) + timedelta(chance.randrange(1_200))
+        begins = as_of - timedelta(chance.randrange(40, 400))
+        yield Question(f"/v1/macro?country=ZA&as_of={as_of}&from={begins}&limit=100")
 
 
 def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
-    secret = signing_secret(KeyStore(data.keys), "cursor")
-    files = Mart(data.marts).build().files("tender_releases")
-    counts = [file.query("SELECT count(*) FROM tender_releases")[0][0] for file in files]
-    statement = "SELECT country FROM tender_releases WHERE row_number = ?"
+    cursors = _cursors(data)
     while True:
-        file, count = chance.choice(list(zip(files, counts, strict=True)))
-        number, position = chance.randrange(1, count + 1), chance.randrange(1, data.size.releases)
-        ((country,),) = file.query(statement, number)
-        after = (file.label, str(number))
-        cursor = next_cursor(secret, "tenders", {"country": country}, after, VERSION)
-        sent = quote(cursor or "")
+        country, position = chance.choice(COUNTRIES), chance.randrange(1, data.size.releases)
+        cursor = quote(chance.choice(cursors[country]))
         yield Question(
-            f"/v1/tenders?country={country}&limit=100&cursor={sent}",
+            f"/v1/tenders?country={country}&limit=100&cursor={cursor}",
             f"/tenders?country={country}&after={position}",
             f"/plain/tenders.json?country={country}&after={position}&_shape=objects",
-            f"SELECT * FROM releases WHERE country = '{country}' AND position > {position} "
-            "ORDER BY position LIMIT 100",
         )
+
+
+def _filtered_tenders(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        country, buyer = chance.choice(COUNTRIES), chance.randrange(BUYERS)
+        category = chance.choice(CATEGORIES)
+        which = chance.choice((f"buyer=Department%20{buyer}", f"category={category}"))
+        ends = date(2016, 1, 1) + timedelta(chance.randrange(3_000))
+        yield Question(f"/v1/tenders?country={country}&{which}&to={ends}&limit=25")
 
 
 def _entity(data: Data, chance: random.Random) -> Iterator[Question]:
     while True:
-        who = f"DC{chance.randrange(data.size.entities):08d}"
+        service_id = f"DC{chance.randrange(data.size.entities):08d}"
         yield Question(
-            f"/v1/entities/{who}",
-            f"/entities/{who}",
-            f"/plain/entity.json?id={who}&_shape=objects",
-            f"SELECT * FROM entities WHERE service_id = '{who}'",
+            f"/v1/entities/{service_id}",
+            f"/entities/{service_id}",
+            f"/plain/entity.json?id={service_id}&_shape=objects",
         )
 
 
-_CASES = {
+def _search(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        # Words of names are distributed like this, see ``data.py``.
+        word = int(20_000 * chance.random() ** 3)
+        yield Question(f"/v1/search?query=word{word}&limit=10")
+
+
+def _panel(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        country = chance.choice(COUNTRIES)
+        buyer = chance.randrange(data.size.buyers_of_panel)
+        yield Question(
+            f"/v1/signals/{PANEL}?country={country}&dimension=buyer"
+            f"&dimension_value=Department%20{buyer}&as_of={_day(chance)}&limit=100"
+        )
+
+
+def _screen(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        order = chance.choice(("asc", "desc"))
+        as_of = date(2016, 1, 1) + timedelta(chance.randrange(3_000))
+        yield Question(f"/v1/screen?metric={METRIC}&as_of={as_of}&order={order}&limit=25")
+
+
+def _issuer(data: Data, chance: random.Random) -> str:
+    return f"DC{chance.randrange(data.size.issuers):08d}"
+
+
+def _day(chance: random.Random) -> date:
+    return date(2023, 4, 1) + timedelta(chance.randrange(360))
+
+
+_CASES: dict[str, Callable[[Data, random.Random], Iterator[Question]]] = {
     "fundamentals": _fundamentals,
     "tenders": _tenders,
-    "macro": _macro,
+    "series": _series,
     "entity": _entity,
+    "two lines": _two_lines,
+    "tenders filtered": _filtered_tenders,
+    "macro of a country": _macro_of_country,
+    "search": _search,
+    "panel": _panel,
+    "screen": _screen,
 }
-CASES = tuple(_CASES)
+# The cases that peers answer too, and those that are ours alone.
+COMPARED = ("fundamentals", "tenders", "series", "entity")
+OWN = tuple(case for case in _CASES if case not in COMPARED)
+CASES = (*COMPARED, *OWN)
 # The queries by which Datasette answers the same.
 DATASETTE = {
     "fundamentals": "select * from facts where service_id = :id and available_at <= :as_of "
@@ -106,3 +173,59 @@ DATASETTE = {
     "and position > cast(:after as integer) order by position limit 100",
     "entity": "select * from entities where service_id = :id",
 }
+
+
+def _cursors(data: Data) -> dict[str, list[str]]:
+    """Return cursors of pages all over the releases of each country, found by walking once."""
+    file = data.folder / "cursors.json"
+    if not file.exists():
+        app = create_app(Mart(data.marts), KeyStore(data.keys))
+        walked = {country: list(_walk(app, country, data.key)) for country in COUNTRIES}
+        file.write_text(json.dumps(walked))
+    cursors: dict[str, list[str]] = json.loads(file.read_text())
+    return cursors
+
+
+def _walk(app: Callable[..., Any], country: str, key: str) -> Iterator[str]:
+    chance, cursor = random.Random(country), ""
+    while True:
+        url = f"/v1/tenders?country={country}&limit={chance.choice(_STEPS)}"
+        _, _, body = ask(app, url + (f"&cursor={quote(cursor)}" if cursor else ""), key)
+        found = _CURSOR.search(body)
+        if found is None:
+            return
+        cursor = found[1].decode()
+        yield cursor
+
+
+def ask(
+    app: Callable[..., Any], url: str, key: str, **more: str
+) -> tuple[str, dict[str, str], bytes]:
+    """Send one request through an app, without a server; return status, headers and body.
+
+    ``more`` are variables of the environment, such as ``HTTP_ACCEPT_ENCODING``.
+    """
+    path, _, query = url.partition("?")
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "SERVER_NAME": "bench",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "HTTP_HOST": "bench",
+        "HTTP_ACCEPT": "*/*",
+        "HTTP_X_API_KEY": key,
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(),
+        "wsgi.errors": sys.stderr,
+        **more,
+    }
+    started: list[tuple[str, dict[str, str]]] = []
+
+    def start(status: str, headers: list[tuple[str, str]], error: object = None) -> None:
+        started.append((status, {name.lower(): value for name, value in headers}))
+
+    body = b"".join(app(environ, start))
+    return (*started[0], body)

@@ -2,13 +2,12 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +16,14 @@ from tests.bench.serve.cases import DATASETTE
 from tests.bench.serve.data import Data
 
 ROOT = Path(__file__).parents[3]
-PEERS = ("datasette", "roapi", "fastapi", "uvicorn", "sqlalchemy", "granian")
+PEERS = ("datasette", "fastapi", "uvicorn", "sqlalchemy")
 PORT = 9_400
 _GENEROUS = {"professional": {"per_minute": 10**9, "per_month": 10**12}}
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A server that runs: its port, its process, and by which words it is asked."""
+    """A server that runs: its port, its process, and which form of a question it takes."""
 
     name: str
     port: int
@@ -43,20 +42,20 @@ def peers_at(data: Data) -> Path:
 
 @contextmanager
 def started(data: Data, core: int, sizes: Mapping[str, int]) -> Iterator[list[Contender]]:
-    """Start all of them until the end of the block; none works while it is not asked."""
+    """Start all of them until the end of the block; each is idle while others are measured."""
     commands = _commands(data, peers_at(data) / "bin", sizes)
     with ExitStack() as stack:
         yield [
-            stack.enter_context(_running(name, PORT + number, command, environ, core, words))
+            stack.enter_context(_running(name, PORT + number, command, environ, (core,), words))
             for number, (name, (command, environ, words)) in enumerate(commands.items())
         ]
 
 
 @contextmanager
-def ours(data: Data, core: int) -> Iterator[Contender]:
-    """Start only our own service."""
-    command, environ, words = _ours(data)
-    with _running("sankofa", PORT + 50, command, environ, core, words) as contender:
+def ours(data: Data, *cores: int, port: int = 50, workers: int = 1) -> Iterator[Contender]:
+    """Start only our own service; ``port`` is counted from the first one."""
+    command, environ, words = _ours(data, workers)
+    with _running("sankofa", PORT + port, command, environ, cores, words) as contender:
         yield contender
 
 
@@ -70,9 +69,8 @@ def _commands(data: Data, peers: Path, sizes: Mapping[str, int]) -> dict[str, Co
     queries = {name: {"sql": sql} for name, sql in DATASETTE.items()}
     config.write_text(json.dumps({"databases": {"plain": {"queries": queries}}}))
     here = str(Path(__file__).parent)
-    tables = [f"--table={name}={data.folder}/{name}.parquet" for name in _TABLES]
-    made: dict[str, Command] = {
-        "sankofa": _ours(data),
+    return {
+        "sankofa": _ours(data, workers=1),
         "waitress": (
             [python, "-m", "tests.bench.serve.constant", "{port}", *body_sizes],
             {},
@@ -95,26 +93,7 @@ def _commands(data: Data, peers: Path, sizes: Mapping[str, int]) -> dict[str, Co
             {"PLAIN": str(data.plain)},
             "usual",
         ),
-        "roapi": (
-            [str(peers / "roapi"), "--addr-http", "127.0.0.1:{port}", *tables],
-            {},
-            "roapi",
-        ),
-        "granian": (
-            [
-                *(str(peers / "granian"), "--interface", "wsgi", "--port", "{port}"),
-                *("--no-access-log", "tests.bench.serve.on_granian:app"),
-            ],
-            _places(data) | {"PYTHONPATH": os.pathsep.join([str(ROOT), *_own_packages()])},
-            "ours",
-        ),
     }
-    if shutil.which("nginx"):
-        made["nginx"] = (_nginx(data, sizes), {}, "constant")
-    return made
-
-
-_TABLES = ("facts", "macro", "releases", "entities")
 
 
 def _places(data: Data) -> dict[str, str]:
@@ -128,36 +107,22 @@ def _places(data: Data) -> dict[str, str]:
     }
 
 
-def _ours(data: Data) -> Command:
+def _ours(data: Data, workers: int) -> Command:
     return (
-        [sys.executable, "-m", "api", "--workers", "1", "--port", "{port}"],
+        [sys.executable, "-m", "api", "--workers", str(workers), "--port", "{port}"],
         _places(data),
         "ours",
     )
 
 
-def _own_packages() -> list[str]:
-    return [item for item in sys.path if item.endswith("site-packages")]
-
-
-def _nginx(data: Data, sizes: Mapping[str, int]) -> list[str]:
-    """Let nginx serve constant bodies of the same size as static files."""
-    folder = data.folder / "nginx"
-    (folder / "static").mkdir(parents=True, exist_ok=True)
-    for name, size in sizes.items():
-        (folder / "static" / name).write_bytes(b"x" * size)
-    (folder / "nginx.conf").write_text(
-        f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;"
-        "events { worker_connections 64; } http { access_log off; keepalive_requests 100000000;"
-        f"sendfile on; open_file_cache max=64; client_body_temp_path {folder}/body;"
-        f"server {{ listen 127.0.0.1:{PORT + 6}; root {folder}/static; }} }}"
-    )
-    return ["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
-
-
 @contextmanager
 def _running(
-    name: str, port: int, command: list[str], environ: Mapping[str, str], core: int, words: str
+    name: str,
+    port: int,
+    command: list[str],
+    environ: Mapping[str, str],
+    cores: Sequence[int],
+    words: str,
 ) -> Iterator[Contender]:
     process = subprocess.Popen(
         [item.format(port=port) if "{port}" in item else item for item in command],
@@ -165,7 +130,7 @@ def _running(
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )
     try:
         _wait(name, port, process)

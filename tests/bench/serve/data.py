@@ -1,5 +1,6 @@
 """The data that all contenders serve: our build of it, its keys, and plain copies for peers."""
 
+import hashlib
 import os
 import tempfile
 from dataclasses import dataclass
@@ -11,16 +12,22 @@ from adbc_driver_sqlite import dbapi
 
 from tests.bench.world import staged_schema, with_every_column
 from tests.helpers.publishing import write_mart
+from warehouse import publish
 from warehouse.control.keys import KeyStore, create_key
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.publish.builds import builds_at
 from warehouse.publish.snapshot import NEWEST_STATEMENTS, Snapshot
-from warehouse.publish.tables import MART_SCHEMA_VERSION
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED
 
 VERSION = "20260101.1"
 ITEMS, YEARS, MONTHS = 40, 10, 250
+# Names that can be filtered by: the first ones of the methodology.
+ITEM_NAMES = tuple(item.name for item in LINE_ITEMS[:ITEMS])
+CATEGORIES = ("goods", "services", "works")
+PANEL, METRIC = "single-bid-rate", "net_margin"
+BUYERS = 500
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,10 @@ class Size:
     def entities(self) -> int:
         return max(100, int(50_000 * self.scale))
 
+    @property
+    def buyers_of_panel(self) -> int:
+        return max(5, int(200 * self.scale))
+
 
 # A vintage: known from a day, until a later one takes its place.
 _VINTAGE = """
@@ -67,7 +78,7 @@ CREATE MACRO random_words(i, n) AS array_to_string(list_transform(range(n), lamb
 # Three figures in ten are restated a year later.
 _FUNDAMENTALS = f"""
 SELECT {{vintage}}, printf('DC%08d', i // {ITEMS * YEARS}) AS service_id,
-    'line_item_' || (i % {ITEMS}) AS line_item, 'income' AS statement,
+    {list(ITEM_NAMES)}[1 + i % {ITEMS}] AS line_item, 'income' AS statement,
     CAST((hash(i, v) % 100000000) * 1234.25 AS DECIMAL(38,18)) AS value_reported,
     'ZAR' AS currency_reported, 'ZAR' AS unit, 'FY' AS period_type,
     make_date(y, 1, 1) AS period_start, make_date(y, 12, 31) AS period_end,
@@ -97,12 +108,13 @@ FROM (
 )"""
 _RELEASES = f"""
 SELECT {{vintage}}, 'ocds-' || (i // 2) AS ocid, 'r' || i AS release_id, {_COUNTRY} AS country,
-    CAST(available AS DATE) AS released_on, 'tender' AS tag, 'works' AS category,
-    'active' AS tender_status, 'open' AS procurement_method, 'buyer' || (i % 500) AS buyer_key,
+    CAST(available AS DATE) AS released_on, 'tender' AS tag,
+    {list(CATEGORIES)}[1 + i // 3 % 3] AS category,
+    'active' AS tender_status, 'open' AS procurement_method, 'buyer' || (i % {BUYERS}) AS buyer_key,
     CAST(i * 10.5 AS DECIMAL(38,18)) AS tender_value, 'ZAR' AS tender_currency,
     CAST(NULL AS DATE) AS tender_start, CAST(NULL AS DATE) AS tender_end,
     CAST(NULL AS BIGINT) AS number_of_tenderers,
-    concat('{{{{"buyer":{{{{"id":"', i % 500, '","name":"Department ', i % 500,
+    concat('{{{{"buyer":{{{{"id":"', i % {BUYERS}, '","name":"Department ', i % {BUYERS},
         '"}}}},"tender":{{{{"description":"', random_words(i, 24), '","id":"t', i, '","title":"',
         random_words(i + 7, 8), '","value":{{{{"amount":', i, '.50,"currency":"ZAR"}}}}}}}}}}}}')
         AS release,
@@ -117,6 +129,35 @@ SELECT {{vintage}}, printf('DC%08d', i) AS service_id, 'Fictional ' || random_wo
     'ISSUED' AS lei_status, CAST(NULL AS VARCHAR) AS same_as
 FROM (SELECT i, 1 AS v, DATE '2015-01-01' AS available, NULL AS superseded
       FROM range({{number}}) AS numbers(i))"""
+
+# What is derived: a metric of every issuer, and a panel of ten years of three countries.
+_DERIVED = """
+    'cc-by' AS license_class, 'https://example.org/documents/' || i AS source_ref,
+    TIMESTAMPTZ '2026-01-01 06:00:00+00' AS observed_at, 'api' AS method,
+    CAST(NULL AS DECIMAL(38,18)) AS extraction_confidence, md5('p' || i) AS provenance_id
+"""
+_METRICS = f"""
+SELECT {_DERIVED}, printf('DC%08d', i // {YEARS}) AS service_id, '{METRIC}' AS metric,
+    CAST((hash(i) % 1000000) / 1000000 AS VARCHAR) AS value, 'ratio' AS unit, 'ZAR' AS currency,
+    'consolidated/ifrs' AS basis, 'FY' AS period_type, make_date(y, 1, 1) AS period_start,
+    make_date(y, 12, 31) AS period_end, make_date(y + 1, 3, 31) AS published_at,
+    make_date(y + 1, 3, 31) AS available_at, make_date(y + 1, 3, 31) AS answers_from,
+    CASE WHEN i % {YEARS} < {YEARS - 1} THEN make_date(y + 2, 3, 31) END AS answers_until,
+    'metrics-v1/{METRIC}' AS methodology_ref,
+    '[{{{{"fact_id":"' || md5(i || '/1') || '","value":1234.50}}}}]' AS inputs
+FROM (SELECT i, CAST(2014 + i % {YEARS} AS INTEGER) AS y
+      FROM range({{number}} * {YEARS}) AS numbers(i))"""
+_SIGNALS = f"""
+SELECT {_DERIVED}, '{PANEL}' AS signal_key, {_COUNTRY} AS country, month,
+    CAST(month + INTERVAL 35 DAY AS DATE) AS closed_at, 'buyer' AS dimension,
+    'Department ' || (i // 360) AS dimension_value, NULL AS service_id,
+    'single_bid_rate' AS measure, CAST((hash(i) % 1000) / 1000 AS DECIMAL(38,18)) AS value,
+    'share' AS unit, NULL AS currency, 20 AS n_eligible, 18 AS n_observed,
+    CAST(0.9 AS DECIMAL(38,18)) AS coverage, 0 AS n_withheld, 1 AS vintage,
+    CAST(month + INTERVAL 35 DAY AS DATE) AS available_at, CAST(NULL AS DATE) AS superseded_at,
+    'signals-v1/{PANEL}' AS methodology_ref
+FROM (SELECT i, CAST(DATE '2015-01-01' + to_months(CAST(i // 3 % 120 AS INTEGER)) AS DATE) AS month
+      FROM range({{number}} * 360) AS numbers(i))"""
 
 
 @dataclass(frozen=True)
@@ -147,14 +188,21 @@ def at(scale: float) -> Data:
     """Return the data of a scale, created on first use in ``SANKOFA_BENCH_DATA``."""
     configured = os.environ.get("SANKOFA_BENCH_DATA")
     root = Path(configured) if configured else Path(tempfile.gettempdir(), "sankofa-bench-serve")
-    data = Data(root / f"{scale}-{MART_SCHEMA_VERSION}", Size(scale))
+    data = Data(root / f"{scale}-{_code()}", Size(scale))
     if not (data.folder / "key").exists():
         _stage(data)
-        _publish(data)
+        publish_staged(data.folder / "stage", data.marts, VERSION)
         _export(data)
         key = create_key(KeyStore(data.keys), "professional")
         (data.folder / "key").write_text(key)
     return data
+
+
+def _code() -> str:
+    """Return a digest of the code that makes the data: a build of other code is made again."""
+    folder = Path(publish.__file__).parent
+    files = [*sorted(folder.glob("*.py")), *sorted(folder.glob("*.sql")), Path(__file__)]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 
 def _stage(data: Data) -> None:
@@ -178,18 +226,28 @@ def _stage(data: Data) -> None:
             statement = form.format(vintage=_VINTAGE, number=number)
             whole = with_every_column(sql, table.name, statement)
             sql.execute(f"COPY ({whole}) TO '{path}' (FORMAT parquet)")
-    for name, row in DERIVED.items():
-        pq.write_table(arrow_schema(row).empty_table(), staged / f"{name}.parquet")
+        derived = {
+            "metrics": _METRICS.format(number=data.size.issuers),
+            "signals": _SIGNALS.format(number=data.size.buyers_of_panel),
+        }
+        for name, row in DERIVED.items():
+            schema = arrow_schema(row)
+            rows_of_table = (
+                sql.sql(derived[name]).to_arrow_table().select(schema.names).cast(schema)
+                if name in derived
+                else schema.empty_table()
+            )
+            pq.write_table(rows_of_table, staged / f"{name}.parquet")
 
 
-def _publish(data: Data) -> None:
-    staged = data.folder / "stage"
-    with Snapshot(staged, Record(str(data.folder / "record")), {}, VERSION) as snapshot:
+def publish_staged(staged: Path, marts: Path, data_version: str) -> None:
+    """Write the build of what is staged, and make it the current one."""
+    with Snapshot(staged, Record(str(staged / "record")), {}, data_version) as snapshot:
         for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
             snapshot.create_view(name)
         snapshot.write(NEWEST_STATEMENTS, "SELECT * FROM fundamentals WHERE FALSE", ())
-        write_mart(snapshot, data.marts, {"notice": "Invented for a benchmark."})
-    builds_at(data.marts).switch(VERSION)
+        write_mart(snapshot, marts, {"notice": "Invented for a benchmark."})
+    builds_at(marts).switch(data_version)
 
 
 # The members that we serve, as columns; releases in the order in which they are served.
@@ -230,7 +288,7 @@ _INDEXES = (
 
 
 def _export(data: Data) -> None:
-    """Write what peers read: the same rows as a plain SQLite file and as Parquet."""
+    """Write what peers read: the same rows as a plain SQLite file."""
     data.plain.unlink(missing_ok=True)
     snapshot = data.folder / "stage"
     with duckdb.connect() as sql, dbapi.connect(str(data.plain), autocommit=True) as plain:
@@ -240,7 +298,6 @@ def _export(data: Data) -> None:
         with plain.cursor() as into:
             for name, form in _PLAIN.items():
                 rows = sql.sql(form.format(provenance=_PROVENANCE)).to_arrow_table()
-                pq.write_table(rows, data.folder / f"{name}.parquet")
                 into.adbc_ingest(name, rows, mode="create")
             for statement in _INDEXES:
                 into.execute(statement)

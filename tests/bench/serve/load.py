@@ -10,17 +10,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 CONNECTIONS = 16
+# A line is an address and, after a tab, the ETag by which it is asked for again.
 _LUA = """
-local method, requests, at = os.getenv("METHOD"), {}, 0
-for line in io.lines(os.getenv("REQUESTS")) do requests[#requests + 1] = line end
-request = function()
+local requests, at = {}, tonumber(os.getenv("FIRST"))
+function init(arguments)
+  for line in io.lines(os.getenv("REQUESTS")) do
+    local address, etag = line:match("^([^\\t]*)\\t(.*)$")
+    local headers = {}
+    for name, value in pairs(wrk.headers) do headers[name] = value end
+    if etag ~= "" then headers["If-None-Match"] = etag end
+    requests[#requests + 1] = wrk.format("GET", address, headers)
+  end
+end
+function request()
   at = at % #requests + 1
-  if method == "GET" then return wrk.format("GET", requests[at]) end
-  return wrk.format("POST", "/api/sql", nil, requests[at])
+  return requests[at]
 end
 """
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
@@ -37,39 +46,67 @@ class LoadResult:
     cpu: float = 0.0
 
 
-def load(
-    port: int, requests: list[str], seconds: int, core: int, key: str = "", method: str = "GET"
-) -> LoadResult:
-    """Send the requests one after another over connections that stay open."""
+@dataclass(frozen=True)
+class Load:
+    """What is sent: addresses one after another, each with an ETag or none, and common headers.
+
+    ``first`` is where in the list a run begins, so that no run repeats what another one sent.
+    """
+
+    addresses: Sequence[str]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    etags: Sequence[str] = ()
+    first: int = 0
+
+
+def load(port: int, sent: Load, seconds: int, core: int) -> LoadResult:
+    """Send the requests over connections that stay open."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "requests")
-        path.write_text("\n".join(requests))
+        etags = sent.etags or [""] * len(sent.addresses)
+        pairs = zip(sent.addresses, etags, strict=True)
+        path.write_text("".join(f"{address}\t{etag}\n" for address, etag in pairs))
         run = _wrk if shutil.which("wrk") else _own
-        environ = {**os.environ, "REQUESTS": str(path), "METHOD": method, "KEY": key}
-        return run(Path(folder), port, seconds, core, environ)
+        environ = {**os.environ, "REQUESTS": str(path), "FIRST": str(sent.first)}
+        return run(Path(folder), port, seconds, core, environ, sent.headers)
 
 
-def _wrk(folder: Path, port: int, seconds: int, core: int, environ: dict[str, str]) -> LoadResult:
+def _wrk(
+    folder: Path,
+    port: int,
+    seconds: int,
+    core: int,
+    environ: dict[str, str],
+    headers: Mapping[str, str],
+) -> LoadResult:
     (folder / "ask.lua").write_text(_LUA)
     command = [
         *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "--timeout", "20s"),
-        *("-H", f"X-API-Key: {environ['KEY']}", "-s", str(folder / "ask.lua")),
-        f"http://127.0.0.1:{port}",
+        *(part for name, value in headers.items() for part in ("-H", f"{name}: {value}")),
+        *("-s", str(folder / "ask.lua"), f"http://127.0.0.1:{port}"),
     ]
     output = _run(command, core, environ)
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+)", output)
     return LoadResult(
         float(_one(r"Requests/sec:\s+([\d.]+)", output)),
-        _milliseconds(_one(r"50%\s+(\S+)", output)),
-        _milliseconds(_one(r"99%\s+(\S+)", output)),
+        _milliseconds(_one(r"\n\s+50%\s+(\S+)", output)),
+        _milliseconds(_one(r"\n\s+99%\s+(\S+)", output)),
         int(bad[1] if bad else 0) + sum(map(int, broken.groups() if broken else ())),
     )
 
 
-def _own(folder: Path, port: int, seconds: int, core: int, environ: dict[str, str]) -> LoadResult:
+def _own(
+    folder: Path,
+    port: int,
+    seconds: int,
+    core: int,
+    environ: dict[str, str],
+    headers: Mapping[str, str],
+) -> LoadResult:
     command = [sys.executable, "-m", "tests.bench.serve.load", str(port), str(seconds)]
-    return LoadResult(**json.loads(_run(command, core, environ)))
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return LoadResult(**json.loads(_run(command, core, {**environ, "HEADERS": lines})))
 
 
 def _run(command: list[str], core: int, environ: dict[str, str]) -> str:
@@ -102,12 +139,13 @@ async def _ask(port: int, sent: list[bytes], until: float, took: list[float]) ->
     while (began := time.perf_counter()) < until:
         writer.write(sent[at % len(sent)])
         head = await reader.readuntil(b"\r\n\r\n")
+        status = int(head[9:12])
         length = re.search(rb"(?i)content-length: (\d+)", head)
-        if length is None:
+        if length is None and status != 304:
             raise RuntimeError("an answer does not say how long it is; install wrk")
-        await reader.readexactly(int(length[1]))
+        await reader.readexactly(0 if status == 304 or length is None else int(length[1]))
         took.append(time.perf_counter() - began)
-        failed += not head.startswith(b"HTTP/1.1 2")
+        failed += status not in (200, 304)
         at += 1
     writer.close()
     return failed
@@ -115,16 +153,16 @@ async def _ask(port: int, sent: list[bytes], until: float, took: list[float]) ->
 
 async def _main(port: int, seconds: int) -> None:
     """Be the load: without wrk, which asks many times faster."""
-    requests, key = Path(os.environ["REQUESTS"]).read_text().splitlines(), os.environ["KEY"]
-    head = f"Host: 127.0.0.1\r\nX-API-Key: {key}\r\n"
-    if os.environ["METHOD"] == "GET":
-        sent = [f"GET {item} HTTP/1.1\r\n{head}\r\n".encode() for item in requests]
-    else:
-        form = "POST /api/sql HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{}"
-        sent = [form.format(head, len(item), item).encode() for item in requests]
+    lines = Path(os.environ["REQUESTS"]).read_text().splitlines()
+    first, head = int(os.environ["FIRST"]), f"Host: 127.0.0.1\r\n{os.environ['HEADERS']}"
+    sent = []
+    for line in lines[first:] + lines[:first]:
+        address, etag = line.split("\t")
+        condition = f"If-None-Match: {etag}\r\n" if etag else ""
+        sent.append(f"GET {address} HTTP/1.1\r\n{head}{condition}\r\n".encode())
     took: list[float] = []
     until = time.perf_counter() + seconds
-    parts = [sent[number::CONNECTIONS] for number in range(CONNECTIONS)]
+    parts = [sent[number::CONNECTIONS] or sent for number in range(CONNECTIONS)]
     failed = await asyncio.gather(*(_ask(port, part, until, took) for part in parts))
     took.sort()
     p50, p99 = (took[int(len(took) * part)] * 1000 for part in (0.5, 0.99))

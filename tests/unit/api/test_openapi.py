@@ -11,13 +11,14 @@ from falcon import testing
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.openapi import openapi_document
-from api.middleware import VersionHeadersMiddleware
 from warehouse.contract.parameter_types import Parameter, ParameterType
 from warehouse.contract.problems import PROBLEMS
 from warehouse.contract.schemas import BODY_SCHEMAS
+from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 from warehouse.serve.exports import Manifest
 from warehouse.shared.json_encoding import encode
@@ -182,6 +183,7 @@ class DeprecatedOpenResource:
             datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC), "/v1/next"
         ),
     )
+    open = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         if req.params:
@@ -190,13 +192,7 @@ class DeprecatedOpenResource:
 
 
 def test_what_is_being_removed_says_so_on_every_answer(tmp_path: Any) -> None:
-    class Named:
-        def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-            req.context.key = None
-
-    app = falcon.App()
-    app.add_middleware(Named())
-    app.add_middleware(VersionHeadersMiddleware(Mart(tmp_path)))
+    app = create_app(Mart(tmp_path), KeyStore(tmp_path / "control.sqlite"))
     app.add_route(DeprecatedOpenResource.endpoint.path, DeprecatedOpenResource())
     for query in ("", "?x=1"):
         headers = testing.TestClient(app).simulate_get(f"/v1/going{query}").headers

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,24 +10,32 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import falcon
+import msgspec
 import pytest
 from falcon import testing
+from hypothesis import given
+from hypothesis import strategies as st
 
-from api.endpoints.response import Format, columns_of, encoded, send_list
+from api.endpoints.lines import columns_of, csv_lines, json_lines
+from api.endpoints.response import Format, send_list
 from warehouse.contract import lists
 from warehouse.contract.listing import Answer, Listing, ListRows, Question, pieces
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.rows import Key, RowPage
 from warehouse.serve.table_query import Empty
-from warehouse.shared.json_encoding import encode
+from warehouse.shared.json_encoding import decode_object, encode
 from warehouse.shared.tiers import TIERS
 
 MATCHES = lists.LOOKUP
+LISTINGS = [listing for listing in vars(lists).values() if isinstance(listing, Listing)]
+
+
+def page_of(rows: list[bytes]) -> RowPage:
+    return RowPage(rows, False, "20260101.1", "notice")
 
 
 def cells(row: bytes) -> dict[str, str]:
-    page = RowPage([row], False, "20260101.1", "notice")
-    text = b"".join(encoded("csv", MATCHES, [page])).decode()
+    text = b"".join(csv_lines(MATCHES, [page_of([row])])).decode()
     (line,) = csv.DictReader(io.StringIO(text, newline=""))
     return line
 
@@ -48,13 +57,85 @@ def test_a_number_keeps_its_digits_and_its_sign(number: str) -> None:
 
 
 def test_every_member_that_a_row_can_have_is_a_column() -> None:
-    macro = columns_of(lists.MACRO)
+    macro = list(columns_of(lists.MACRO.row))
     assert len(set(macro)) == len(macro) and {"series", "indicator"} <= set(macro)
     line = cells(b'{"service_id":"a,\\"b\\"\\nc","legal_name":null,"issuer":{"x":[1.50,null]}}')
     assert line == {
         **{"service_id": 'a,"b"\nc', "legal_name": "", "jurisdiction": ""},
         "issuer": '{"x":[1.50,null]}',
     }
+
+
+def modelled(row: bytes, columns: Sequence[str]) -> list[str]:
+    """Return the cells of a row one at a time, as ``csv`` gets them."""
+    members = decode_object(row)
+    return [modelled_cell(members.get(name, b"null")) for name in columns]
+
+
+def modelled_cell(value: bytes) -> str:
+    if not value.startswith(b'"'):
+        return "" if value == b"null" else value.decode()
+    text = msgspec.json.decode(value, type=str)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+
+
+# What CSV quotes, what spreadsheets run, and what is escaped in JSON or lies between our cells.
+TEXTS = st.one_of(
+    st.text(st.sampled_from("a,\"'=+-@\t\r\n\\\0 é😀\x1f\u2028nul"), max_size=6),
+    st.sampled_from(["null", "None", "\0null", '"', "[]", "a,b"]),
+    st.text(max_size=20),
+)
+NUMBERS = st.from_regex(
+    r"-?(0|[1-9][0-9]{0,60})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?", fullmatch=True
+).map(lambda digits: msgspec.Raw(digits.encode()))
+NESTED = st.recursive(
+    TEXTS | NUMBERS | st.booleans() | st.none(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(TEXTS, inside, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def listed_rows(draw: st.DrawFn) -> tuple[Listing, list[bytes]]:
+    """Make rows of a list, in which some members are missing or not in the schema.
+
+    Mostly a member is of its declared type.
+    """
+    listing = draw(st.sampled_from(LISTINGS))
+    values = {
+        name: TEXTS | st.none() if is_text and draw(st.integers(0, 30)) else NESTED
+        for name, is_text in columns_of(listing.row).items()
+    }
+    members = st.fixed_dictionaries({}, optional={**values, "not in the schema": NESTED})
+    rows = draw(st.lists(members, max_size=4))
+    if draw(st.booleans()):
+        return listing, [msgspec.json.encode(row) for row in rows]
+    # The same rows with spaces, and with everything escaped that is not ASCII.
+    return listing, [ascii_json(row) for row in rows]
+
+
+def ascii_json(value: Any) -> bytes:
+    if isinstance(value, msgspec.Raw):
+        return bytes(value)
+    if isinstance(value, dict):
+        pairs = (json.dumps(name).encode() + b": " + ascii_json(it) for name, it in value.items())
+        return b"{" + b", ".join(pairs) + b"}"
+    if isinstance(value, list):
+        return b"[" + b", ".join(map(ascii_json, value)) + b"]"
+    return json.dumps(value).encode()
+
+
+@given(listed_rows())
+def test_lines_are_those_of_a_csv_writer_that_looks_at_each_cell(
+    listed: tuple[Listing, list[bytes]],
+) -> None:
+    listing, rows = listed
+    columns = list(columns_of(listing.row))
+    written = io.StringIO()
+    csv.writer(written).writerows([columns, *(modelled(row, columns) for row in rows)])
+    pages = [page_of(rows[:1]), page_of(rows[1:])]
+    assert b"".join(csv_lines(listing, pages)) == written.getvalue().encode()
+    assert b"".join(json_lines(pages)) == b"".join(row + b"\n" for row in rows)
 
 
 class MadeKeys(Sequence[Key]):
@@ -127,4 +208,4 @@ def test_what_is_streamed_is_every_row_in_order() -> None:
     text = b"".join(streamed(12_345, "csv")).decode()
     lines = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [line["service_id"] for line in lines] == [f"DC{n}" for n in range(12_345)]
-    assert len(list(pieces(ManyRows(12_345).answer()))) == 3
+    assert len(list(pieces(ManyRows(12_345).answer()))) == 25

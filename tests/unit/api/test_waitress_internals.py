@@ -6,34 +6,51 @@ from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from waitress import channel, parser, receiver, server, task, wasyncore
+from waitress import buffers, channel, parser, receiver, server, task, wasyncore
 
 import api.server
 from api.server import waitress_loop
 
 # The source of what is overridden, by what the overrides rely on.
 RELIED_ON = {
+    buffers.ReadOnlyFileBasedBuffer.prepare: ("return self.remain",),
     channel.HTTPChannel.received: ("self.parser_class(self.adj)", "self.server.add_task(self)"),
-    channel.HTTPChannel.service: ("self.task_class(self, request)", "self.error_task_class("),
+    # A suspended task is the first request again, and what it raises closes the connection.
+    channel.HTTPChannel.service: (
+        "request = self.requests[0]",
+        "task = self.task_class(self, request)",
+        "task.service()",
+        "if not task.wrote_header:",
+        "self.error_task_class(",
+        "if task.close_on_finish:",
+        "self.requests.pop(0)",
+        "if self.connected and self.requests:\n                    self.server.add_task(self)",
+    ),
     channel.HTTPChannel.handle_write: ("self.total_outbufs_len", "self.handle_close()"),
     channel.HTTPChannel.write_soon: ("with self.outbuf_lock:", "outbuf_high_watermark"),
-    channel.HTTPChannel._flush_some: ("self.send(chunk, do_close=do_close)",),  # type: ignore[attr-defined]
+    channel.HTTPChannel._flush_some: (  # type: ignore[attr-defined]
+        "self.send(chunk, do_close=do_close)",
+        "# failed to write anything, break out entirely",
+    ),
     channel.HTTPChannel.add_channel: ("self.server.active_channels[",),
+    channel.HTTPChannel.del_channel: ("if fd in ac:",),
+    channel.HTTPChannel.readable: ("len(self.requests) > self.adj.channel_request_lookahead",),
     parser.HTTPRequestParser.parse_header: (
         'headers[key1] += (b", " + value)',
         "self.chunked = True",
     ),
     parser.HTTPRequestParser.received: ("self.parse_header(", "self.error = BadRequest("),
     receiver.ChunkedReceiver.received: ("self.chunk_remainder = sz",),
-    server.BaseWSGIServer.handle_accept: ("self.channel_class(self, conn, addr",),
-    server.BaseWSGIServer.add_task: ("self.task_dispatcher.add_task(task)",),
-    task.WSGITask.execute: ("self.write(chunk)", "self.content_length"),
-    task.Task.write: ("self.build_response_header()", "channel.write_soon("),
-    task.Task.build_response_header: (
-        "self.chunked_response = True",
-        'self.request.headers.get("CONNECTION", "")',
+    server.BaseWSGIServer.handle_accept: (
+        "self.set_socket_options(conn)",
+        "self.channel_class(self, conn, addr, self.adj, map=self._map)",
     ),
-    wasyncore.loop: ("count",),
+    server.BaseWSGIServer.add_task: ("self.task_dispatcher.add_task(task)",),
+    server.BaseWSGIServer.pull_trigger: ("self.trigger.pull_trigger()",),
+    task.WSGITask.get_environment: ("self.channel.check_client_disconnected",),
+    wasyncore.dispatcher.close: ("self.del_channel()", "self.socket = None"),
+    wasyncore.read: ("obj.handle_read_event()", "obj.handle_error()"),
+    wasyncore.write: ("obj.handle_write_event()", "obj.handle_error()"),
 }
 
 

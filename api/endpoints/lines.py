@@ -1,0 +1,122 @@
+"""Rows as CSV or JSON Lines, a page at a time: every digit as in the JSON, no envelope.
+
+In CSV a text that a spreadsheet would run as a formula gets an apostrophe in front, and objects
+and lists are JSON. The lines are those that Python's ``csv`` would write. It looks at each
+character of each cell; here all cells of a column are searched at once, because most columns have
+nothing to quote.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+from msgspec.structs import astuple
+
+from warehouse.contract.listing import Listing
+from warehouse.contract.schemas import ROW_SCHEMAS
+from warehouse.serve.rows import RowPage
+
+# What a cell of a formula can begin with (OWASP, CSV injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# The types of a member that is always a text.
+_TEXT_TYPES = ("string", "null", ["string", "null"])
+_ROWS = msgspec.json.Decoder(list[Raw])
+_TEXT = msgspec.json.Decoder(str)
+
+
+def json_lines(pages: Iterable[RowPage]) -> Iterator[bytes]:
+    """Yield pages of rows as JSON Lines."""
+    return (b"\n".join([*_ROWS.decode(_array(page)), b""]) for page in pages)
+
+
+def csv_lines(listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
+    """Yield a header line and pages of rows as CSV."""
+    yield ",".join(columns_of(listing.row)).encode() + b"\r\n"
+    for page in pages:
+        rows = map(astuple, _decode(listing.row, _array(page)))
+        columns = [
+            _json_cells(column) if isinstance(column[0], Raw) else _text_cells(column)
+            for column in zip(*rows, strict=True)
+        ]
+        yield "\r\n".join([*map(",".join, zip(*columns, strict=True)), ""]).encode()
+
+
+@lru_cache
+def columns_of(row: tuple[str, ...]) -> Mapping[str, bool]:
+    """Return every member that rows of these schemas can have, and whether it is always a text."""
+    columns: dict[str, bool] = {}
+    for schema in row:
+        for name, member in ROW_SCHEMAS[schema]["properties"].items():
+            is_text = "const" in member or member.get("type") in _TEXT_TYPES
+            columns[name] = columns.get(name, True) and is_text
+    return columns
+
+
+def _array(page: RowPage) -> bytes:
+    return b"".join((b"[", *page.json_chunks(), b"]"))
+
+
+def _decode(row: tuple[str, ...], rows: bytes) -> list[msgspec.Struct]:
+    try:
+        return _decoder(row).decode(rows)
+    except msgspec.ValidationError:
+        # A member is not of its declared type.
+        return _decoder(row, with_texts=False).decode(rows)
+
+
+@lru_cache
+def _decoder(
+    row: tuple[str, ...], with_texts: bool = True
+) -> msgspec.json.Decoder[list[msgspec.Struct]]:
+    """Return a decoder that decodes texts; of anything else the bytes stay, and so every digit."""
+    members = [
+        (name, str | None, None) if is_text and with_texts else (name, Raw, Raw(b"null"))
+        for name, is_text in columns_of(row).items()
+    ]
+    # Without references to each other, rows are no work for the garbage collector.
+    decoded_row = msgspec.defstruct("Row", members, gc=False)
+    return msgspec.json.Decoder(list[decoded_row])  # type: ignore[valid-type]
+
+
+def _text_cells(texts: Sequence[Any]) -> Sequence[str]:
+    """Return texts, of which some may be null, as cells."""
+    if not any(texts):
+        return [""] * len(texts)
+    try:
+        together = "\0" + "\0".join(texts)
+    except TypeError:
+        return _text_cells([text or "" for text in texts])
+    cells = texts
+    # A text may have a NUL as well: what is found here is looked at again, cell by cell. Single
+    # signs are searched first because that is faster.
+    if any(sign in together and f"\0{sign}" in together for sign in _FORMULA):
+        cells = [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells]
+    if '"' in together:
+        cells = [cell.replace('"', '""') for cell in cells]
+    return _quoted(cells, together)
+
+
+def _json_cells(values: Sequence[Raw]) -> Sequence[str]:
+    """Return JSON values as cells: a number keeps its digits."""
+    # JSON has no NUL. Only a text ends with a quotation mark, and only null with "null".
+    together = b"\0".join((*values, b""))
+    if together == b"null\0" * len(values):
+        return [""] * len(values)
+    if b'"\0' in together:
+        if len(values) == 1:
+            return _text_cells([_TEXT.decode(values[0])])
+        return [cell for value in values for cell in _json_cells([value])]
+    shown = together.replace(b"null\0", b"\0").replace(b'"', b'""').decode()
+    return _quoted(shown.split("\0")[:-1], shown)
+
+
+def _quoted(cells: Sequence[str], together: str) -> Sequence[str]:
+    """Put quotation marks around cells that need them; those inside are doubled already."""
+    if "," in together or '"' in together or "\n" in together or "\r" in together:
+        return [
+            f'"{cell}"' if "," in cell or '"' in cell or "\n" in cell or "\r" in cell else cell
+            for cell in cells
+        ]
+    return cells
