@@ -28,7 +28,10 @@ _TEXT = msgspec.json.Decoder(str)
 
 def json_lines(pages: Iterable[RowPage]) -> Iterator[bytes]:
     """Yield pages of rows as JSON Lines."""
-    return (b"\n".join([*_ROWS.decode(_array(page)), b""]) for page in pages)
+    for page in pages:
+        # To cut apart rows that lie in packs is faster than to ask for one after the other.
+        rows = page.rows if isinstance(page.rows, list) else _ROWS.decode(_array(page))
+        yield b"\n".join([*rows, b""])
 
 
 def csv_lines(listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
