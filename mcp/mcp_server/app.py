@@ -1,10 +1,10 @@
 """The MCP server: handlers for tools and resources, independent of the transport."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
@@ -24,7 +24,6 @@ from mcp_types import (
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
-    PaginatedRequestParams,
     Prompt,
     PromptArgument,
     PromptMessage,
@@ -241,14 +240,21 @@ _LONG_TOOLS = {"get_awards", "get_resolved_parties", "describe_data"}
 _MAX_THREADS = 8
 # Results differ in their bodies; in all else there are a few for each version and exported file.
 _MAX_FRAMES = 256
+Listed = TypeVar("Listed")
+
+
+def _always(result: Listed) -> Callable[[Context, object], Awaitable[Listed]]:
+    """Return the handler of a list that is the same for everybody."""
+
+    async def listed(ctx: Context, params: object) -> Listed:
+        return result
+
+    return listed
 
 
 def create_server(service: Service) -> Server[Any]:
     """Create the server; the transport must have admitted the call of every request."""
     limiter, names = CapacityLimiter(_MAX_THREADS), list(TOOLS)
-
-    async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=_TOOL_LIST)
 
     @lru_cache(_MAX_FRAMES)
     def frame(version: str, is_error: bool, link: Link | None) -> dict[str, Any]:
@@ -289,16 +295,6 @@ def create_server(service: Service) -> Server[Any]:
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         return {**result, "_meta": {SERVER_INFO_META_KEY: stamp}} if is_modern else result
 
-    async def list_resources(
-        ctx: Context, params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
-        return ListResourcesResult(resources=RESOURCES)
-
-    async def list_templates(
-        ctx: Context, params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=TEMPLATES)
-
     async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri, call = str(params.uri), call_of(ctx)
         try:
@@ -314,11 +310,6 @@ def create_server(service: Service) -> Server[Any]:
         text, mime_type = resource
         content = TextResourceContents(uri=uri, text=text, mime_type=mime_type)
         return ReadResourceResult(contents=[content])
-
-    async def list_prompts(
-        ctx: Context, params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
-        return ListPromptsResult(prompts=PROMPTS)
 
     async def get_prompt(ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
         task, values = TASKS.get(params.name), params.arguments or {}
@@ -348,11 +339,13 @@ def create_server(service: Service) -> Server[Any]:
         },
         # No parameter is repeated in a header, so the SDK has none to compare.
         get_tool_input_schema=lambda name: None,
-        on_list_tools=list_tools,
-        on_list_prompts=list_prompts,
+        on_list_tools=_always(ListToolsResult(tools=_TOOL_LIST)),
+        on_list_prompts=_always(ListPromptsResult(prompts=PROMPTS)),
         on_get_prompt=get_prompt,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
+        on_list_resources=_always(ListResourcesResult(resources=RESOURCES)),
+        on_list_resource_templates=_always(
+            ListResourceTemplatesResult(resource_templates=TEMPLATES)
+        ),
         on_read_resource=read_resource,
     )
     # The SDK's default middleware writes OpenTelemetry traces, which nobody collects here.

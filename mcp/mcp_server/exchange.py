@@ -7,10 +7,9 @@ malformed messages) is left to the session manager, which refuses it in the prot
 ``answer`` returns None for it.
 
 This is the one module that takes parts of the SDK which it does not document; ``mcp`` is bounded
-below 2.4. Leaving it out costs more than a tenth of the processor time of the whole service. A call
-takes, for versions with a handshake, 27 % more (figures), 43 % (tenders) or 81 % (one entity), and
-for 2026-07-28 16 %, 27 % or 17 %. ``tests/contract/test_mcp_exchange.py`` compares the two ways and
-fails if they differ.
+below 2.4. Without it a call by a version with a handshake takes twice the processor time or more,
+and one by 2026-07-28 a fifth (tenders) to two thirds (one entity) more.
+``tests/contract/test_mcp_exchange.py`` compares the two ways and fails if they differ.
 """
 
 from collections.abc import Mapping

@@ -139,9 +139,9 @@ class ResponseWriter:
 
     async def write(self, status: int, body: bytes, media_type: str, **headers: str) -> None:
         """Send a whole response."""
-        fields = {"content-type": media_type, "content-length": str(len(body)), **headers}
-        pairs = [(name.replace("_", "-"), value) for name, value in fields.items()]
-        await self._begin(status, [(n.lower().encode(), v.encode()) for n, v in pairs])
+        pairs = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
+        pairs += _pairs({name.replace("_", "-"): value for name, value in headers.items()})
+        await self._begin(status, pairs)
         self._size += len(body)
         await self._send({"type": "http.response.body", "body": body})
 

@@ -81,7 +81,8 @@ class CompactRows:
 
 def compact(rows: Sequence[bytes]) -> CompactRows:
     """Return rows without what is unknown or shared, each with the number of its source."""
-    rows = list(rows)
+    # A slice takes the rows out of their packs at once.
+    rows = rows[:]
     columns = _columns(rows)
     sources: dict[tuple[str, bytes], Raw] = {}
     if "source_ref" in columns:
@@ -96,7 +97,7 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
         if column.count(column[0]) == len(column):
             column = column[:1]
         if name in _NESTED or max(map(len, column)) > _LONGEST_TEXT:
-            column = [_kept(name, value) for value in column]
+            column = [_reduced(name, value, _NESTED.get(name)) for value in column]
         is_shared = len(rows) > 1 and column.count(column[0]) == len(column)
         for row, value in zip((shared,) if is_shared else others, column, strict=False):
             if value not in _NOTHING:
@@ -125,7 +126,8 @@ def _rows_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[list[Any]]:
         (f"member_{number}", Raw, msgspec.field(default=_NULL, name=name))
         for number, name in enumerate(names)
     ]
-    return msgspec.json.Decoder(list[defstruct("Row", fields, forbid_unknown_fields=True)])  # type: ignore[misc]
+    row = defstruct("Row", fields, forbid_unknown_fields=True, gc=False)
+    return msgspec.json.Decoder(list[row])  # type: ignore[valid-type]
 
 
 def _source(place: Raw, licence: Raw, sources: dict[tuple[str, bytes], Raw]) -> Raw:
@@ -139,50 +141,40 @@ def _source(place: Raw, licence: Raw, sources: dict[tuple[str, bytes], Raw]) -> 
     return number
 
 
-def _kept(name: str, value: Raw) -> Raw:
-    if name in _NESTED:
-        value = _reduced(value, _NESTED[name])
-    return _bounded(name, value)
-
-
-def _reduced(value: Raw, kept: Nested | int | None) -> Raw:
-    """Return an object, or each object of a list, with the members that are kept."""
-    if kept is None or value == _NULL:
-        return value
-    if isinstance(kept, int):
-        return _shortened(value, kept)
-    first = bytes(value)[:1]
-    if first == b"[":
-        return Raw(encode([_reduced(item, kept) for item in _LIST.decode(value)]))
-    if first != b"{":
-        return value
-    members = _OBJECT.decode(value)
-    if members.get("description") == members.get("title"):
-        members.pop("description", None)
-    reduced = {
-        name: _reduced(members[name], inner) for name, inner in kept.items() if name in members
-    }
-    return Raw(encode({name: each for name, each in reduced.items() if each not in _NOTHING}))
-
-
-def _bounded(name: str, value: Raw) -> Raw:
-    """Return a value with every text in it cut that is too long; ids and links stay whole."""
-    if len(value) <= _LONGEST_TEXT or name.endswith(_EXACT):
+def _reduced(name: str, value: Raw, kept: Nested | int | None) -> Raw:
+    """Return a value without members that are not kept, and every text in it cut if too long."""
+    # Ids and links stay whole.
+    if kept is None and (len(value) <= _LONGEST_TEXT or name.endswith(_EXACT)):
         return value
     first = bytes(value)[:1]
     if first == b'"':
-        return _shortened(value, _LONGEST_TEXT)
+        return _shortened(value, kept if isinstance(kept, int) else _LONGEST_TEXT)
     if first == b"[":
-        return Raw(encode([_bounded(name, item) for item in _LIST.decode(value)]))
+        return _written([_reduced(name, item, kept) for item in _LIST.decode(value)])
     if first != b"{":
         return value
-    members = _OBJECT.decode(value).items()
-    return Raw(encode({inner: _bounded(inner, member) for inner, member in members}))
+    members = _OBJECT.decode(value)
+    if not isinstance(kept, Mapping):
+        return _written({inner: _reduced(inner, each, None) for inner, each in members.items()})
+    if members.get("description") == members.get("title"):
+        members.pop("description", None)
+    reduced = {}
+    for inner, inner_kept in kept.items():
+        each = members.get(inner, _NULL)
+        if inner_kept is not None or len(each) > _LONGEST_TEXT:
+            each = _reduced(inner, each, inner_kept)
+        if each not in _NOTHING:
+            reduced[inner] = each
+    return _written(reduced)
 
 
 def _shortened(value: Raw, longest: int) -> Raw:
     text = _TEXT.decode(value)
-    return value if len(text) <= longest else Raw(encode(f"{text[:longest].rstrip()}…"))
+    return value if len(text) <= longest else _written(f"{text[:longest].rstrip()}…")
+
+
+def _written(value: object) -> Raw:
+    return Raw(msgspec.json.encode(value))
 
 
 # Bytes of a whole result, its text included: more than this crowds out a model's context.
@@ -199,13 +191,25 @@ class ToolRows:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Body:
+class Link(msgspec.Struct, frozen=True):
+    """A file with all rows of a list."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    size: int
+    mime_type: str = PARQUET
+
+
+class Body(msgspec.Struct, frozen=True):
     """A result body; ``text`` is shown to the model where the body would be too large."""
 
     body: bytes
     truncated: bool = False
     text: str | None = None
+    link: Link | None = None
+    is_error: bool = False
 
 
 def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
@@ -275,26 +279,6 @@ def _fitting(rows: Sequence[bytes], room: int) -> Sequence[bytes]:
     return fitting
 
 
-class Link(msgspec.Struct, frozen=True):
-    """A file with all rows of a list."""
-
-    uri: str
-    name: str
-    title: str
-    description: str
-    size: int
-    mime_type: str = PARQUET
-
-
-class Result(msgspec.Struct, frozen=True):
-    """What a tool answers: JSON, and the text that is sent with it, which else is the same JSON."""
-
-    body: bytes
-    text: str | None = None
-    link: Link | None = None
-    is_error: bool = False
-
-
 class ExactJson:
     """The exact JSON of one call, and the placeholder that stands for it in the SDK's hands.
 
@@ -304,7 +288,7 @@ class ExactJson:
     def __init__(self) -> None:
         self._pending: tuple[str, bytes, str | None] | None = None
 
-    def result(self, result: Result, frame: dict[str, Any]) -> dict[str, Any]:
+    def result(self, result: Body, frame: dict[str, Any]) -> dict[str, Any]:
         """Return a framed result with a placeholder for its body, and for its text."""
         placeholder = secrets.token_hex(16)
         self._pending = placeholder, result.body, result.text

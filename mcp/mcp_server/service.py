@@ -12,7 +12,7 @@ import msgspec
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from mcp_server.results import ExactJson, Link, Result, ToolRows, bounded
+from mcp_server.results import Body, ExactJson, Link, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
@@ -170,7 +170,7 @@ class Service:
         if self._usage is not None and call.standing is not None and not counts:
             call.standing = self._usage.give_back(call.standing)
 
-    def run(self, tool: Tool, sent: dict[str, object], call: Call) -> Result:
+    def run(self, tool: Tool, sent: dict[str, object], call: Call) -> Body:
         """Run a tool; an error becomes a result whose body is the problem."""
         call.ran, call.tool = True, tool.name
         try:
@@ -184,16 +184,15 @@ class Service:
             )
             result = tool.read(context, values)
             if not isinstance(result, ToolRows):
-                return Result(result.body)
+                return result
             call.data_version = result.answer.rows.data_version
             body = bounded(result, call.key.tier, verbose)
-            return Result(
-                body.body, body.text, self._link(result, call) if body.truncated else None
-            )
+            link = self._link(result, call) if body.truncated else None
+            return msgspec.structs.replace(body, link=link)
         except Exception as error:
             problem = self.problem_of(error, call)
             call.status = problem.kind.status
-            return Result(self.problem_body(problem, call), is_error=True)
+            return Body(self.problem_body(problem, call), is_error=True)
 
     def problem_of(self, error: Exception, call: Call) -> Problem:
         """Return the problem of an error; an unexpected error is logged and not shown."""
@@ -227,7 +226,10 @@ class Service:
         named = [files[key] for key in tool_rows.files if key in files]
         readable = [file for file in named if _may_read(tier, file.required_tier)]
         for file in readable or named:
-            return _link(file, absolute_url(file.url, self.exports_url(call), version))
+            needs = f"a key of the {file.required_tier} tier" if file.requires_key else "no key"
+            about = f"All {file.rows:,} rows as Parquet ({file.license}); needs {needs}."
+            url = absolute_url(file.url, self.exports_url(call), version)
+            return Link(url, file.key, file.title, about, file.size_bytes)
         return None
 
     def _files(self, data_version: str) -> dict[str, Artifact]:
@@ -256,12 +258,6 @@ def _one_pin(argument: str | None, header: str | None) -> str | None:
 
 def _may_read(tier: Tier, required: TierName | None) -> bool:
     return required is None or tier_includes(tier.name, required)
-
-
-def _link(artifact: Artifact, url: str) -> Link:
-    needs = f"a key of the {artifact.required_tier} tier" if artifact.requires_key else "no key"
-    about = f"All {artifact.rows:,} rows as Parquet ({artifact.license}); needs {needs}."
-    return Link(url, artifact.key, artifact.title, about, artifact.size_bytes)
 
 
 # Where handlers find the call: in the ASGI scope over HTTP, in a context variable over stdio.

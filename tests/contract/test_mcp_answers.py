@@ -210,6 +210,28 @@ def test_ids_and_links_are_never_cut() -> None:
     assert b'"value":1.1' in compacted
 
 
+NAMES = st.sampled_from(["ocid", "date", "country", "vintage", "source_ref", "license_class"])
+VALUES = st.one_of(st.none(), st.sampled_from(["d1#a", "d1#b", "d2", "", [], {}, 0, 1.10, "ZA"]))
+
+
+@given(st.lists(st.dictionaries(NAMES, VALUES), max_size=4))
+def test_no_known_member_of_any_row_is_lost_by_compacting(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        row["source_ref"] = str(row["source_ref"]) if row.get("source_ref") is not None else None
+    short = compact([json.dumps(row).encode() for row in rows])
+    shared = {name: json.loads(bytes(value)) for name, value in short.shared.items()}
+    for row, compacted in zip(rows, short.rows, strict=True):
+        members = {**shared, **json.loads(compacted)}
+        number = members.pop("source", None)
+        assert members == {
+            name: value
+            for name, value in row.items()
+            if name not in PROVENANCE and value not in (None, [], {})
+        }
+        named = None if number is None else short.sources[number - 1]["source_ref"]
+        assert named == (None if row["source_ref"] is None else row["source_ref"].split("#")[0])
+
+
 def test_cursors_are_good_on_both_surfaces(agents: Agents) -> None:
     key, filters = agents.world.paid, {"country": "ZA", "limit": 5}
     first = json.loads(call(agents.server, key, "search_tenders", filters).structured)

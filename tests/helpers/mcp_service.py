@@ -11,7 +11,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
-from tests.helpers.rest_service import Served, World, started
+from tests.helpers.rest_service import RunningServer, Served, World, started
 
 MODES = ("legacy", "2026-07-28")
 MODERN = "2026-07-28"
@@ -71,7 +71,9 @@ class Posted:
         return text[: json.JSONDecoder().raw_decode(text)[1]].encode()
 
 
-def post(server: Served, body: bytes | dict[str, Any], key: str | None, **headers: str) -> Posted:
+def post(
+    server: RunningServer, body: bytes | dict[str, Any], key: str | None, **headers: str
+) -> Posted:
     """Post a message unchanged, over a fresh connection."""
     sent = {
         "Content-Type": "application/json",
@@ -95,7 +97,12 @@ def request(method: str, params: dict[str, Any] | None = None, id_: Any = 1) -> 
 
 
 def call(
-    server: Served, key: str | None, name: str, arguments: Any, mode: str = "legacy", **headers: str
+    server: RunningServer,
+    key: str | None,
+    name: str,
+    arguments: Any,
+    mode: str = "legacy",
+    **headers: str,
 ) -> Posted:
     """Call a tool over bare HTTP, as one generation of the protocol does."""
     params: dict[str, Any] = {"name": name, "arguments": arguments}
