@@ -122,7 +122,7 @@ class Middleware:
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         context, env = req.context, req.env
-        address = env.get("REMOTE_ADDR")
+        address = req.remote_addr
         sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
         context.key = authenticate(self._keys, sent, address)
         context.build = None
