@@ -1,9 +1,11 @@
 """Pages of rows, and the conditions that queries share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from itertools import groupby
+from functools import cmp_to_key, partial
+from heapq import merge
+from itertools import groupby, islice
 from re import compile as pattern
 from typing import Any, Literal
 
@@ -64,6 +66,8 @@ IN_ORDER_OF_FILE = Order(IN_ORDER)
 # file. Files that follow each other are read until there are enough rows. Otherwise each file
 # gives its first rows, and these are merged in the order of the table.
 
+# Rows that are read of each of several files first.
+_FIRST_OF_A_FILE = 8
 # Comes after every row of a file.
 _AFTER_ALL = 1 << 31
 # After which row a file is read, by its label.
@@ -198,17 +202,29 @@ def select_all(
     """Read columns of the first rows of several files, each row with its file."""
     merging = _names(merged_by)
     selected = ", ".join([columns, *merging])
+    groups = list(_in_time(build, table, files, merged_by))
+    if merging and limit is not None and len(groups) == 1:
+        begins = begins or dict.fromkeys((file.label for file in files), _before_first(order))
+        statement, values = row_statement(selected, table, _following(where, order, begins), order)
+        streams = [
+            _stream(file, statement, values, begins[file.label], len(merging))
+            for file in files
+            if file.label in begins
+        ]
+        by_columns = cmp_to_key(partial(_compare_ends, merged_by=merged_by))
+        first = islice(merge(*streams, key=lambda found: by_columns(found[1])), limit)
+        return [(file, row[: -len(merging)]) for file, row in first]
     statement, values = row_statement(selected, table, _following(where, order, begins), order)
-    files = files if begins is None else [file for file in files if file.label in begins]
     rows: dict[str, SqlRows] = {}
     count = 0
-    for since, together in _in_time(build, table, files, merged_by):
+    for since, together in groups:
         remaining = limit if limit is None or merging else limit - count
         limited = statement if remaining is None else f"{statement} LIMIT {remaining:d}"
         for file in together:
-            own = values if begins is None else [*values, begins[file.label]]
-            rows[file.label] = file.run(limited, own)
-            count += len(rows[file.label])
+            if begins is None or file.label in begins:
+                own = values if begins is None else [*values, begins[file.label]]
+                rows[file.label] = file.run(limited, own)
+                count += len(rows[file.label])
         if limit is None or count < limit:
             continue
         # Without a day that is merged by, all files are read together.
@@ -221,6 +237,27 @@ def select_all(
         return found
     merged = _merged(found, merged_by)[:limit]
     return [(file, row[: -len(merging)]) for file, row in merged]
+
+
+def _stream(
+    file: FileReader, statement: str, values: Sequence[object], after: int, merging: int
+) -> Iterator[tuple[FileReader, tuple[Any, ...]]]:
+    """Yield the rows of a file after a number, read as they are needed.
+
+    Of many files whose rows are merged, most give one row to a page, or none.
+    """
+    size = _FIRST_OF_A_FILE
+    while True:
+        rows = file.run(f"{statement} LIMIT {size:d}", [*values, after])
+        yield from ((file, row) for row in rows)
+        if len(rows) < size:
+            return
+        # The number of a row is the last column before those that are merged by.
+        after, size = rows[-1][-merging - 1], size * 4
+
+
+def _compare_ends(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str]) -> int:
+    return _compare(row[-len(merged_by) :], other[-len(merged_by) :], merged_by)
 
 
 def _in_time(
