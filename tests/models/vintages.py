@@ -8,6 +8,7 @@ from typing import Any
 
 from warehouse.record.store import Record
 from warehouse.record.tables import RecordTable
+from warehouse.tables import AS_SHOWN
 
 Row = dict[str, Any]
 
@@ -43,8 +44,35 @@ def _changes(sightings: list[Row], table: RecordTable) -> list[Row]:
     def content(row: Row) -> tuple[Any, ...]:
         return row["withdrawn"], *(row[name] for name in table.content)
 
-    ordered = sorted(sightings, key=order_of_knowledge)
+    ordered = sorted(_without_echoes(sightings), key=order_of_knowledge)
     return [next(run) for _, run in groupby(ordered, key=content)]
+
+
+def _without_echoes(sightings: list[Row]) -> list[Row]:
+    """Return sightings without a table that only shows what a dated publication says.
+
+    Of such a table the day on which it was read is known, once the figure has a day.
+    """
+    dated = sorted(
+        (row for row in sightings if row["publication"] != AS_SHOWN),
+        key=lambda row: (row["available_at"], row["publication"]),
+    )
+    ends = [*(row["available_at"] for row in dated), date.max][1:]
+    spans = list(zip(dated, ends, strict=True))
+    counted: list[Row] = []
+    for row in sightings:
+        if row["publication"] != AS_SHOWN or not any(
+            other["available_at"] <= row["available_at"] for other in dated
+        ):
+            counted.append(row)
+            continue
+        read = row["observed_at"].date()
+        if not any(
+            other["value"] == row["value"] and other["available_at"] <= read <= end
+            for other, end in spans
+        ):
+            counted.append({**row, "available_at": read})
+    return counted
 
 
 def boundary_days(histories: Iterable[FigureHistory]) -> list[date]:
