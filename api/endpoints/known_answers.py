@@ -84,8 +84,7 @@ class KnownAnswers:
         """Answer a question whose answer the client has, or that is kept; ``complete`` says so.
 
         Whoever has the tag of an answer got it before: it is made with a secret, and sent with a
-        200 alone. Returns the build that is asked; None if it is not there, or if anything else is
-        wrong.
+        200 alone. Returns the build to read; None if it is not there, or if anything else is wrong.
         """
         try:
             build, etag = self._build_and_tag(req)
@@ -104,7 +103,7 @@ class KnownAnswers:
         return build
 
     def is_repeated(self, etag: str) -> bool:
-        """Return whether an answer was asked for before, and is worth to be kept."""
+        """Return whether a question was sent before, so that its answer is worth keeping."""
         if self.once.pop(etag, None):
             return True
         self.once[etag] = True
@@ -117,7 +116,7 @@ class KnownAnswers:
         self.kept.put(etag, KeptAnswer(body, tuple(headers)), len(body) + _OVERHEAD)
 
     def _build_and_tag(self, req: falcon.Request) -> tuple[Build, str]:
-        """Return the build that is asked, and the ETag of the answer if that is a 200."""
+        """Return the build to read, and the ETag of the answer if that is a 200."""
         secret, pinned, sent = self._secret(), req.env.get("HTTP_X_DATA_VERSION"), req.params
         if pinned is not None:
             check_data_version(pinned)
@@ -129,7 +128,7 @@ class KnownAnswers:
             self._service,
             build.data_version,
             tier_of(req).rows_allowed,
-            _today_if_asked(sent.get("as_of")),
+            _today_if_capped(sent.get("as_of")),
             req.accept,
             req.query_string,
             req.path,
@@ -141,7 +140,7 @@ class KnownAnswers:
         return build, f'"{tag}-{coding}"' if coding else f'"{tag}"'
 
 
-def _today_if_asked(as_of: object) -> str:
+def _today_if_capped(as_of: object) -> str:
     """Return the day today if ``as_of`` is read as that: a later day is capped at it."""
     if not isinstance(as_of, str):
         return ""

@@ -1,6 +1,6 @@
 """Rows of a table as JSON, in packs: the one form in which builds have rows.
 
-Every file of a table has them beside the columns that its rows are found by (docs/build-format.md):
+Every file of a table has them next to the columns that rows are found by (docs/build-format.md):
 
 - ``packs``: a pack is the rows of one key, such as an issuer or a series, or neighbouring rows of
   a list. Its ``head`` says how many rows it has, when each was known, and where it lies.
@@ -81,7 +81,7 @@ def sealed_frame(rows: bytes, head: bytes = b"") -> bytes:
 
 
 class Slice(NamedTuple):
-    """Rows that follow each other: their bytes, where each ends, and both days of each."""
+    """Rows that follow each other: their bytes, the size of each, and both days of each."""
 
     body: bytes | memoryview
     sizes: Int32s
@@ -148,7 +148,7 @@ class Packer:
             is_current = known_until == LATEST_DAY
             current, newest = int(is_current.sum()), int(known_from.max())
             # Those that are the latest now as they are served, then those superseded last.
-            order = np.lexsort((np.arange(pack.count), -known_until.astype(np.int64)))
+            order = np.argsort(-known_until.astype(np.int64), kind="stable")
             if current < pack.count:
                 rows, sizes = _in_order(rows, sizes, order), sizes[order]
             places = np.empty(pack.count, np.int32)
