@@ -30,6 +30,7 @@ from warehouse.serve.usage import Usage
 from warehouse.shared.metrics import start_counting, stop_counting
 from warehouse.shared.server_log import available_cores, flush_log, lines_dropped, log_to_stderr
 from warehouse.shared.settings import PAGES_PER_MINUTE
+from warehouse.shared.stop import Stop
 from warehouse.shared.tiers import TIERS, Tier, TierName
 
 # Worker processes on one port, each pinned to a core where the system allows it.
@@ -74,9 +75,7 @@ def allow_connections() -> None:
         _LOG.warning(text, allowed, MOST_CONNECTIONS, needed)
 
 
-def run_workers(
-    work: Callable[[threading.Event], None], number: int, stop: threading.Event
-) -> None:
+def run_workers(work: Callable[[Stop], None], number: int, stop: Stop) -> None:
     """Run ``work`` in ``number`` processes until ``stop`` is set; replace one that dies.
 
     The signal handlers that set ``stop`` are inherited by every worker.
@@ -103,9 +102,7 @@ def run_workers(
         worker.kill()
 
 
-def _work(
-    work: Callable[[threading.Event], None], core: int, stop: threading.Event, parent: int
-) -> None:
+def _work(work: Callable[[Stop], None], core: int, stop: Stop, parent: int) -> None:
     """Do the work of a worker process, pinned to its core; this never returns."""
     status = 1
     try:
@@ -123,7 +120,7 @@ def _work(
         os._exit(status)
 
 
-def _stop_when_orphaned(parent: int, stop: threading.Event) -> None:
+def _stop_when_orphaned(parent: int, stop: Stop) -> None:
     # A parent that was killed outright could not signal its workers; they get another parent.
     while os.getppid() == parent:
         time.sleep(_RESTART_DELAY)
@@ -163,11 +160,11 @@ def serve(
     parse_networks(options.proxies)
     keep_freed_memory()
     allow_connections()
-    listening, stop = bind(host, port), stop_on_signal()
+    listening, stop = bind(host, port), Stop().on_signals(signal.SIGTERM, signal.SIGINT)
     _LOG.info("listening at port %d, processes: %d", listening.getsockname()[1], options.workers)
 
     # The app is created here, after the fork: its connections must not be shared by processes.
-    def work(stop: threading.Event) -> None:
+    def work(stop: Stop) -> None:
         start_counting(options.metrics, "rest", lines_dropped)
         run(listen_on(listening, marts, control, options), stop)
         stop_counting()
@@ -211,14 +208,6 @@ def bind(host: str, port: int) -> socket.socket:
     """Bind the address; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=1024)
-
-
-def stop_on_signal() -> threading.Event:
-    """Return an event that SIGTERM and SIGINT set."""
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    return stop
 
 
 def _is_local(location: str | Path | None) -> bool:

@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import FrameType
 from typing import IO
 
 from pipelines.ports import listens
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.files import private_folder
 from warehouse.shared.server_log import LineWriter, stderr_descriptor
+from warehouse.shared.stop import Stop
 
 _POLL_SECONDS = 0.2
 _STOP_SECONDS = 15.0
@@ -192,12 +192,8 @@ def supervise(
     has the last lines of the child that exited, unless they were shown. ``when_stopping`` is
     called once a signal arrived.
     """
-    stop = threading.Event()
-
-    def stopped(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    before = {number: signal.signal(number, stopped) for number in _SIGNALS}
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    stop = Stop().on_signals(*_SIGNALS)
     running: list[_Running] = []
     lifeline, stderr = _Lifeline(), LineWriter(stderr_descriptor())
     try:
@@ -220,7 +216,7 @@ def supervise(
 
 def _watch(
     running: Sequence[_Running],
-    stop: threading.Event,
+    stop: Stop,
     when_listening: Callable[[set[str]], None],
 ) -> None:
     while not stop.wait(_POLL_SECONDS):

@@ -23,7 +23,6 @@ import errno
 import socket
 import struct
 import sys
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -48,6 +47,7 @@ from warehouse.contract import API_VERSION
 from warehouse.contract.problems import PROBLEMS
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.server_log import flush_log
+from warehouse.shared.stop import Stop
 
 _THREADS = 4
 _LONGEST_HEADERS = 32_768
@@ -450,7 +450,7 @@ def create_waitress(
     return server
 
 
-def run(server: Any, stop: threading.Event) -> None:
+def run(server: Any, stop: Stop) -> None:
     """Serve until ``stop`` is set, then accept no more and finish the requests under way."""
     last_check = time.monotonic()
     while not stop.is_set():

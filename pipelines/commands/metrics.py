@@ -4,11 +4,9 @@ import logging
 import os
 import signal
 import socket
-import threading
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from threading import Event
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import click
@@ -39,6 +37,7 @@ from warehouse.shared.metrics import (
 )
 from warehouse.shared.server_log import log_to_stderr
 from warehouse.shared.settings import read_settings
+from warehouse.shared.stop import Stop
 
 # The metrics of all processes of a machine, as Prometheus reads them: ``GET /metrics``.
 
@@ -120,7 +119,7 @@ def _requests(files: Iterable[tuple[str, dict[str, list[float]]]]) -> Metric:
     return family
 
 
-def serve_metrics(folder: Path, mart: Mart, host: str, port: int, stop: threading.Event) -> None:
+def serve_metrics(folder: Path, mart: Mart, host: str, port: int, stop: Stop) -> None:
     """Serve ``/metrics`` until ``stop`` is set."""
     registry = CollectorRegistry()
     registry.register(FileCollector(folder, mart))
@@ -161,9 +160,7 @@ def metrics(host: str, port: int) -> None:
     """
     settings = read_settings(os.environ)
     ports.refuse_taken({METRICS_SERVER: ports.Address(host, port)})
-    stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = Stop().on_signals(signal.SIGTERM, signal.SIGINT)
     log_to_stderr()
     try:
         serve_metrics(Path(settings.metrics), Mart(settings.marts), host, port, stop)

@@ -43,6 +43,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.serve.build import Mart
+from warehouse.shared.stop import Stop
 
 FACTS = "/v1/fundamentals/DCTEST1"
 
@@ -393,7 +394,7 @@ def test_a_walk_stays_in_its_build_while_another_is_published(service: Published
 def test_it_answers_over_a_real_socket_with_a_build_that_was_published_meanwhile(
     service: PublishedService,
 ) -> None:
-    bound, stop = bind("127.0.0.1", 0), threading.Event()
+    bound, stop = bind("127.0.0.1", 0), Stop()
     server = listen_on(bound, service.mart, service.keys, ServeOptions())
     thread = threading.Thread(target=run, args=(server, stop))
     thread.start()

@@ -40,6 +40,7 @@ from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import PublishedExports, encode_manifest
+from warehouse.shared.stop import Stop
 
 Response = tuple[int, http.client.HTTPMessage, bytes]
 
@@ -209,7 +210,7 @@ def answering(app: Any) -> Iterator[RunningServer]:
 @contextmanager
 def served_here(world: World, **options: Any) -> Iterator[RunningServer]:
     """Serve a world from a thread of this process: what the options of a server do."""
-    bound, stop = bind("127.0.0.1", 0), threading.Event()
+    bound, stop = bind("127.0.0.1", 0), Stop()
     served_exports = ServeOptions(exports=world.exports)
     server = listen_on(bound, world.marts, world.keys, replace(served_exports, **options))
     thread = threading.Thread(target=run, args=(server, stop))

@@ -1,7 +1,8 @@
-"""Worker processes where the system lacks what only Linux has."""
+"""Worker processes: where the system lacks what only Linux has, and when a signal stops them."""
 
 import ctypes
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from api.serve import keep_freed_memory, run_workers
 from warehouse.shared.server_log import available_cores
+from warehouse.shared.stop import Stop
 
 
 @pytest.fixture
@@ -28,9 +30,9 @@ def test_without_cpu_affinity_every_core_is_available(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("without_affinity")
 def test_without_cpu_affinity_workers_run_all_the_same(tmp_path: Path) -> None:
-    stop = threading.Event()
+    stop = Stop()
 
-    def work(stop: threading.Event) -> None:
+    def work(stop: Stop) -> None:
         (tmp_path / str(os.getpid())).touch()
         stop.wait(30)
 
@@ -52,3 +54,19 @@ class OtherLibrary:
 def test_without_glibc_memory_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: OtherLibrary())
     keep_freed_memory()
+
+
+def test_a_signal_stops_a_process_whatever_it_does_at_that_moment() -> None:
+    process, stops = os.getpid(), [Stop() for _ in range(200)]
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        for number, stop in enumerate(stops):
+            stop.on_signals(signal.SIGUSR1)
+            later = threading.Timer(number * 1e-5, os.kill, (process, signal.SIGUSR1))
+            later.start()
+            while not stop.wait(0):
+                pass
+            later.join()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert all(stop.is_set() for stop in stops)
