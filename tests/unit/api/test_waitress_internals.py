@@ -38,6 +38,10 @@ RELIED_ON = {
     parser.HTTPRequestParser.parse_header: (
         'headers[key1] += (b", " + value)',
         "self.chunked = True",
+        # All that is set, which ``RequestParser._take_simple`` sets too.
+        "self.request_uri = ",
+        "self.fragment,\n        ) = split_uri(uri)\n        self.url_scheme = ",
+        "if cl > 0:\n                buf = ",
     ),
     parser.HTTPRequestParser.received: ("self.parse_header(", "self.error = BadRequest("),
     receiver.ChunkedReceiver.received: ("self.chunk_remainder = sz",),
