@@ -36,14 +36,25 @@ def json_lines(pages: Iterable[RowPage]) -> Iterator[bytes]:
 
 def csv_lines(listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
     """Yield a header line and pages of rows as CSV."""
-    yield ",".join(columns_of(listing.row)).encode() + b"\r\n"
+    yield _joined([columns_of(listing.row)])
     for page in pages:
         rows = map(astuple, _decode(listing.row, _array(page)))
         columns = [
             _json_cells(column) if isinstance(column[0], Raw) else _text_cells(column)
             for column in zip(*rows, strict=True)
         ]
-        yield "\r\n".join([*map(",".join, zip(*columns, strict=True)), ""]).encode()
+        yield _joined(zip(*columns, strict=True))
+
+
+def csv_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a header line and rows of plain values as CSV."""
+    columns = zip(*rows, strict=True)
+    cells = [_text_cells(["" if v is None else str(v) for v in column]) for column in columns]
+    return _joined([names, *zip(*cells, strict=True)])
+
+
+def _joined(lines: Iterable[Iterable[str]]) -> bytes:
+    return "\r\n".join([*map(",".join, lines), ""]).encode()
 
 
 @lru_cache

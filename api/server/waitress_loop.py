@@ -137,7 +137,7 @@ class RequestParser(HTTPRequestParser):
     def _take_simple(self, uri: bytes, path: bytes, query: bytes) -> None:
         """Set what waitress sets of a request without a body, with headers that are known."""
         self.headers = dict(self._channel.known_headers)
-        self.command, self.version, self.request_uri = "GET", "1.1", uri.decode()
+        self.command, self.version, self.request_uri = "GET", "1.1", uri.decode()  # type: ignore[assignment]
         self.path, self.query = unquote_bytes_to_wsgi(path), query.decode()
         self.proxy_scheme = self.proxy_netloc = self.fragment = ""
         self.url_scheme = self.adj.url_scheme
@@ -330,7 +330,7 @@ class Channel(HTTPChannel):
 
     def __init__(self, server: Any, sock: Any, addr: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(server, sock, addr, *args, **kwargs)
-        self.parser_class = partial(RequestParser, self)
+        self.parser_class: Any = partial(RequestParser, self)
         self._since, self._patience = time.monotonic(), FIRST_BYTE_TIMEOUT
         self._bytes_sent, self._measured_since = 0, self._since
         self._bytes_left = _MOST_BYTES_A_TURN

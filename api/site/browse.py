@@ -1,13 +1,12 @@
 """Search, the list of companies, countries, and the screen."""
 
-import csv
-import io
 from typing import Any
 
 import falcon
 import msgspec
 
 from api.endpoints import declarations
+from api.endpoints.lines import csv_table
 from api.site.company import METRICS_IN_PERCENT
 from api.site.formats import country_name
 from api.site.macro import entries_of
@@ -106,11 +105,8 @@ def _page_number(text: str) -> int:
 
 
 def _issuers_file(issuers: list[Issuer]) -> Body:
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow(Issuer.__struct_fields__)
-    lines.writerows(msgspec.structs.astuple(issuer) for issuer in issuers)
-    return csv_file("issuers", text.getvalue())
+    lines = csv_table(Issuer.__struct_fields__, map(msgspec.structs.astuple, issuers))
+    return csv_file("issuers", lines)
 
 
 def search_page(site: Site, req: falcon.Request) -> Reply:

@@ -341,7 +341,7 @@ def csv_page(name: str, answer: SampleAnswer) -> Body:
     return csv_file(name, b"".join(csv_lines(answer.listing, [page])))
 
 
-def csv_file(name: str, lines: str | bytes) -> Body:
+def csv_file(name: str, lines: bytes) -> Body:
     """Return CSV as a file to download."""
     file = "".join(sign if sign.isalnum() or sign in ".-_" else "-" for sign in name)[:80]
     headers = {

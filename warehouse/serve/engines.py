@@ -4,6 +4,7 @@ import os
 import sqlite3
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,8 @@ RunQuery = Callable[[str, Sequence[object]], SqlRows]
 
 # How long files that are open may be others, or gone, before a request notices.
 _LOOK_SECONDS = 2.0
-# How long a request may be answered from the build before the current one.
-_POINTER_SECONDS = 0.002
-# Below the 1,024 files that a process may usually open, with room for what it does beside.
-MAX_WAITING = 384
+# Below the 1,024 files that a process may usually open, with room for connections and its log.
+MAX_OPEN = 384
 # The most that SQLite can map; what lies beyond is read page by page.
 _MMAP_SIZE = 0x7FFF0000
 NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
@@ -55,76 +54,41 @@ class FileReader:
 
 
 class OpenFiles:
-    """Connections to SQLite files, by path, which threads share.
+    """Connections to SQLite files, by path; those used last stay open.
 
-    Published files never change and are opened read-only and immutable. A connection serves one
-    query at a time and waits for the next; of those that wait only the most recently used are kept
-    open.
+    Published files never change and are opened read-only and immutable. One query runs at a time:
+    the threads of a process share a core.
     """
 
-    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
-        self._max_waiting, self._count = max_waiting, 0
-        # Ordered by last use.
-        self._waiting: dict[str, list[sqlite3.Connection]] = {}
-        self._lock = threading.Lock()
+    def __init__(self, max_open: int = MAX_OPEN) -> None:
+        self._max_open, self._lock = max_open, threading.Lock()
+        # In the order of their last use.
+        self._open: OrderedDict[str, sqlite3.Connection] = OrderedDict()
 
     def query(self, path: str, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """Run a statement in a file; raises ``sqlite3.Error``, also if the file is not there."""
-        connection = self._take(path) or _connect(path)
-        try:
-            rows = connection.execute(statement, values).fetchall()
-        except (sqlite3.Error, UnicodeDecodeError):
-            connection.close()
-            raise
-        self._put_back(path, connection)
+        with self._lock:
+            connection = self._open.pop(path, None) or _connect(path)
+            try:
+                rows = connection.execute(statement, values).fetchall()
+            except (sqlite3.Error, UnicodeDecodeError):
+                connection.close()
+                raise
+            self._open[path] = connection
+            if len(self._open) > self._max_open:
+                self._open.popitem(last=False)[1].close()
         return rows
 
     def close(self) -> None:
-        """Close what waits; the next query opens its file again."""
-        with self._lock:
-            waiting, self._waiting, self._count = self._waiting, {}, 0
-        for connections in waiting.values():
-            for connection in connections:
-                connection.close()
+        """Close every file; the next query opens its file again."""
+        for path in list(self._open):
+            self.forget(path)
 
     def forget(self, path: str) -> None:
-        """Close what waits of a file that is no longer the one that was opened."""
+        """Close a file that is no longer the one that was opened."""
         with self._lock:
-            connections = self._waiting.pop(path, [])
-            self._count -= len(connections)
-        for connection in connections:
-            connection.close()
-
-    def _take(self, path: str) -> sqlite3.Connection | None:
-        with self._lock:
-            connections = self._waiting.get(path)
-            if not connections:
-                return None
-            self._count -= 1
-            return connections.pop()
-
-    def _put_back(self, path: str, connection: sqlite3.Connection) -> None:
-        closed = None
-        with self._lock:
-            connections = self._waiting.pop(path, None) or []
-            connections.append(connection)
-            self._waiting[path] = connections
-            self._count += 1
-            if self._count > self._max_waiting:
-                closed = self._oldest()
-        if closed is not None:
-            closed.close()
-
-    def _oldest(self) -> sqlite3.Connection:
-        """Take the connection whose file was not used for the longest time."""
-        while True:
-            path = next(iter(self._waiting))
-            connections = self._waiting[path]
-            if len(connections) <= 1:
-                del self._waiting[path]
-            if connections:
-                self._count -= 1
-                return connections.pop()
+            if (connection := self._open.pop(path, None)) is not None:
+                connection.close()
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -147,17 +111,14 @@ class Engine:
         self._seen: tuple[int, int] | None = None
         self._current = ""
         self._looked_up: str | None = None
-        self._next_look = self._next_pointer_look = 0.0
+        self._next_look = 0.0
         # Where the build checked last was found: a page checks the same one several times.
         self._found = ("", "")
 
     def current(self) -> str:
         """Return the data_version of the current build."""
         # Called for every request: read the pointer only if it was replaced.
-        if (now := time.monotonic()) < self._next_pointer_look:
-            self._looked_up = self._current
-            return self._current
-        seen, self._next_pointer_look = _identity(self._pointer), now + _POINTER_SECONDS
+        seen = _identity(self._pointer)
         if seen is None or seen != self._seen:
             current = read_pointer(self._folder)
             if current is None:

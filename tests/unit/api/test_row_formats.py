@@ -16,7 +16,7 @@ from falcon import testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.endpoints.lines import columns_of, csv_lines, json_lines
+from api.endpoints.lines import columns_of, csv_lines, csv_table, json_lines
 from api.endpoints.response import Format, send_list
 from warehouse.contract import lists
 from warehouse.contract.listing import Answer, Listing, ListRows, Question, pieces
@@ -47,6 +47,11 @@ def test_a_text_that_a_spreadsheet_would_run_is_only_shown(begin: str) -> None:
     assert line["legal_name"] == f"'{text}"
     # Only what a cell begins with is run.
     assert line["issuer"] == f"a{begin}b"
+
+
+def test_the_file_of_a_page_runs_no_formula_either() -> None:
+    lines = csv_table(("name", "rows"), [("=HYPERLINK(1)", 2), ('a "b", c', None)]).decode()
+    assert lines == 'name,rows\r\n\'=HYPERLINK(1),2\r\n"a ""b"", c",\r\n'
 
 
 @pytest.mark.parametrize(

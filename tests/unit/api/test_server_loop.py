@@ -405,9 +405,11 @@ HEADER_LINES = st.lists(
     ),
     max_size=3,
 )
-SEEN = ("headers", "command", "version", "path", "query", "fragment", "request_uri", "url_scheme")
-SEEN += ("proxy_scheme", "proxy_netloc", "content_length", "chunked", "connection_close")
-SEEN += ("expect_continue", "completed", "body_bytes_received")
+SEEN = (
+    *("headers", "command", "version", "path", "query", "fragment", "request_uri", "url_scheme"),
+    *("proxy_scheme", "proxy_netloc", "content_length", "chunked", "connection_close"),
+    *("expect_continue", "completed", "body_bytes_received"),
+)
 
 
 @given(st.lists(st.tuples(REQUEST_LINES, st.integers(0, 1)), max_size=6), HEADER_LINES)
