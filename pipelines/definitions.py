@@ -44,7 +44,7 @@ from pipelines.stages import (
 from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, Report
 from quality.rules import Suite
 from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE
-from warehouse.publish.steps import ProcessPool
+from warehouse.publish.steps import Compute, compute_of
 from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record
 from warehouse.record.versions import require_withheld_key, world_of
@@ -55,7 +55,7 @@ from warehouse.tables import DERIVED
 class Publishing:
     """The publications of an installation, computed by processes that are started once a run."""
 
-    def __init__(self, settings: Settings, compute: ProcessPool) -> None:
+    def __init__(self, settings: Settings, compute: Compute) -> None:
         self.settings, self._compute = settings, compute
 
     def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
@@ -83,7 +83,7 @@ def publishing_resource(settings: Settings) -> dg.ResourceDefinition:
         required_resource_keys={ALIVE},
     )
     def publishing(context: dg.InitResourceContext) -> Iterator[Publishing]:
-        with ProcessPool(settings.processes, settings.memory_mb) as compute:
+        with compute_of(settings) as compute:
             yield Publishing(settings, compute)
 
     return publishing

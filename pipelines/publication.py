@@ -58,7 +58,7 @@ from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan
 from warehouse.publish.shared_builds import pull_builds, push_builds
 from warehouse.publish.snapshot import Snapshot
-from warehouse.publish.steps import ProcessPool
+from warehouse.publish.steps import Compute, ProcessPool
 from warehouse.publish.write import write_mart_files
 from warehouse.record.store import Record
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
@@ -105,7 +105,7 @@ class Publication:
     notice: str
     confirm_loss: str | None = None
     new_within: Mapping[str, int] = field(default_factory=dict)
-    compute: ProcessPool = field(default_factory=lambda: ProcessPool(1))
+    compute: Compute = field(default_factory=lambda: ProcessPool(1))
 
     @cached_property
     def candidate(self) -> Candidate:

@@ -21,7 +21,7 @@ from pipelines.ports import holder, is_free
 from warehouse.control.keys import KeyStore, list_keys
 from warehouse.publish.builds import builds_at
 from warehouse.publish.shared_builds import SETTING, read_list
-from warehouse.publish.steps import ProcessPool
+from warehouse.publish.steps import compute_of
 from warehouse.record.landing import open_landing
 from warehouse.record.store import open_record
 from warehouse.record.versions import MAKE_WITHHELD_KEY, why_weak
@@ -131,7 +131,8 @@ def _missing(requirement: Requirement) -> str | None:
 
 def compute(context: CheckContext) -> Iterator[Finding]:
     """Say how many processes compute a publication, and with how much memory."""
-    yield ok("compute", ProcessPool(context.settings.processes, context.settings.memory_mb).words)
+    with compute_of(context.settings) as used:
+        yield ok("compute", used.words)
 
 
 def disk_space(context: CheckContext) -> Iterator[Finding]:

@@ -240,7 +240,7 @@ def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
 
     Run again, it writes the same; under its name there is never half a file.
     """
-    folder, table = Path(task.settings["folder"]), TABLES[task.settings["table"]]
+    folder, table = Path(task.folder), TABLES[task.settings["table"]]
     labels: Mapping[str, str] = task.settings["labels"]
     # A connection of its own: the tables it makes are temporary, and go with it.
     with closing(sql.cursor()) as own:

@@ -48,7 +48,7 @@ from warehouse.publish.snapshot import (
     show_canonical_registers,
     use_canonical_ids,
 )
-from warehouse.publish.steps import Input, ProcessPool, Step, StepStore, Task, run_step
+from warehouse.publish.steps import Compute, Input, ProcessPool, Step, StepStore, Task, run_step
 from warehouse.publish.withheld import apply_withheld, find_withheld
 from warehouse.record.rules import rules_version
 from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
@@ -236,7 +236,7 @@ class Nodes:
     joins: Derivation = NO_JOINS
     derivations: Sequence[Derivation] = ()
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    compute: ProcessPool = field(default_factory=lambda: ProcessPool(1))
+    compute: Compute = field(default_factory=lambda: ProcessPool(1))
     _lists: dict[str, list[BuildFile]] = field(init=False, default_factory=dict)
 
     @cached_property

@@ -17,9 +17,11 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 from uuid import uuid4
 
 import duckdb
@@ -29,8 +31,9 @@ import pyarrow.parquet as pq
 from warehouse.publish.manifest import BuildFile, step_key
 from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile, SankofaError
+from warehouse.shared.file_store import require_known_store
 from warehouse.shared.files import FileCheck, check_of_file, damage_of, decode_sealed
-from warehouse.shared.settings import cores, usable_memory_mb
+from warehouse.shared.settings import Settings, cores, usable_memory_mb
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
 _WORTH_A_POOL = 16 << 20
@@ -60,6 +63,39 @@ class TaskFailed(SankofaError):
     """A task failed; the message is its name and what went wrong."""
 
 
+class Compute(Protocol):
+    """What runs tasks: processes of this machine, or a cluster (``cluster.DaskCluster``)."""
+
+    @property
+    def words(self) -> str:
+        """What it is, for people."""
+
+    def run(self, tasks: Sequence[Task]) -> list[Any]:
+        """Run tasks; return their results, in the order of the tasks."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None: ...
+
+
+def compute_of(settings: Settings) -> Compute:
+    """Return what the settings choose to run tasks."""
+    if not settings.compute:
+        return ProcessPool(settings.processes, settings.memory_mb)
+    if not settings.compute_store:
+        raise SankofaError(
+            "SANKOFA_COMPUTE is set, SANKOFA_COMPUTE_STORE is not: name an object store through "
+            "which the workers get and return files"
+        )
+    require_known_store(settings.compute_store, "SANKOFA_COMPUTE_STORE")
+    if find_spec("distributed") is None:
+        raise SankofaError("SANKOFA_COMPUTE needs the extra `dask`: pip install -e .[dask]")
+    # Loaded here: an installation of one machine does not have Dask.
+    cluster = import_module("warehouse.publish.cluster")
+    compute: Compute = cluster.DaskCluster(settings.compute, settings.compute_store)
+    return compute
+
+
 @dataclass
 class ProcessPool:
     """Runs tasks in ``processes`` processes, or in this one if that is enough.
@@ -85,7 +121,7 @@ class ProcessPool:
             results = dict(self._results(tasks))
             return [results[number] for number in range(len(tasks))]
         limits = self._limits(1)
-        return [_result_of(task, _run_task(task, limits)) for task in tasks]
+        return [result_of(task, run_task(task, limits)) for task in tasks]
 
     def close(self) -> None:
         """Stop the processes once they have finished what they run."""
@@ -119,11 +155,11 @@ class ProcessPool:
                 # As many as there are processes, so that what waits here can still be left out.
                 while waiting and len(running) < self.processes:
                     number = waiting.pop(0)
-                    running[self._started().submit(_run_task, tasks[number], limits)] = number
+                    running[self._started().submit(run_task, tasks[number], limits)] = number
                 for done in wait(running, return_when=FIRST_COMPLETED).done:
                     outcome = done.result()
                     number = running.pop(done)
-                    yield number, _result_of(tasks[number], outcome)
+                    yield number, result_of(tasks[number], outcome)
         except BrokenProcessPool:
             self.close()
             names = ", ".join(sorted(tasks[number].name for number in running.values()))
@@ -147,7 +183,7 @@ class ProcessPool:
 _Outcome = tuple[Any, str | None]
 
 
-def _run_task(task: Task, limits: Mapping[str, str]) -> _Outcome:
+def run_task(task: Task, limits: Mapping[str, str]) -> _Outcome:
     """Run a task in this process, in a database in memory whose days are days in UTC."""
     try:
         with _database(_engine(tuple(limits.items()))) as sql:
@@ -185,7 +221,7 @@ def _database(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConn
             sql.execute(f"DETACH {name}")
 
 
-def _result_of(task: Task, outcome: _Outcome) -> Any:
+def result_of(task: Task, outcome: _Outcome) -> Any:
     result, failure = outcome
     if failure is not None:
         raise TaskFailed(f"{task.name}: {failure}")
@@ -374,7 +410,7 @@ def run_step(
     step: Step,
     partitions: Mapping[str, Mapping[str, Input]],
     store: StepStore,
-    compute: ProcessPool,
+    compute: Compute,
     prepare: Callable[[Collection[str]], None] = lambda _: None,
 ) -> list[BuildFile]:
     """Return the files of a step for every partition, made now or found by their keys.

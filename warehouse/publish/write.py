@@ -27,7 +27,7 @@ from warehouse.publish.manifest import BuildFile, BuildManifest, step_key
 from warehouse.publish.mart_files import write_task
 from warehouse.publish.row_json import unknown_day
 from warehouse.publish.snapshot import Snapshot
-from warehouse.publish.steps import ProcessPool, Task
+from warehouse.publish.steps import Compute, Task
 from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES, Files, MartTable
 from warehouse.record.store import sql_text
 from warehouse.shared.code_version import code_hash
@@ -191,7 +191,7 @@ def manifest_of(
 def write_mart_files(
     snapshot: Snapshot,
     mart: str | Path,
-    compute: ProcessPool,
+    compute: Compute,
     page_data: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[BuildFile]:
     """Write the files of a snapshot that no build has yet, and return all of them.
@@ -218,7 +218,7 @@ def _files_of_table(
     mart: str | Path,
     existing: Mapping[str, BuildFile],
     folder: Path,
-    compute: ProcessPool,
+    compute: Compute,
 ) -> list[BuildFile]:
     files = files_of(sql, table)
     missing = [file for file in files if file.key not in existing]
@@ -236,7 +236,7 @@ def _write(
     mart: str | Path,
     files: Sequence[TableFile],
     folder: Path,
-    compute: ProcessPool,
+    compute: Compute,
 ) -> dict[str, BuildFile]:
     groups = list(_groups(files))
     tasks = [
@@ -244,10 +244,10 @@ def _write(
             f"mart/{table.name}/{group[0].label}",
             write_task,
             {"rows": tuple(paths)},
+            # Another process may be in another folder.
+            str(mart_folder(mart).absolute()),
             settings={
                 "table": table.name,
-                # Another process may be in another folder.
-                "folder": str(mart_folder(mart).absolute()),
                 "labels": {file.key: file.label for file in group},
             },
         )

@@ -176,6 +176,8 @@ class Settings(BaseModel):
     keep_builds: int = _setting(30, ge=1)
     vacuum_hours: int = _setting(24, ge=1)
     landing_days: int | None = _setting(None, ge=1)
+    compute: Text = _setting()
+    compute_store: Place = _setting("")
     processes: int = _setting(lambda _: cores(), ge=1)
     document_mb: int = _setting(128, ge=1)
     stream_mb: int = _setting(64 << 10, ge=1)
