@@ -6,12 +6,11 @@ be run again by itself. Nobody can read anything of it before ``switch``.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +19,7 @@ from pydantic import TypeAdapter
 from assets.entities.list_files import community_lists
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
-from assets.page_data import change_totals, data_docs, page_data
+from assets.page_data import change_totals, page_data
 from pipelines.builds import (
     ACCEPTED,
     COUNTS,
@@ -47,10 +46,11 @@ from pipelines.stages import (
 )
 from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
-from quality.data_docs import write_docs
+from quality.data_docs import DATA_DOCS, data_docs, docs_version, expectation_pages, page_name
 from quality.floors import with_freshness
 from quality.personal_data_audit import audit_finished
 from quality.report import Counts, Report, accepted_shares, append_history
+from quality.suites import SUITES
 from quality.withheld_search import Finding, described
 from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
 from warehouse.publish.candidate import FAILED, Candidate, read_manifest
@@ -61,10 +61,12 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.steps import ProcessPool
 from warehouse.publish.write import write_mart_files
 from warehouse.record.store import Record
+from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
+from warehouse.serve.catalogue import page_data as page_of
 from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
 from warehouse.serve.finished_files import finished_files
-from warehouse.shared.errors import AlreadyPublished, AuditFailed
+from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError
 from warehouse.shared.metrics import (
     PUBLICATION_SECONDS,
     PUBLICATIONS,
@@ -78,7 +80,8 @@ from warehouse.tables import DERIVED, LeftOut, QualityMetric
 # The process that counts publications.
 _PROCESS = "publish"
 CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
-_DOCS = "quality"
+# The version of the rules that the Data Docs of a build describe, and where a failed one has its.
+_DOCS_VERSION, _DOCS = "data_docs", "quality"
 _NAMED = (
     "the audit failed; nothing was published. Names that were withheld are in the finished build:\n"
     "{}\nThe tables are kept under `stage/failed`. It is a mistake of ours: please report the "
@@ -90,10 +93,11 @@ _SHARES = TypeAdapter(dict[str, Decimal])
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """What the audit hands over: metadata of the build, and files with the results they have."""
+    """What the audit hands over: metadata of the build, files with their results, and Data Docs."""
 
     metadata: dict[str, str]
     files: list[BuildFile]
+    docs: dict[str, str]
 
 
 @dataclass
@@ -169,9 +173,7 @@ class Publication:
             self.candidate.require([node.name])
             self.candidate.forget([name])
             with self.candidate.open(self.candidate.folder) as snapshot:
-                report = audit_tables(
-                    snapshot, suites_of(node), self._audited_before(), self._results
-                )
+                report = audit_tables(snapshot, suites_of(node), self._audited_before())
                 files = with_results(snapshot.files, snapshot.results)
             if report.ok:
                 self.candidate.hand_over(name, [file for file in files if file.audit])
@@ -187,8 +189,9 @@ class Publication:
                 report = self.audited(snapshot)
                 files = with_results(self.candidate.files(), snapshot.results)
             if report.ok:
-                write_docs(report, self._results, self._docs, board="../")
-                self.candidate.hand_over(QUALITY, Audited(dict(self._metadata(report)), files))
+                docs = data_docs(report, self._expectation_pages(), board="../")
+                audited = Audited(dict(self._metadata(report)), files, docs)
+                self.candidate.hand_over(QUALITY, audited)
             else:
                 self._keep_failed(report)
         return report
@@ -206,7 +209,6 @@ class Publication:
                 self.new_within, is_sample=self.candidate.plan.notice == SAMPLE_NOTICE
             ),
             before=self._audited_before(),
-            results=self._results,
         )
 
     def export(self) -> Manifest:
@@ -240,7 +242,9 @@ class Publication:
         published = PublishedExports(self.settings.exports)
         with self._stage(MART), self.candidate.snapshot() as snapshot:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
-            shown |= {**data_docs(self._docs), "guides": generated_guides()}
+            docs = self.candidate.handed_over(QUALITY, Audited).docs
+            shown |= {f"{DATA_DOCS}/{name}": page for name, page in docs.items()}
+            shown |= {"guides": generated_guides()}
             files = write_mart_files(snapshot, self.settings.marts, self.compute, shown)
             self.candidate.hand_over(MART, files)
         return files
@@ -282,19 +286,26 @@ class Publication:
                 )
             yield
 
-    @property
-    def _results(self) -> Path:
-        """Where Great Expectations keeps the results of all checks of this publication."""
-        return self.candidate.folder / "expectations"
-
-    @property
-    def _docs(self) -> Path:
-        return self.candidate.folder / _DOCS
+    def _expectation_pages(self) -> Mapping[str, str]:
+        """Return the pages of what is expected: those of the build before, if the rules stayed."""
+        names = [page_name("expectations", suite) for suite in SUITES]
+        if self._metadata_before().get(_DOCS_VERSION) == docs_version():
+            with suppress(SankofaError), closing(Mart(self.settings.marts)) as mart:
+                build = mart.at(str(self.candidate.plan.before)).build()
+                bodies = [page_of(build, f"{DATA_DOCS}/{name}") or b'""' for name in names]
+                pages = dict(zip(names, map(msgspec.json.decode, bodies), strict=True))
+                if all(pages.values()):
+                    return pages
+        return expectation_pages(SUITES)
 
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
         count_publication(self.settings.metrics, "refused")
-        write_docs(report, self._results, self.settings.work / FAILED / self.data_version / _DOCS)
+        folder = self.settings.work / FAILED / self.data_version / _DOCS
+        for name, page in data_docs(report, expectation_pages(report.plan.suites)).items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(page, "utf-8")
 
     def _withheld_names(
         self, files: Sequence[BuildFile], metadata: Mapping[str, str]
@@ -348,6 +359,7 @@ class Publication:
             MEASURED: _MEASUREMENTS.dump_json(list(report.measurements)).decode(),
             LEFT_OUT: _LEFT_OUT.dump_json(list(report.left_out)).decode(),
             ACCEPTED: _SHARES.dump_json(shares).decode(),
+            _DOCS_VERSION: docs_version(),
             **_confirmed(report),
         }
 

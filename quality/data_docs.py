@@ -1,18 +1,25 @@
-"""Write Great Expectations' Data Docs of an audit as pages that load nothing from other hosts.
+"""Great Expectations' Data Docs of an audit as pages that load nothing from other hosts.
 
-Its templates take styles, scripts and a logo from elsewhere: they are removed and replaced by a
-short style sheet of our own and an index that needs no script.
+What is expected of each table has a page, and so has the result of each that fails. The templates
+take styles, scripts and a logo from elsewhere: they are removed and replaced by a short style sheet
+of our own and an index that needs no script.
 """
 
+import importlib
 import re
-import shutil
-from collections.abc import Iterable, Iterator
+import sys
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from quality.report import Report
 from quality.rules import Suite
+from warehouse.shared.code_version import code_version
 
 # Everything that makes a browser send a request or that a strict content security policy blocks:
 # scripts and styles, in elements and in attributes, and external links, images and frames.
@@ -29,58 +36,56 @@ _EXTERNAL_LINKS = re.compile(
     r"<a\b[^>]*href=\"(?:https?:)?//[^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE
 )
 _STYLE_SHEET, _STYLE = "style.css", files("quality").joinpath("static", "data_docs.css")
-# Where Great Expectations keeps results, below the folder of its stores.
-_VALIDATIONS = "uncommitted/validations"
+# Where pages of a build have them.
+DATA_DOCS = "data-docs"
 
 
-def forget_results(results: Path, suites: Iterable[Suite]) -> None:
-    """Delete what Great Expectations kept of suites that are validated again."""
-    for suite in suites:
-        shutil.rmtree(results.joinpath(_VALIDATIONS, *suite.name.split(".")), ignore_errors=True)
+def docs_version() -> str:
+    """Return the version of what is expected: rules, and the code that renders them."""
+    code = code_version("data docs", __name__, "quality.suites")
+    return f"{code} {version('great_expectations')}"
 
 
-def write_docs(report: Report, results: Path, folder: Path, board: str | None = None) -> None:
-    """Write the Data Docs of a report into a folder; ``board`` is a page to link back to.
+def expectation_pages(suites: Sequence[Suite]) -> dict[str, str]:
+    """Return the pages of what is expected of each table, by name."""
+    expectations = load_expectations()
+    return {
+        page_name("expectations", suite): _self_contained(expectations.suite_page(suite))
+        for suite in suites
+    }
 
-    ``results`` is where the audits of the build kept what Great Expectations found.
+
+def data_docs(
+    report: Report, expected: Mapping[str, str], board: str | None = None
+) -> dict[str, str]:
+    """Return the Data Docs of a report by name; ``board`` is a page to link back to.
+
+    ``expected`` are the pages of what is expected, which change with the rules only.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    if results.exists():
-        _write_pages(results, folder)
-    (folder / _STYLE_SHEET).write_text(_STYLE.read_text("utf-8"), "utf-8")
-    (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
+    pages = {
+        page_name("validations", suite): _self_contained(
+            load_expectations().result_page(report.results[suite.name])
+        )
+        for suite in report.plan.suites
+        if report.results.get(suite.name) and not report.results[suite.name].success
+    }
+    index = _index(report, {*expected, *pages}, board)
+    return {"index.html": index, _STYLE_SHEET: _STYLE.read_text("utf-8"), **expected, **pages}
 
 
-def _write_pages(results: Path, folder: Path) -> None:
-    # Imported here, as it takes seconds.
-    from great_expectations.render.renderer.site_builder import SiteBuilder
-
-    from quality.expectations import open_context
-
-    backend = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
-    builder = SiteBuilder(
-        open_context(results),
-        store_backend=backend,
-        site_name="quality",
-        show_how_to_buttons=False,
-        # The text "None", as in YAML: that is how Great Expectations leaves a section out.
-        site_section_builders={"profiling": "None"},
-    )
-    builder.build(build_index=False)
-    shutil.rmtree(folder / "static", ignore_errors=True)
-    for page in folder.rglob("*.html"):
-        root = "../" * (len(page.relative_to(folder).parts) - 1)
-        page.write_text(_self_contained(page.read_text("utf-8"), root), "utf-8")
+def page_name(kind: str, suite: Suite) -> str:
+    """Return the name of a page of a suite."""
+    return f"{kind}/{suite.name.replace('.', '/')}.html"
 
 
-def _self_contained(page: str, root: str) -> str:
+def _self_contained(page: str) -> str:
     page = _EXTERNAL_LINKS.sub(r"\1", _REMOVED.sub("", page))
     # One pass removes one attribute per element.
     while (shorter := _ATTRIBUTES.sub(r"\1", page)) != page:
         page = shorter
     page = page.replace("<html>", '<html lang="en">', 1)
-    return page.replace("</head>", f"{_head(root)}</head>", 1)
+    # Pages of suites are two folders below the index.
+    return page.replace("</head>", f"{_head('../../')}</head>", 1)
 
 
 def _head(root: str) -> str:
@@ -88,9 +93,9 @@ def _head(root: str) -> str:
     return f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{root}{_STYLE_SHEET}">'
 
 
-def _index(report: Report, folder: Path, board: str | None) -> str:
+def _index(report: Report, pages: Collection[str], board: str | None) -> str:
     back = "" if board is None else f'<p><a href="{escape(board)}">Quality board</a></p>'
-    rows = "\n".join(_rows(report, folder))
+    rows = "\n".join(_rows(report, pages))
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -104,23 +109,62 @@ def _index(report: Report, folder: Path, board: str | None) -> str:
     )
 
 
-def _rows(report: Report, folder: Path) -> Iterator[str]:
+def _rows(report: Report, pages: Collection[str]) -> Iterator[str]:
     for suite in report.plan.suites:
-        parts = suite.name.split(".")
-        suite_page = Path("expectations", *parts).with_suffix(".html").as_posix()
-        pages = sorted(folder.joinpath("validations", *parts).rglob("*.html"))
         result, made_in = report.results.get(suite.name), report.plan.made_in(suite.name)
         outcome = "no rows" if result is None else "met" if result.success else "not met"
-        if made_in == report.data_version:
-            # Audited with its table, before this report was made.
-            outcome = "met" if pages else "no rows"
-        elif made_in:
-            outcome = f"met, as in {made_in}: nothing changed"
-        links = [f'<a href="{page.relative_to(folder).as_posix()}">{outcome}</a>' for page in pages]
-        rules = str(len(suite.rules))
-        if folder.joinpath(suite_page).is_file():
-            rules = f'<a href="{suite_page}">{rules}</a>'
-        yield (
-            f"<tr><td>{escape(suite.name)}</td><td>{rules}</td>"
-            f"<td>{' '.join(links) or outcome}</td></tr>"
-        )
+        if made_in and report.plan.has_rows(suite):
+            outcome = "met"
+            if made_in != report.data_version:
+                outcome += f", as in {made_in}: nothing changed"
+        rules = _linked(page_name("expectations", suite), str(len(suite.rules)), pages)
+        outcome = _linked(page_name("validations", suite), outcome, pages)
+        yield f"<tr><td>{escape(suite.name)}</td><td>{rules}</td><td>{outcome}</td></tr>"
+
+
+def _linked(page: str, text: str, pages: Collection[str]) -> str:
+    return f'<a href="{page}">{text}</a>' if page in pages else text
+
+
+_LATER = ("scipy", "scipy.stats", "altair")
+
+
+def load_expectations() -> ModuleType:
+    """Import what runs Great Expectations: it takes seconds, so only what needs it pays for it."""
+    # The warnings are about its own imports.
+    with warnings.catch_warnings(), _without_plots():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from quality import expectations
+    return expectations
+
+
+class _Later(ModuleType):
+    """A module that is imported when one of its names is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        # The import system asks for names like __path__ of a module that it finds.
+        if name.startswith("__") or sys.modules.get(self.__name__) is self:
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+@contextmanager
+def _without_plots() -> Iterator[None]:
+    """Import Great Expectations without scipy.stats and altair until something needs them.
+
+    It imports both for expectations about distributions and for plots, which no suite has; they are
+    half of the seconds that its import takes. While it is imported, stand-ins have their place,
+    which import the real package when one of its names is asked for.
+    """
+    later = {name: _Later(name) for name in _LATER if name not in sys.modules}
+    if "scipy" in later:
+        vars(later["scipy"])["stats"] = later["scipy.stats"]
+    elif "scipy.stats" in later:
+        # Whoever imported scipy gets its parts as they are.
+        del later["scipy.stats"]
+    sys.modules.update(later)
+    try:
+        yield
+    finally:
+        for name in later:
+            del sys.modules[name]

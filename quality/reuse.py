@@ -87,6 +87,10 @@ class AuditPlan:
         """The suites of which a partition at least must be audited."""
         return [suite for suite in self.suites if not self.made_in(suite.name)]
 
+    def has_rows(self, suite: Suite) -> bool:
+        """Return whether the files that a result is kept with have rows."""
+        return any(file.rows for file in self._by_table.get(suite.kept_with, {}).values())
+
     def made_in(self, suite: str) -> str:
         """Return the newest data_version in which the reused result of a suite was made.
 
