@@ -6,7 +6,7 @@ be run again by itself. Nobody can read anything of it before ``switch``.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from assets.entities.list_files import community_lists
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
+from assets.ingest.sources import sources_of
 from assets.page_data import change_totals, page_data
 from pipelines.builds import (
     ACCEPTED,
@@ -26,6 +27,8 @@ from pipelines.builds import (
     LEFT_OUT,
     MEASURED,
     clear_unpublished,
+    delete_old_versions,
+    refuse_empty,
 )
 from pipelines.guides import generated_guides
 from pipelines.stages import (
@@ -46,13 +49,12 @@ from pipelines.stages import (
 )
 from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
-from quality.data_docs import DATA_DOCS, data_docs, docs_version, expectation_pages, page_name
+from quality.data_docs import DATA_DOCS, data_docs
 from quality.floors import with_freshness
 from quality.personal_data_audit import audit_finished
 from quality.report import Counts, Report, accepted_shares, append_history
-from quality.suites import SUITES
 from quality.withheld_search import Finding, described
-from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
+from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE, mart_folder
 from warehouse.publish.candidate import FAILED, Candidate, read_manifest
 from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan
@@ -60,10 +62,10 @@ from warehouse.publish.shared_builds import pull_builds, push_builds
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.steps import ProcessPool
 from warehouse.publish.write import write_mart_files
-from warehouse.record.store import Record
-from warehouse.serve.build import Mart
+from warehouse.record.landing import open_landing
+from warehouse.record.store import Record, open_record
+from warehouse.record.versions import require_withheld_key, world_of
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
-from warehouse.serve.catalogue import page_data as page_of
 from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
 from warehouse.serve.finished_files import finished_files
 from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError
@@ -80,8 +82,7 @@ from warehouse.tables import DERIVED, LeftOut, QualityMetric
 # The process that counts publications.
 _PROCESS = "publish"
 CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
-# The version of the rules that the Data Docs of a build describe, and where a failed one has its.
-_DOCS_VERSION, _DOCS = "data_docs", "quality"
+_DOCS = "quality"
 _NAMED = (
     "the audit failed; nothing was published. Names that were withheld are in the finished build:\n"
     "{}\nThe tables are kept under `stage/failed`. It is a mistake of ours: please report the "
@@ -189,7 +190,7 @@ class Publication:
                 report = self.audited(snapshot)
                 files = with_results(self.candidate.files(), snapshot.results)
             if report.ok:
-                docs = data_docs(report, self._expectation_pages(), board="../")
+                docs = data_docs(report, board="../")
                 audited = Audited(dict(self._metadata(report)), files, docs)
                 self.candidate.hand_over(QUALITY, audited)
             else:
@@ -286,23 +287,11 @@ class Publication:
                 )
             yield
 
-    def _expectation_pages(self) -> Mapping[str, str]:
-        """Return the pages of what is expected: those of the build before, if the rules stayed."""
-        names = [page_name("expectations", suite) for suite in SUITES]
-        if self._metadata_before().get(_DOCS_VERSION) == docs_version():
-            with suppress(SankofaError), closing(Mart(self.settings.marts)) as mart:
-                build = mart.at(str(self.candidate.plan.before)).build()
-                bodies = [page_of(build, f"{DATA_DOCS}/{name}") or b'""' for name in names]
-                pages = dict(zip(names, map(msgspec.json.decode, bodies), strict=True))
-                if all(pages.values()):
-                    return pages
-        return expectation_pages(SUITES)
-
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
         count_publication(self.settings.metrics, "refused")
         folder = self.settings.work / FAILED / self.data_version / _DOCS
-        for name, page in data_docs(report, expectation_pages(report.plan.suites)).items():
+        for name, page in data_docs(report).items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(page, "utf-8")
@@ -359,9 +348,53 @@ class Publication:
             MEASURED: _MEASUREMENTS.dump_json(list(report.measurements)).decode(),
             LEFT_OUT: _LEFT_OUT.dump_json(list(report.left_out)).decode(),
             ACCEPTED: _SHARES.dump_json(shares).decode(),
-            _DOCS_VERSION: docs_version(),
             **_confirmed(report),
         }
+
+
+class Publishing:
+    """The publications of an installation, computed by processes that are started once a run."""
+
+    def __init__(self, settings: Settings, compute: ProcessPool) -> None:
+        self.settings, self._compute = settings, compute
+
+    def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
+        """Return the publication that was begun last, or one to begin, which has a notice."""
+        record = open_record(self.settings)
+        refuse_empty(record)
+        return Publication(
+            record,
+            self.settings,
+            notice,
+            confirm_loss or None,
+            {source.key: source.new_within for source in sources_of(self.settings)},
+            self._compute,
+        )
+
+    def begin(self) -> Plan | None:
+        """Begin a publication; None, after cleaning up, if nothing changed since the last."""
+        return self._begin(self._to_begin())
+
+    def ends_unchanged(self) -> bool:
+        """Return whether nothing is to be published; if so, all that is left to do is done.
+
+        False if that cannot be known: then whoever begins a publication is told why.
+        """
+        with suppress(SankofaError):
+            publication = self._to_begin()
+            return publication.candidate.is_current and self._begin(publication) is None
+        return False
+
+    def _to_begin(self) -> Publication:
+        world = world_of(open_record(self.settings), open_landing(self.settings))
+        require_withheld_key(self.settings.withheld_key, world)
+        return self.publication(notice=SAMPLE_NOTICE if world == "fictional" else NOTICE)
+
+    def _begin(self, publication: Publication) -> Plan | None:
+        plan = publication.begin()
+        if plan is None:
+            delete_old_versions(self.settings)
+        return plan
 
 
 def refuse_failed(report: Report) -> None:

@@ -1,25 +1,21 @@
 """Great Expectations' Data Docs of an audit as pages that load nothing from other hosts.
 
-What is expected of each table has a page, and so has the result of each that fails. The templates
-take styles, scripts and a logo from elsewhere: they are removed and replaced by a short style sheet
-of our own and an index that needs no script.
+An index of our own lists all rules of each table; a result that fails has a page. Its templates
+take styles, scripts and a logo from elsewhere: they are replaced by a short style sheet of our own.
 """
 
 import importlib
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
 from quality.report import Report
-from quality.rules import Suite
-from warehouse.shared.code_version import code_version
 
 # Everything that makes a browser send a request or that a strict content security policy blocks:
 # scripts and styles, in elements and in attributes, and external links, images and frames.
@@ -40,42 +36,19 @@ _STYLE_SHEET, _STYLE = "style.css", files("quality").joinpath("static", "data_do
 DATA_DOCS = "data-docs"
 
 
-def docs_version() -> str:
-    """Return the version of what is expected: rules, and the code that renders them."""
-    code = code_version("data docs", __name__, "quality.suites")
-    return f"{code} {version('great_expectations')}"
-
-
-def expectation_pages(suites: Sequence[Suite]) -> dict[str, str]:
-    """Return the pages of what is expected of each table, by name."""
-    expectations = load_expectations()
-    return {
-        page_name("expectations", suite): _self_contained(expectations.suite_page(suite))
-        for suite in suites
-    }
-
-
-def data_docs(
-    report: Report, expected: Mapping[str, str], board: str | None = None
-) -> dict[str, str]:
-    """Return the Data Docs of a report by name; ``board`` is a page to link back to.
-
-    ``expected`` are the pages of what is expected, which change with the rules only.
-    """
+def data_docs(report: Report, board: str | None = None) -> dict[str, str]:
+    """Return the Data Docs of a report by name; ``board`` is a page to link back to."""
+    failed = {name: each for name, each in report.results.items() if each and not each.success}
     pages = {
-        page_name("validations", suite): _self_contained(
-            load_expectations().result_page(report.results[suite.name])
-        )
-        for suite in report.plan.suites
-        if report.results.get(suite.name) and not report.results[suite.name].success
+        _page_name(name): _self_contained(load_expectations().result_page(result))
+        for name, result in failed.items()
     }
-    index = _index(report, {*expected, *pages}, board)
-    return {"index.html": index, _STYLE_SHEET: _STYLE.read_text("utf-8"), **expected, **pages}
+    index = _index(report, board)
+    return {"index.html": index, _STYLE_SHEET: _STYLE.read_text("utf-8"), **pages}
 
 
-def page_name(kind: str, suite: Suite) -> str:
-    """Return the name of a page of a suite."""
-    return f"{kind}/{suite.name.replace('.', '/')}.html"
+def _page_name(suite: str) -> str:
+    return f"validations/{suite.replace('.', '/')}.html"
 
 
 def _self_contained(page: str) -> str:
@@ -93,9 +66,9 @@ def _head(root: str) -> str:
     return f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{root}{_STYLE_SHEET}">'
 
 
-def _index(report: Report, pages: Collection[str], board: str | None) -> str:
+def _index(report: Report, board: str | None) -> str:
     back = "" if board is None else f'<p><a href="{escape(board)}">Quality board</a></p>'
-    rows = "\n".join(_rows(report, pages))
+    rows = "\n".join(_rows(report))
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -104,26 +77,23 @@ def _index(report: Report, pages: Collection[str], board: str | None) -> str:
         f"<h1>Quality of {escape(report.data_version)}</h1>"
         f"<p>{'All checks passed.' if report.ok else 'Not published: checks failed.'}</p>"
         + (f"<pre class='fail'>{escape(report.problems)}</pre>" if report.problems else "")
-        + f"<table><tr><th>Table</th><th>Expectations</th><th>Result</th></tr>{rows}</table>"
+        + f"<table><tr><th>Table</th><th>Expected</th><th>Result</th></tr>{rows}</table>"
         "</main></body></html>"
     )
 
 
-def _rows(report: Report, pages: Collection[str]) -> Iterator[str]:
+def _rows(report: Report) -> Iterator[str]:
     for suite in report.plan.suites:
         result, made_in = report.results.get(suite.name), report.plan.made_in(suite.name)
-        outcome = "no rows" if result is None else "met" if result.success else "not met"
+        outcome = "no rows" if result is None else "met"
         if made_in and report.plan.has_rows(suite):
             outcome = "met"
             if made_in != report.data_version:
                 outcome += f", as in {made_in}: nothing changed"
-        rules = _linked(page_name("expectations", suite), str(len(suite.rules)), pages)
-        outcome = _linked(page_name("validations", suite), outcome, pages)
-        yield f"<tr><td>{escape(suite.name)}</td><td>{rules}</td><td>{outcome}</td></tr>"
-
-
-def _linked(page: str, text: str, pages: Collection[str]) -> str:
-    return f'<a href="{page}">{text}</a>' if page in pages else text
+        if result is not None and not result.success:
+            outcome = f'<a href="{_page_name(suite.name)}">not met</a>'
+        rules = "".join(f"<li>{escape(rule.words)}</li>" for rule in suite.rules)
+        yield f"<tr><td>{escape(suite.name)}</td><td><ul>{rules}</ul></td><td>{outcome}</td></tr>"
 
 
 _LATER = ("scipy", "scipy.stats", "altair")

@@ -24,10 +24,7 @@ from great_expectations.data_context.types.base import (
 )
 from great_expectations.datasource.fluent import SQLDatasource
 from great_expectations.datasource.fluent.sql_datasource import TableAsset
-from great_expectations.render.renderer import (
-    ExpectationSuitePageRenderer,
-    ValidationResultsPageRenderer,
-)
+from great_expectations.render.renderer import ValidationResultsPageRenderer
 from great_expectations.render.view import DefaultJinjaPageView
 from sqlalchemy import URL, Connection, types
 from sqlalchemy.dialects import registry
@@ -153,19 +150,11 @@ def _failures(suite: Suite, result: ExpectationSuiteValidationResult) -> list[Fa
     ]
 
 
-def suite_page(suite: Suite) -> str:
-    """Return the page of Data Docs of what is expected of a table."""
-    return _page(ExpectationSuitePageRenderer(), _expected(suite))
-
-
 def result_page(result: ExpectationSuiteValidationResult) -> str:
     """Return the page of Data Docs of the result of a suite."""
-    return _page(ValidationResultsPageRenderer(), result)
-
-
-def _page(renderer: Any, shown: Any) -> str:
+    renderer: Any = ValidationResultsPageRenderer()
     view: Any = DefaultJinjaPageView()
-    return str(view.render(renderer.render(shown)))
+    return str(view.render(renderer.render(result)))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from quality.reuse import AuditPlan, tables_read
-from quality.rules import Rule, Suite, satisfies
+from quality.rules import Rule, Suite
 from quality.suites import SUITES
 from warehouse.publish.manifest import BuildFile
 from warehouse.record.rules import rules_of
@@ -250,7 +250,7 @@ def test_another_rule_of_a_table_audits_it_again() -> None:
         TENDERS[0].name,
         TENDERS[0].table,
         TENDERS[0].row_reference,
-        (*TENDERS[0].rules, satisfies("no row is older", "released_on", "released_on > '2020'")),
+        (*TENDERS[0].rules, Rule("no row is older", "released_on", "released_on > '2020'")),
     )
     again = AuditPlan([stricter, *TENDERS[1:]], by_country(), stamped(first, "20261115.1"), "1")
     assert again.to_run == [stricter]
