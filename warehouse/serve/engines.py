@@ -195,10 +195,6 @@ class Engine:
             )
         return builds.not_available(data_version)
 
-    def close(self) -> None:
-        """Close every file that is open."""
-        self._open_files.close()
-
 
 def _identity(path: str) -> tuple[int, int] | None:
     """Return what changes if a file is replaced; None if it is not there."""
