@@ -245,7 +245,7 @@ class Publication:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
             docs = self.candidate.handed_over(QUALITY, Audited).docs
             shown |= {f"{DATA_DOCS}/{name}": page for name, page in docs.items()}
-            shown |= {"guides": generated_guides()}
+            shown["guides"] = generated_guides()
             files = write_mart_files(snapshot, self.settings.marts, self.compute, shown)
             self.candidate.hand_over(MART, files)
         return files
@@ -292,9 +292,8 @@ class Publication:
         count_publication(self.settings.metrics, "refused")
         folder = self.settings.work / FAILED / self.data_version / _DOCS
         for name, page in data_docs(report).items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(page, "utf-8")
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(page, "utf-8")
 
     def _withheld_names(
         self, files: Sequence[BuildFile], metadata: Mapping[str, str]

@@ -85,11 +85,10 @@ def _index(report: Report, board: str | None) -> str:
 def _rows(report: Report) -> Iterator[str]:
     for suite in report.plan.suites:
         result, made_in = report.results.get(suite.name), report.plan.made_in(suite.name)
-        outcome = "no rows" if result is None else "met"
-        if made_in and report.plan.has_rows(suite):
-            outcome = "met"
-            if made_in != report.data_version:
-                outcome += f", as in {made_in}: nothing changed"
+        was_checked = result is not None or (made_in and report.plan.has_rows(suite))
+        outcome = "met" if was_checked else "no rows"
+        if was_checked and made_in not in ("", report.data_version):
+            outcome += f", as in {made_in}: nothing changed"
         if result is not None and not result.success:
             outcome = f'<a href="{_page_name(suite.name)}">not met</a>'
         rules = "".join(f"<li>{escape(rule.words)}</li>" for rule in suite.rules)

@@ -37,7 +37,8 @@ class Rule:
 
     def failing(self, rows: str, row_reference: str) -> str:
         """Return SQL of the references of what fails in a relation."""
-        query = self.query or _SQL.statement("rows_that_fail", condition=self.condition, **_PLACES)
+        fails = f"FROM {ROWS} WHERE ({self.condition}) IS FALSE"
+        query = self.query or f"SELECT {ROW_REFERENCE} AS row_reference {fails}"
         return query.replace(ROWS, rows).replace(ROW_REFERENCE, row_reference)
 
 

@@ -28,11 +28,6 @@ SELECT
     row_reference
 FROM ({{ failing }});
 
--- name: rows_that_fail
-SELECT {{ row_reference }} AS row_reference
-FROM {{ rows }}
-WHERE ({{ condition }}) IS FALSE;
-
 -- name: vintages_with_gaps
 -- Figures whose vintages are not numbered from 1 without gaps.
 SELECT min({{ row_reference }}) AS row_reference
