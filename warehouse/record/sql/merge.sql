@@ -77,7 +77,14 @@ dated AS (
             WHEN previous.content IS NULL OR arrived.available_at IS NULL
                 THEN arrived.available_at
             ELSE greatest(arrived.available_at, CAST(arrived.observed_at AS DATE))
-        END AS known_from
+        END AS known_from,
+        -- Also if its package states that very day: whether it does can depend on which documents
+        -- were loaded before.
+        coalesce(
+            previous.content IS NOT NULL
+            AND arrived.available_at <= CAST(arrived.observed_at AS DATE),
+            FALSE
+        ) AS is_dated_by_reading
     FROM arrived
     ASOF LEFT JOIN effective AS previous
         ON arrived.sighting = previous.sighting
@@ -127,6 +134,7 @@ new AS (
 SELECT
     row,
     known_from AS available_at,
+    is_dated_by_reading,
     previous_content IS NOT NULL
     OR sighting IN (SELECT sighting FROM stored)
     OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
