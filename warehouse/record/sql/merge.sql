@@ -73,18 +73,17 @@ dated AS (
     SELECT
         arrived.*,
         previous.content AS previous_content,
-        CASE
-            WHEN previous.content IS NULL OR arrived.available_at IS NULL
-                THEN arrived.available_at
-            ELSE greatest(arrived.available_at, CAST(arrived.observed_at AS DATE))
-        END AS known_from,
         -- Also if its package states that very day: whether it does can depend on which documents
         -- were loaded before.
         coalesce(
             previous.content IS NOT NULL
             AND arrived.available_at <= CAST(arrived.observed_at AS DATE),
             FALSE
-        ) AS is_dated_by_reading
+        ) AS is_dated_by_reading,
+        CASE
+            WHEN is_dated_by_reading THEN CAST(arrived.observed_at AS DATE)
+            ELSE arrived.available_at
+        END AS known_from
     FROM arrived
     ASOF LEFT JOIN effective AS previous
         ON arrived.sighting = previous.sighting
