@@ -65,7 +65,7 @@ audit: $(STAMP)
 lock: $(STAMP)
 	@printf 'setuptools>=77\nuv\n' | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-annotate --output-file requirements/uv.lock
-	@for extras in "" "dev" "postgres,redis,s3"; do \
+	@for extras in "" "dev" "dask,postgres,redis,s3"; do \
 	  name=$$(case "$$extras" in "") echo run;; dev) echo dev;; *) echo deploy;; esac); \
 	  $(BIN)/uv pip compile setup.cfg --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-strip-extras --no-header --no-annotate $${extras:+$$(printf -- '--extra %s ' $$(echo $$extras | tr , ' '))} \
