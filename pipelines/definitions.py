@@ -59,6 +59,8 @@ def publishing_resource(settings: Settings) -> dg.ResourceDefinition:
     )
     def publishing(context: dg.InitResourceContext) -> Iterator[Publishing]:
         with compute_of(settings) as compute:
+            if context.log is not None:
+                context.log.info(f"Computed by {compute.words}")
             yield Publishing(settings, compute)
 
     return publishing

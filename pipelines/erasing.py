@@ -1,6 +1,5 @@
 """Erase a document: from the landing, the record, every build, file and page that contains it."""
 
-import hashlib
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -32,6 +31,7 @@ from warehouse.record.erase import (
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.shared.errors import SankofaError
+from warehouse.shared.files import sha256_of_file
 from warehouse.shared.settings import Settings
 from warehouse.tables import ErasedEntry
 
@@ -145,13 +145,8 @@ def erased_reason() -> str:
 def _delete_sample_files(folder: Path, sha256: str) -> None:
     """Delete the copies of a document from which the sample world is read."""
     for path in folder.rglob("*"):
-        if path.is_file() and _sha256(path) == sha256:
+        if path.is_file() and sha256_of_file(path) == sha256:
             path.unlink()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def forget_runs(settings: Settings, source: Source) -> None:

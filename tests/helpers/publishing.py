@@ -10,7 +10,7 @@ from warehouse.publish.candidate import Candidate
 from warehouse.publish.manifest import with_results
 from warehouse.publish.nodes import NO_JOINS, Nodes
 from warehouse.publish.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
-from warehouse.publish.steps import ProcessPool
+from warehouse.publish.steps import Compute, ProcessPool
 from warehouse.publish.write import manifest_of, write_mart_files
 from warehouse.record.store import Record
 from warehouse.shared.errors import AuditFailed
@@ -41,7 +41,7 @@ def publish(
     page_data: Callable[[Snapshot], Mapping[str, Any]] = _no_page_data,
     work: Path | None = None,
     withheld_key: str = WITHHELD_KEY,
-    compute: ProcessPool | None = None,
+    compute: Compute | None = None,
 ) -> str:
     """Publish what the record contains now and return its data_version.
 

@@ -4,7 +4,6 @@ A file is a pure function of its rows. It is named by a key of them (``write``),
 build takes over the files whose rows did not change.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from warehouse.publish.search_index import (
 from warehouse.publish.steps import Task
 from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable
 from warehouse.record.store import sql_text
+from warehouse.shared.files import sha256_of_file
 
 # The rows of several files of a table in one stream: encoded, in order, file after file.
 #
@@ -209,8 +209,7 @@ class SqliteLoader:
 
     def written(self, table: str, label: str, rows: int) -> BuildFile:
         """Return the finished file."""
-        with self._target.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = sha256_of_file(self._target)
         path = f"{self._target.parent.name}/{self._target.name}"
         size = self._target.stat().st_size
         return BuildFile("mart", table, label, path, self._key, digest, rows, size)

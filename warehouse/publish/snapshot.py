@@ -48,6 +48,7 @@ from warehouse.record.tables import (
 )
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
+from warehouse.shared.files import sha256_of_file
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
@@ -160,7 +161,7 @@ class Snapshot:
         """Return a hash of the files of a table, in the order of their partitions."""
         hashes = [file.sha256 for file in self.files if file.table == name]
         if name not in self._shown:
-            hashes = [_sha256(path) for path in self.paths(name)]
+            hashes = [sha256_of_file(path) for path in self.paths(name)]
         # Their rows are shown under the ids of same_as.
         if name in (ENTITIES.name, IDENTIFIERS.name):
             hashes.append(self.content(SAME_AS))
@@ -322,11 +323,6 @@ class Snapshot:
         self.sql.execute(
             f"CREATE OR REPLACE VIEW {name} AS SELECT *{more} FROM {self.relation(name)}"
         )
-
-
-def _sha256(path: str) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def all_vintages(

@@ -7,7 +7,6 @@ is made from. What steps do belongs to ``nodes`` and ``assets``.
 """
 
 import atexit
-import hashlib
 import shutil
 import tempfile
 import traceback
@@ -18,7 +17,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -32,7 +30,13 @@ from warehouse.publish.manifest import BuildFile, step_key
 from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile, SankofaError
 from warehouse.shared.file_store import require_known_store
-from warehouse.shared.files import FileCheck, check_of_file, damage_of, decode_sealed
+from warehouse.shared.files import (
+    FileCheck,
+    check_of_file,
+    damage_of,
+    decode_sealed,
+    sha256_of_file,
+)
 from warehouse.shared.settings import Settings, cores, usable_memory_mb
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
@@ -88,10 +92,13 @@ def compute_of(settings: Settings) -> Compute:
             "which the workers get and return files"
         )
     require_known_store(settings.compute_store, "SANKOFA_COMPUTE_STORE")
-    if find_spec("distributed") is None:
-        raise SankofaError("SANKOFA_COMPUTE needs the extra `dask`: pip install -e .[dask]")
-    # Loaded here: an installation of one machine does not have Dask.
-    cluster = import_module("warehouse.publish.cluster")
+    try:
+        # Loaded here: an installation of one machine does not have Dask.
+        cluster = import_module("warehouse.publish.cluster")
+    except ModuleNotFoundError as error:
+        raise SankofaError(
+            f"SANKOFA_COMPUTE needs the extra `dask`: pip install -e .[dask] ({error})"
+        ) from error
     compute: Compute = cluster.DaskCluster(settings.compute, settings.compute_store)
     return compute
 
@@ -143,13 +150,13 @@ class ProcessPool:
     def _is_worth_a_pool(self, tasks: Sequence[Task]) -> bool:
         if self.processes == 1 or len(tasks) == 1:
             return False
-        return self._executor is not None or sum(map(_bytes, tasks)) >= self.worth_a_pool
+        return self._executor is not None or sum(map(bytes_of, tasks)) >= self.worth_a_pool
 
     def _results(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
         """Yield the number of each task with its result, as soon as it has ended."""
         limits, running = self._limits(self.processes), dict[Future[_Outcome], int]()
         # The largest first: a large one at the end would leave the other processes idle.
-        waiting = sorted(range(len(tasks)), key=lambda number: -_bytes(tasks[number]))
+        waiting = sorted(range(len(tasks)), key=lambda number: -bytes_of(tasks[number]))
         try:
             while waiting or running:
                 # As many as there are processes, so that what waits here can still be left out.
@@ -222,13 +229,14 @@ def _database(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConn
 
 
 def result_of(task: Task, outcome: _Outcome) -> Any:
+    """Return the result of a task; raise ``TaskFailed`` if it has none."""
     result, failure = outcome
     if failure is not None:
         raise TaskFailed(f"{task.name}: {failure}")
     return result
 
 
-def _bytes(task: Task) -> int:
+def bytes_of(task: Task) -> int:
     """Return the size of a task's inputs."""
     return sum(Path(path).stat().st_size for paths in task.inputs.values() for path in paths)
 
@@ -348,10 +356,8 @@ def seal_files(unfinished: Path, folder: Path) -> None:
 
 
 def _describe(path: Path) -> _File:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    rows = pq.read_metadata(path).num_rows
-    return _File(path.stem, digest, rows, path.stat().st_size, check_of_file(path).xxh3)
+    rows, size = pq.read_metadata(path).num_rows, path.stat().st_size
+    return _File(path.stem, sha256_of_file(path), rows, size, check_of_file(path).xxh3)
 
 
 @dataclass(frozen=True)

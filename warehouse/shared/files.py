@@ -164,6 +164,12 @@ def check_of_stream(stream: IO[bytes]) -> FileCheck:
     return FileCheck(size, digest.hexdigest())
 
 
+def sha256_of_file(path: str | Path) -> str:
+    """Return the SHA-256 of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def difference(
     written: FileCheck, size: int | None, read: Callable[[], FileCheck] | None
 ) -> str | None:
