@@ -145,6 +145,10 @@ class Snapshot:
         """Return the file of a table that was written here."""
         return self.folder / f"{name}.parquet"
 
+    def names(self) -> list[str]:
+        """Return the names of all tables that there are."""
+        return sorted({*self._shown, *(path.stem for path in self.folder.glob("*.parquet"))})
+
     def paths(self, name: str) -> tuple[str, ...]:
         """Return the files of a table: its own, or those that are shown; none if it is missing."""
         if name in self._shown:
@@ -158,9 +162,10 @@ class Snapshot:
 
     def content(self, name: str) -> str:
         """Return a hash of the files of a table, in the order of their partitions."""
-        hashes = [file.sha256 for file in self.files if file.table == name]
-        if name not in self._shown:
-            hashes = [_sha256(path) for path in self.paths(name)]
+        known = [file.sha256 for file in self.files if file.table == name]
+        # What was written or shown since then is not among the files of steps.
+        is_known = bool(known) and name in self._shown
+        hashes = known if is_known else [_sha256(path) for path in self.paths(name)]
         # Their rows are shown under the ids of same_as.
         if name in (ENTITIES.name, IDENTIFIERS.name):
             hashes.append(self.content(SAME_AS))
