@@ -367,6 +367,7 @@ class Nodes:
         function = partial(copy_rows, tables=tables, checks=checks, secret=self._secret)
         plan, same_as = self.plan, self.paths(SAME_AS) if self._is_done(SAME_AS) else [""]
         with closing(self.record.connection.cursor()) as sql:
+            sql.execute(f"SET GLOBAL memory_limit = '{self.compute.memory}MB'")
             partitions = Partitions(
                 sql, self.record, plan.loads, self.folder / _STORED, Path(same_as[0]), plan.buckets
             )
@@ -530,7 +531,9 @@ class Nodes:
         """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
         files = [file for file in self.files() if file.table not in LISTED]
         snapshot = Snapshot(
-            folder, self.record, self.plan.loads, self.plan.data_version, files=tuple(files)
+            *(folder, self.record, self.plan.loads, self.plan.data_version),
+            files=tuple(files),
+            memory_mb=self.compute.memory,
         )
         for table in dict.fromkeys(file.table for file in files):
             snapshot.show(table, self.paths(table))

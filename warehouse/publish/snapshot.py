@@ -48,6 +48,7 @@ from warehouse.record.tables import (
 )
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
+from warehouse.shared.settings import usable_memory_mb
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
@@ -103,6 +104,8 @@ class Snapshot:
     loads: Mapping[str, int]
     data_version: str
     connection: duckdb.DuckDBPyConnection | None = None
+    # What DuckDB may take before it spills to disk, if it is opened here.
+    memory_mb: int = field(default_factory=usable_memory_mb, kw_only=True)
     # Without those of the whole country, releases are copied with their amounts and not marked.
     has_all_amounts: bool = True
     files: tuple[BuildFile, ...] = ()
@@ -118,7 +121,11 @@ class Snapshot:
         self.folder.mkdir(parents=True, exist_ok=True)
         # Inside the snapshot, so that what a killed publisher spilled is deleted with the rest.
         spill = str(self.folder / "spill")
-        self.sql = self.connection or duckdb.connect(config={"temp_directory": spill})
+        limits: dict[str, Any] = {
+            "temp_directory": spill,
+            "memory_limit": f"{self.memory_mb}MB",
+        }
+        self.sql = self.connection or duckdb.connect(config=limits)
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
         (self._database,) = self.sql.execute("SELECT current_catalog()").fetchone() or ("memory",)
         self.record.let_read(self.sql)
