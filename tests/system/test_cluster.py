@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -27,13 +27,16 @@ from tests.helpers.record_rows import load
 from tests.helpers.s3_server import S3Server, s3_server
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.waiting import wait_until
-from warehouse.publish.nodes import copy_rows
+from warehouse.publish.nodes import limit_amounts
 from warehouse.publish.steps import Task, TaskFailed, compute_of
 from warehouse.record.store import Record
 from warehouse.shared.code_version import PACKAGES
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import sha256_of_file
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 distributed = pytest.importorskip(
     "distributed", reason="left out: install the extra `dask` for tests of a cluster"
@@ -68,17 +71,17 @@ class Cluster:
             address = wait_until(lambda: _addresses(client).get(name))
         return Worker(process, address)
 
-    def client(self) -> "distributed.Client":
+    def client(self) -> "Client":
         return distributed.Client(self.address, set_as_default=False)
 
     @contextmanager
     def killing(self, worker: "Worker", turn: int) -> Iterator[None]:
         """Kill a worker while it runs a task: after it has been seen with ``turn`` of them."""
-        seen: set[str] = set()
+        seen, ended = set[str](), threading.Event()
 
-        def is_its_turn(client: "distributed.Client") -> bool:
+        def is_its_turn(client: "Client") -> bool:
             seen.update(client.processing(workers=[worker.address])[worker.address])
-            return len(seen) >= turn
+            return len(seen) >= turn or ended.is_set()
 
         def kill() -> None:
             with self.client() as client:
@@ -87,8 +90,11 @@ class Cluster:
 
         thread = threading.Thread(target=kill)
         thread.start()
-        yield
-        thread.join()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
         assert worker.process.wait() == -signal.SIGKILL
 
     def _start(
@@ -123,7 +129,7 @@ class Worker(NamedTuple):
     address: str
 
 
-def _addresses(client: "distributed.Client") -> dict[str, str]:
+def _addresses(client: "Client") -> dict[str, str]:
     """Return the addresses of the workers by name."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
     return {str(worker["name"]): address for address, worker in workers.items()}
@@ -223,7 +229,7 @@ def test_a_worker_with_other_code_is_refused_in_words(server: S3Server, tmp_path
             compute_of(settings_of(tmp_path).model_copy(update=chosen)) as compute,
             pytest.raises(TaskFailed, match=refused),
         ):
-            compute.run([Task("task", copy_rows)])
+            compute.run([Task("task", limit_amounts)])
 
 
 def test_doctor_names_the_workers_and_the_dashboard(

@@ -51,6 +51,7 @@ class DaskCluster:
 
     address: str
     store: str
+    memory: int
     _client: Client = field(init=False)
     # Hashes of files by path and time of writing: paths are used again.
     _hashes: dict[tuple[str, int], str] = field(init=False, default_factory=dict)

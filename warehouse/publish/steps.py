@@ -66,7 +66,12 @@ class TaskFailed(SankofaError):
 
 
 class Compute(Protocol):
-    """What runs tasks: processes of this machine, or a cluster (``cluster.DaskCluster``)."""
+    """What runs tasks: processes of this machine, or a cluster (``cluster.DaskCluster``).
+
+    ``memory`` is what may be taken of this machine, in MB.
+    """
+
+    memory: int
 
     @property
     def words(self) -> str:
@@ -97,7 +102,9 @@ def compute_of(settings: Settings) -> Compute:
         raise SankofaError(
             f"SANKOFA_COMPUTE needs the extra `dask`: pip install -e .[dask] ({error})"
         ) from error
-    compute: Compute = cluster.DaskCluster(settings.compute, settings.compute_store)
+    compute: Compute = cluster.DaskCluster(
+        settings.compute, settings.compute_store, settings.memory_mb
+    )
     return compute
 
 
