@@ -72,7 +72,8 @@ class Cluster:
         return Worker(process, address)
 
     def client(self) -> "Client":
-        return distributed.Client(self.address, set_as_default=False)
+        client: Client = distributed.Client(self.address, set_as_default=False)
+        return client
 
     @contextmanager
     def killing(self, worker: "Worker", turn: int) -> Iterator[None]:
