@@ -20,3 +20,18 @@ def test_runs_in_postgresql_are_configured_by_name_and_taken_back(tmp_path: Path
     assert storage == {"postgres": {"postgres_url": {"env": "SANKOFA_RUNS"}}}
     create_dagster_home(settings(tmp_path))
     assert "storage" not in yaml.safe_load(file.read_text())
+
+
+def test_killed_runs_start_again_in_a_home_of_before_too(tmp_path: Path) -> None:
+    file = tmp_path / "dagster" / "dagster.yaml"
+    create_dagster_home(settings(tmp_path))
+    ours = yaml.safe_load(file.read_text())
+    assert ours["run_retries"] == {
+        "enabled": True,
+        "max_retries": 2,
+        "retry_on_asset_or_op_failure": False,
+    }
+    before, _, _ = file.read_text().partition("run_retries:")
+    file.write_text(before)
+    create_dagster_home(settings(tmp_path))
+    assert yaml.safe_load(file.read_text()) == ours
