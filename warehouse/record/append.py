@@ -15,7 +15,6 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 
 from warehouse.record import ledger
 from warehouse.record.erase import erasures
@@ -184,22 +183,19 @@ def _try_append(
     )
     if not len(appended):
         return entry
-    files_before = {file.path for file in record.files(table.name, delta)}
-    try:
+    file = commit(
+        record,
+        table.name,
+        delta,
+        _stamped(table, appended, entry),
+        {"append": entry.load_seq},
         # The entry travels in the commit too: see the ledger.
-        commit(
-            delta,
-            _stamped(table, appended, entry),
-            {"append": entry.load_seq},
-            {ledger.ENTRY_KEY: entry.model_dump_json()},
-        )
-    except CommitFailedError:
+        {ledger.ENTRY_KEY: entry.model_dump_json()},
+    )
+    if file is None:
         return None
-    new_files = {file.path for file in record.files(table.name, delta)} - files_before
-    # Index the new file while its rows are in memory; a large load makes several files, whose
-    # indexes are written when they are first needed.
-    if len(new_files) == 1:
-        write_index(record.index_folder(table.name), new_files.pop(), appended)
+    # Index the new file while its rows are in memory.
+    write_index(record.index_folder(table.name), file.path, appended)
     return entry
 
 

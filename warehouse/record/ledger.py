@@ -44,9 +44,10 @@ def write_missing_entries(record: Record, table: RecordTable) -> None:
     for _ in range(COMMIT_ATTEMPTS):
         delta, ledger = record.table(table.name), record.table("loads")
         newest, entered = last_transaction(delta), last_transaction(ledger, table.name)
-        if newest <= entered or try_commit_entries(
-            ledger, _entries_between(delta, entered, newest), {table.name: newest}
-        ):
+        if newest <= entered:
+            return
+        missing = _entries_between(delta, entered, newest)
+        if try_commit_entries(record, "loads", ledger, missing, {table.name: newest}):
             return
     raise WriteConflict("the ledger: other writers kept committing first; run the load again")
 

@@ -7,26 +7,28 @@ overwrites; ``erase`` has the one exception. Deciding which rows to write belong
 """
 
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from deltalake import (
     ColumnProperties,
-    CommitProperties,
     DeltaTable,
     PostCommitHookProperties,
-    Transaction,
     WriterProperties,
-    write_deltalake,
 )
 from deltalake.exceptions import CommitFailedError, DeltaError
 from sqlmodel import SQLModel
@@ -88,15 +90,15 @@ ROWS: Mapping[str, type[SQLModel]] = {
     **{table.name: table.row for table in RECORD_TABLES},
     **_OPERATIONS,
 }
+_CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+# The ledger is completed from the commits, so they are kept as long as the rows.
 _CONFIGURATION = {
     "delta.appendOnly": "true",
-    "delta.checkpointInterval": "50",
-    # The ledger is completed from the commits, so they are kept as long as the rows (and the hook
-    # below deletes none).
     "delta.logRetentionDuration": "interval 36500 days",
 }
-# Each use of a table reads the commits since its last checkpoint, and each is a request.
-_REMOTE = {"delta.checkpointInterval": "10"}
+# Commits between two checkpoints. Each use of a table in an object store reads the commits since
+# the last one, and each is a request.
+_CHECKPOINT_INTERVAL, _REMOTE_CHECKPOINT_INTERVAL = 50, 10
 # Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
 # writer would build a dictionary of them only to throw it away.
 ROW_GROUP = 131_072
@@ -116,12 +118,21 @@ HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=Fa
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a table, with its entry in the Delta log (sizes, column statistics)."""
+    """One Parquet file of a table: its rows, its bytes, and the bounds of its cluster column.
+
+    A file that says nothing of its bounds may contain any value.
+    """
 
     path: str
     rows: int
     size: int
-    log_entry: dict[str, Any]
+    low: str | None = None
+    high: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name by which the Delta log knows it."""
+        return self.path.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
@@ -250,10 +261,16 @@ class Record:
         """Open a table anew at its next use, because its history was rewritten."""
         with self.write_lock:
             self._tables.pop(name, None)
+            self._files.pop(name, None)
 
     @cached_property
     def _tables(self) -> dict[str, DeltaTable]:
         """The tables opened so far: the next use reads only the commits since."""
+        return {}
+
+    @cached_property
+    def _files(self) -> dict[str, tuple[int, tuple[DataFile, ...]]]:
+        """The files of each table as last listed, with the version of the table they are of."""
         return {}
 
     def table(self, name: str) -> DeltaTable:
@@ -312,7 +329,10 @@ class Record:
                 self.schemas[name],
                 mode="ignore",
                 name=name,
-                configuration={**_CONFIGURATION, **(_REMOTE if self.is_shared else {})},
+                configuration={
+                    **_CONFIGURATION,
+                    "delta.checkpointInterval": str(self._checkpoint_interval),
+                },
                 storage_options=self._options,
             )
         return DeltaTable(path, storage_options=self._options)
@@ -332,21 +352,45 @@ class Record:
             f"{name}: other writers kept changing its columns; nothing was written, try again"
         )
 
-    def files(self, name: str, delta: DeltaTable | None = None) -> list[DataFile]:
+    def files(self, name: str, delta: DeltaTable | None = None) -> tuple[DataFile, ...]:
         """Return the data files of a table as it is now, or as ``delta`` was opened."""
         delta = delta or self.stored_table(name)
         if delta is None:
-            return []
-        actions = pa.table(delta.get_add_actions(flatten=True))
-        return [
-            DataFile(
-                f"{self.root}/{name}/{log_entry['path']}",
-                log_entry["num_records"],
-                log_entry["size_bytes"],
-                log_entry,
-            )
-            for log_entry in actions.to_pylist()
-        ]
+            return ()
+        version, files = self._files.get(name, (-1, ()))
+        if version != delta.version():
+            files = _listed_files(f"{self.root}/{name}", _CLUSTERS.get(name), delta)
+            self._files[name] = delta.version(), files
+        return files
+
+    def put_version(
+        self,
+        name: str,
+        delta: DeltaTable,
+        actions: Sequence[Mapping[str, Any]],
+        new: DataFile | None = None,
+    ) -> bool:
+        """Commit actions as the version after that of ``delta``; False if another writer was first.
+
+        deltalake's own writer goes through the statistics of every file of the table at each
+        commit. ``new`` is the file that the actions add, if that is all they do.
+        """
+        version, files = delta.version() + 1, self._files.get(name)
+        body = b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
+        if not self.store.put_new(body, name, "_delta_log", f"{version:020}.json"):
+            return False
+        delta.update_incremental()
+        if new is not None and files is not None and files[0] == version - 1:
+            self._files[name] = version, (*files[1], new)
+        if version % self._checkpoint_interval == 0:
+            # The commit counts without one.
+            with suppress(DeltaError):
+                delta.create_checkpoint()
+        return True
+
+    @property
+    def _checkpoint_interval(self) -> int:
+        return _REMOTE_CHECKPOINT_INTERVAL if self.is_shared else _CHECKPOINT_INTERVAL
 
     def relation(
         self, name: str, delta: DeltaTable | None = None, files: Iterable[DataFile] | None = None
@@ -388,6 +432,18 @@ class Record:
     def index_folder(self, name: str) -> Path:
         """Return the folder of the indexes of a table's files."""
         return self.local / ".index" / name
+
+
+def _listed_files(folder: str, cluster: str | None, delta: DeltaTable) -> tuple[DataFile, ...]:
+    actions = pa.table(delta.get_add_actions(flatten=True))
+    absent = [None] * len(actions)
+    columns = (
+        actions[column].to_pylist() if column in actions.column_names else absent
+        for column in ("path", "num_records", "size_bytes", f"min.{cluster}", f"max.{cluster}")
+    )
+    return tuple(
+        DataFile(f"{folder}/{path}", *entry) for path, *entry in zip(*columns, strict=True)
+    )
 
 
 def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
@@ -461,46 +517,101 @@ def last_transaction(delta: DeltaTable, writer: str = "append") -> int:
 
 
 def commit(
+    record: Record,
+    name: str,
     delta: DeltaTable,
     rows: pa.Table,
-    transactions: dict[str, int],
-    metadata: dict[str, str] | None = None,
-) -> None:
-    """Append rows in one commit that fails if another writer's transaction came first.
+    transactions: Mapping[str, int],
+    metadata: Mapping[str, str] | None = None,
+) -> DataFile | None:
+    """Append rows as one file; None if another writer changed the table since ``delta``.
 
-    Delta lets two concurrent appends both succeed. A transaction number makes them conflict: of
-    two commits made from the same version, the second is refused with ``CommitFailedError``.
+    ``transactions`` are the numbers of this load, by writer: the next one counts on from them.
     """
-    write_deltalake(
-        delta,
-        rows,
-        mode="append",
-        writer_properties=WRITER,
-        commit_properties=CommitProperties(
-            custom_metadata=metadata,
-            app_transactions=[Transaction(name, number) for name, number in transactions.items()],
+    sink, file_name = pa.BufferOutputStream(), f"part-{uuid4()}.parquet"
+    with parquet_writer(sink, rows.schema) as writer:
+        writer.write_table(rows, ROW_GROUP)
+    body, bounds = sink.getvalue(), {"min": None, "max": None}
+    if name in _CLUSTERS:
+        bounds = pc.min_max(rows[_CLUSTERS[name]]).as_py()
+    path = f"{record.root}/{name}/{file_name}"
+    file = DataFile(path, len(rows), body.size, bounds["min"], bounds["max"])
+    record.store.put(body.to_pybytes(), name, file_name)
+    moment = milliseconds()
+    actions = [
+        commit_info("WRITE", {"mode": "Append"}, metadata or {}),
+        *(
+            {"txn": {"appId": writer, "version": number, "lastUpdated": moment}}
+            for writer, number in transactions.items()
         ),
-        post_commithook_properties=HOOKS,
+        add_action(name, file, data_change=True),
+    ]
+    return file if record.put_version(name, delta, actions, file) else None
+
+
+def parquet_writer(target: Any, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return what writes a data file."""
+    return pq.ParquetWriter(
+        target,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
     )
 
 
+def add_action(name: str, file: DataFile, *, data_change: bool) -> dict[str, Any]:
+    """Return the action of a commit that adds a file to a table.
+
+    Its statistics are the bounds that a load looks for, and no more: every use of the table reads
+    the statistics of all files.
+    """
+    statistics: dict[str, Any] = {"numRecords": file.rows}
+    if file.low is not None and file.high is not None:
+        column = _CLUSTERS[name]
+        statistics |= {"minValues": {column: file.low}, "maxValues": {column: file.high}}
+    return {
+        "add": {
+            "path": file.name,
+            "partitionValues": {},
+            "size": file.size,
+            "modificationTime": milliseconds(),
+            "dataChange": data_change,
+            "stats": json.dumps(statistics, separators=(",", ":")),
+        }
+    }
+
+
+def commit_info(
+    operation: str, parameters: Mapping[str, str], more: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the action of a commit that says what was done."""
+    done = {"timestamp": milliseconds(), "operation": operation, "operationParameters": parameters}
+    return {"commitInfo": {**done, **more}}
+
+
+def milliseconds() -> int:
+    """Return the time now, as the Delta log has it."""
+    return int(datetime.now(UTC).timestamp() * 1000)
+
+
 def try_commit_entries(
-    delta: DeltaTable, entries: Sequence[SQLModel], transactions: dict[str, int]
+    record: Record,
+    name: str,
+    delta: DeltaTable,
+    entries: Sequence[SQLModel],
+    transactions: Mapping[str, int],
 ) -> bool:
     """Append entries of one kind in one commit; False if another writer came first."""
     schema = arrow_schema(type(entries[0]))
     rows = pa.Table.from_pylist([entry.model_dump() for entry in entries], schema)
-    try:
-        commit(delta, rows, transactions)
-    except CommitFailedError:
-        return False
-    return True
+    return commit(record, name, delta, rows, transactions) is not None
 
 
 def commit_entries(record: Record, name: str, entries: Sequence[SQLModel]) -> None:
-    """Append entries that need no transaction number: only a change of columns can conflict."""
+    """Append entries to a table, whatever others append to it."""
     for _ in range(COMMIT_ATTEMPTS):
-        if try_commit_entries(record.table(name), entries, {}):
+        if try_commit_entries(record, name, record.table(name), entries, {}):
             return
     raise WriteConflict(f"{name}: other writers kept committing first; nothing was written")
 

@@ -1,27 +1,27 @@
 """The upkeep of the record: merge small files, delete old ones. One process does it at a time."""
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
-    HASH_COLUMNS,
     HOOKS,
     ROW_GROUP,
     DataFile,
     Record,
+    add_action,
+    commit_info,
+    milliseconds,
+    parquet_writer,
 )
 from warehouse.record.tables import RECORD_TABLES, stored_columns
 from warehouse.shared.errors import SankofaError, WriteConflict
@@ -122,8 +122,8 @@ def _merge(
 ) -> None:
     delta = record.table(name)
     with tempfile.TemporaryDirectory() as folder:
-        merged = Path(folder, f"part-{uuid4()}-merged.parquet")
-        rows = _write(record, name, delta, bundle, merged)
+        path = Path(folder, f"part-{uuid4()}-merged.parquet")
+        rows = _write(record, name, delta, bundle, path)
         if rows != sum(file.rows for file in bundle):
             raise SankofaError(
                 f"{name}: {len(bundle)} files say that they have "
@@ -131,10 +131,11 @@ def _merge(
                 "changed. Compare the record with its backup"
             )
         check()
-        record.store.upload(merged, name, merged.name)
-        add = _add_action(name, merged, bundle)
+        record.store.upload(path, name, path.name)
+        bounds = _bounds(bundle)
+        merged = DataFile(f"{record.root}/{name}/{path.name}", rows, path.stat().st_size, *bounds)
     try:
-        _commit(record, name, bundle, add, check)
+        _commit(record, name, bundle, merged, check)
     except BaseException:
         # Nothing names it. If that fails as well, it is deleted when it is old enough.
         with suppress(Exception):
@@ -156,13 +157,7 @@ def _write(
     try:
         # A batch becomes a row group.
         batches = cursor.sql(statement).to_arrow_reader(ROW_GROUP)
-        with pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
-        ) as writer:
+        with parquet_writer(path, schema) as writer:
             for batch in batches:
                 writer.write_table(pa.Table.from_batches([batch]).cast(schema))
                 rows += len(batch)
@@ -175,34 +170,33 @@ def _commit(
     record: Record,
     name: str,
     bundle: Sequence[DataFile],
-    add: dict[str, Any],
+    merged: DataFile,
     check: Callable[[], None],
 ) -> None:
     """Replace files by one, in a version that follows directly on one that has them all."""
-    replaced = {file.path: file for file in bundle}
+    replaced = {file.path for file in bundle}
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table(name)
-        version = delta.version()
         # Files never change: that those are present which were read, row by row, is enough.
-        if not replaced.keys() <= {file.path for file in record.files(name, delta)}:
+        if not replaced <= {file.path for file in record.files(name, delta)}:
             raise WriteConflict(
                 f"{name}: its files were replaced by somebody else meanwhile; nothing was changed"
             )
         check()
-        body = _commit_body(version, replaced.values(), add)
-        if record.store.put_new(body, name, "_delta_log", f"{version + 1:020}.json"):
+        if record.put_version(name, delta, _actions(name, delta.version(), bundle, merged)):
             return
     raise WriteConflict(f"{name}: other writers kept committing first; nothing was changed")
 
 
-def _commit_body(version: int, replaced: Any, add: dict[str, Any]) -> bytes:
-    now = _milliseconds(datetime.now(UTC))
+def _actions(
+    name: str, version: int, replaced: Sequence[DataFile], merged: DataFile
+) -> list[dict[str, Any]]:
     removes = [
         {
             "remove": {
-                "path": file.log_entry["path"],
+                "path": file.name,
                 "dataChange": False,
-                "deletionTimestamp": now,
+                "deletionTimestamp": milliseconds(),
                 "extendedFileMetadata": True,
                 "partitionValues": {},
                 "size": file.size,
@@ -211,47 +205,22 @@ def _commit_body(version: int, replaced: Any, add: dict[str, Any]) -> bytes:
         for file in replaced
     ]
     information = {
-        "commitInfo": {
-            "timestamp": now,
-            "operation": "OPTIMIZE",
-            "operationParameters": {"predicate": "[]", "targetSize": str(FILE_SIZE)},
-            "readVersion": version,
-            "isBlindAppend": False,
-            "operationMetrics": {"numFilesAdded": 1, "numFilesRemoved": len(removes)},
-        }
+        "readVersion": version,
+        "isBlindAppend": False,
+        "operationMetrics": {"numFilesAdded": 1, "numFilesRemoved": len(removes)},
     }
-    actions = [information, *removes, {"add": add}]
-    return b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
+    parameters = {"predicate": "[]", "targetSize": str(FILE_SIZE)}
+    information = commit_info("OPTIMIZE", parameters, information)
+    return [information, *removes, add_action(name, merged, data_change=False)]
 
 
-def _add_action(name: str, merged: Path, bundle: Sequence[DataFile]) -> dict[str, Any]:
-    return {
-        "path": merged.name,
-        "partitionValues": {},
-        "size": merged.stat().st_size,
-        "modificationTime": _milliseconds(datetime.now(UTC)),
-        "dataChange": False,
-        "stats": json.dumps(_statistics(name, bundle), separators=(",", ":")),
-    }
-
-
-def _statistics(name: str, bundle: Sequence[DataFile]) -> dict[str, Any]:
-    """Return the statistics of a merged file: its rows, and the bounds that a load looks for.
-
-    Those of the cluster column, which is never null, follow from those of the files.
-    """
-    statistics: dict[str, Any] = {"numRecords": sum(file.rows for file in bundle)}
-    if (column := _CLUSTERS.get(name)) is not None:
-        lows: list[Any] = [file.log_entry.get(f"min.{column}") for file in bundle]
-        highs: list[Any] = [file.log_entry.get(f"max.{column}") for file in bundle]
-        # One that says nothing leaves no bounds: a load then looks into the merged file.
-        if None not in (*lows, *highs):
-            statistics |= {"minValues": {column: min(lows)}, "maxValues": {column: max(highs)}}
-    return statistics
-
-
-def _milliseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
+def _bounds(bundle: Sequence[DataFile]) -> tuple[str | None, str | None]:
+    """Return the bounds of a merged file; a file that says nothing leaves none."""
+    lows = [file.low for file in bundle if file.low is not None]
+    highs = [file.high for file in bundle if file.high is not None]
+    if not len(lows) == len(highs) == len(bundle):
+        return None, None
+    return min(lows), max(highs)
 
 
 def fragmented_tables(record: Record) -> list[str]:

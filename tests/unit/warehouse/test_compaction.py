@@ -86,12 +86,15 @@ def test_a_compaction_that_lost_its_lease_changes_nothing(filled: Record) -> Non
 
 
 def test_a_merged_file_has_the_bounds_by_which_a_load_finds_it(filled: Record) -> None:
-    before = [file.log_entry for file in filled.files("fundamentals")]
+    before = filled.files("fundamentals")
     compact(filled, "fundamentals", max_small_files=1)
-    (after,) = [file.log_entry for file in filled.files("fundamentals")]
-    column = FUNDAMENTALS.cluster
-    assert after[f"min.{column}"] == min(entry[f"min.{column}"] for entry in before)
-    assert after[f"max.{column}"] == max(entry[f"max.{column}"] for entry in before)
+    (after,) = filled.files("fundamentals")
+    assert (after.low, after.high) == (
+        min(str(file.low) for file in before),
+        max(str(file.high) for file in before),
+    )
+    # As every process reads them in the log.
+    assert Record(filled.root).files("fundamentals") == (after,)
 
 
 def test_published_versions_stay_as_they_are(filled: Record) -> None:
