@@ -23,6 +23,7 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
+from quality.verdicts import VerdictFile
 from warehouse.names.legal_forms import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form, long_form
 from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
 from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
@@ -66,7 +67,6 @@ _FORM_WORDS = LONG_FORM_WORDS | SHORT_FORM_WORDS
 _MAX_LIST_LENGTH = 4000
 
 
-@lru_cache(maxsize=1 << 14)
 def listed_names(name: str, country: str | None) -> tuple[str, ...]:
     """Return the names that a cell lists; only the cell itself if it is one name."""
     if len(name) > _MAX_LIST_LENGTH:
@@ -219,8 +219,16 @@ def judge_name(
     return _judge(name, country and country.upper(), scheme, identifier, lei_category)
 
 
-# The same buyers and suppliers recur in many releases.
-@lru_cache(maxsize=1 << 16)
+# The verdicts of earlier runs and of other processes, if this one was told where they are.
+_known: VerdictFile | None = None
+
+
+def remember_verdicts(verdicts: VerdictFile | None) -> None:
+    """Take verdicts from a file from now on, and add what is new to it."""
+    global _known
+    _known = verdicts
+
+
 def _judge(
     name: str,
     country: str | None,
@@ -228,14 +236,29 @@ def _judge(
     identifier: str | None,
     lei_category: str | None,
 ) -> Verdict:
+    key = _known and _known.key("judge", name, country, scheme, identifier, lei_category)
+    if _known and key and (known := _known.get(key)) is not None:
+        return _decoded(known)
     verdict = _by_evidence(name, country, scheme, identifier, lei_category)
     # A name that is withheld anyway needs no second reason.
     if isinstance(verdict, Evidence) and has_contact(name):
-        return Withheld("contact_in_name")
+        verdict = Withheld("contact_in_name")
+    if _known and key:
+        _known.put(key, _encoded(verdict))
     return verdict
 
 
-@lru_cache(maxsize=1 << 16)
+def _encoded(verdict: Verdict) -> bytes:
+    match = (verdict.match,) if isinstance(verdict, Evidence) else ()
+    return "\0".join((verdict.rule, *match)).encode()
+
+
+@lru_cache(maxsize=1 << 12)
+def _decoded(known: bytes) -> Verdict:
+    rule, *match = known.decode().split("\0")
+    return Evidence(rule, *match) if match else Withheld(rule)
+
+
 def party_names(name: str, country: str | None) -> tuple[str, ...]:
     """Return the names that a cell with a party's name holds, each to be judged by itself.
 
@@ -243,7 +266,14 @@ def party_names(name: str, country: str | None) -> tuple[str, ...]:
     trades as may be a person's name.
     """
     region = country and country.upper()
-    return tuple(_without_trade_name(part, region) for part in listed_names(name, region))
+    key = _known and _known.key("names", name, region)
+    if _known and key and _known.get(key) is not None:
+        return (name,)
+    names = tuple(_without_trade_name(part, region) for part in listed_names(name, region))
+    # Only that it is one name, as most are: no name is kept.
+    if _known and key and names == (name,):
+        _known.put(key, b"one")
+    return names
 
 
 def _without_trade_name(name: str, country: str | None) -> str:

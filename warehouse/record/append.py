@@ -84,6 +84,7 @@ def append(
     rejected: Sequence[RejectedRow] = (),
     complete: CompleteScope | None = None,
     reread: Rereading | None = None,
+    enter: bool = True,
 ) -> LoadEntry:
     """Append the rows that are new; return the ledger entry with the counts.
 
@@ -92,7 +93,8 @@ def append(
     has of a scope: figures of the scope that were not shown are withdrawn, unless a row was
     quarantined of which it is not known which figure it is about. ``reread`` means that other
     code has read these documents before: rows that now differ in any column are replaced, and
-    rows that are no longer read are retracted.
+    rows that are no longer read are retracted. Without ``enter``, it is for the caller to write
+    the entry to the ledger.
     """
     prepared = incoming if isinstance(incoming, PreparedRows) else prepare(table, incoming)
     rows, shown = prepared.rows, prepared.shown
@@ -113,7 +115,8 @@ def append(
                 record, table, delta, kept, shown, load, all_rejected, complete, reread
             )
             if entry is not None:
-                ledger.add_entry(record, table, entry)
+                if enter:
+                    ledger.write_missing_entries(record, [table], [entry])
                 return entry
         # Writers that lost to each other must not try again in step.
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311

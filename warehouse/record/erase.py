@@ -156,9 +156,8 @@ def erase_rows(record: Record, document: str) -> None:
     tables = _tables_with_documents(record)
     # The files that stay are written anew: damage would look like rows.
     require_intact(record, tables, thorough=not record.is_shared)
-    for table in RECORD_TABLES:
-        # The ledger is completed from commits, which are deleted below.
-        ledger.write_missing_entries(record, table)
+    # The ledger is completed from commits, which are deleted below.
+    ledger.write_missing_entries(record, RECORD_TABLES)
     # First, while the rows still say which figures the document had shown: killed in between, the
     # erasure finds them again.
     for table in RECORD_TABLES:

@@ -6,7 +6,7 @@ no longer the same, or gone, is damage that only a backup can undo.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -67,9 +67,16 @@ def _note(record: Record, name: str, held: dict[str, int]) -> None:
 
 
 def damaged_files(
-    record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
+    record: Record,
+    tables: Iterable[str] | None = None,
+    *,
+    thorough: bool = False,
+    only: Container[str] | None = None,
 ) -> Iterator[RecordDamage]:
-    """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte."""
+    """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte.
+
+    ``only``: the paths of files of which every byte is read.
+    """
     for name in record.schemas if tables is None else tables:
         try:
             noted = _noted(record, name)
@@ -85,14 +92,19 @@ def damaged_files(
             yield RecordDamage(name, f"{name}/{_LOG}", error.says)
             # Which files have changed says more than the library.
             held = sizes = _sizes(record, name)
-        yield from _damaged(record, name, held, sizes, noted, thorough=thorough)
+        read = (noted if only is None else only) if thorough else ()
+        yield from _damaged(record, name, held, sizes, noted, read)
 
 
 def require_intact(
-    record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
+    record: Record,
+    tables: Iterable[str] | None = None,
+    *,
+    thorough: bool = False,
+    only: Container[str] | None = None,
 ) -> None:
     """Raise ``DamagedRecord`` if a file of the tables is damaged; say which, and what to do."""
-    damage = list(damaged_files(record, tables, thorough=thorough))
+    damage = list(damaged_files(record, tables, thorough=thorough, only=only))
     if damage:
         first = damage[0]
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
@@ -116,12 +128,11 @@ def _damaged(
     held: dict[str, int],
     sizes: dict[str, int],
     noted: dict[str, FileCheck],
-    *,
-    thorough: bool,
+    whole: Container[str],
 ) -> Iterator[RecordDamage]:
     def wrong(path: str) -> str | None:
         written = noted[path] if path in noted else FileCheck(held[path], "")
-        read = partial(_check, record, path) if thorough and path in noted else None
+        read = partial(_check, record, path) if path in whole and path in noted else None
         return difference(written, sizes.get(path), read)
 
     paths = sorted(held.keys() | {path for path in noted if _must_be(path, held)})

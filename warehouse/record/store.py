@@ -90,7 +90,8 @@ ROWS: Mapping[str, type[SQLModel]] = {
     **{table.name: table.row for table in RECORD_TABLES},
     **_OPERATIONS,
 }
-_CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+# The column by which the files of each table of sightings are sorted.
+CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
 # The ledger is completed from the commits, so they are kept as long as the rows.
 _CONFIGURATION = {
     "delta.appendOnly": "true",
@@ -99,6 +100,9 @@ _CONFIGURATION = {
 # Commits between two checkpoints. Each use of a table in an object store reads the commits since
 # the last one, and each is a request.
 _CHECKPOINT_INTERVAL, _REMOTE_CHECKPOINT_INTERVAL = 50, 10
+# Updates after which a table is opened anew: each makes the next one slower, and 400 of them take
+# ten times as long as opening it.
+_UPDATES = 16
 # Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
 # writer would build a dictionary of them only to throw it away.
 ROW_GROUP = 131_072
@@ -359,7 +363,7 @@ class Record:
             return ()
         version, files = self._files.get(name, (-1, ()))
         if version != delta.version():
-            files = _listed_files(f"{self.root}/{name}", _CLUSTERS.get(name), delta)
+            files = _listed_files(f"{self.root}/{name}", CLUSTERS.get(name), delta)
             self._files[name] = delta.version(), files
         return files
 
@@ -386,6 +390,8 @@ class Record:
             # The commit counts without one.
             with suppress(DeltaError):
                 delta.create_checkpoint()
+        if version % _UPDATES == 0:
+            self._tables.pop(name, None)
         return True
 
     @property
@@ -528,12 +534,12 @@ def commit(
 
     ``transactions`` are the numbers of this load, by writer: the next one counts on from them.
     """
-    sink, file_name = pa.BufferOutputStream(), f"part-{uuid4()}.parquet"
+    sink, file_name = pa.BufferOutputStream(), f"part-00000-{uuid4()}.parquet"
     with parquet_writer(sink, rows.schema) as writer:
         writer.write_table(rows, ROW_GROUP)
     body, bounds = sink.getvalue(), {"min": None, "max": None}
-    if name in _CLUSTERS:
-        bounds = pc.min_max(rows[_CLUSTERS[name]]).as_py()
+    if name in CLUSTERS:
+        bounds = pc.min_max(rows[CLUSTERS[name]]).as_py()
     path = f"{record.root}/{name}/{file_name}"
     file = DataFile(path, len(rows), body.size, bounds["min"], bounds["max"])
     record.store.put(body.to_pybytes(), name, file_name)
@@ -568,7 +574,7 @@ def add_action(name: str, file: DataFile, *, data_change: bool) -> dict[str, Any
     """
     statistics: dict[str, Any] = {"numRecords": file.rows}
     if file.low is not None and file.high is not None:
-        column = _CLUSTERS[name]
+        column = CLUSTERS[name]
         statistics |= {"minValues": {column: file.low}, "maxValues": {column: file.high}}
     return {
         "add": {

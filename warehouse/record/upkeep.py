@@ -1,7 +1,7 @@
 """The upkeep of the record: merge small files, delete old ones. One process does it at a time."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import (
+    CLUSTERS,
     COMMIT_ATTEMPTS,
     HOOKS,
     ROW_GROUP,
@@ -23,7 +24,7 @@ from warehouse.record.store import (
     milliseconds,
     parquet_writer,
 )
-from warehouse.record.tables import RECORD_TABLES, stored_columns
+from warehouse.record.tables import stored_columns
 from warehouse.shared.errors import SankofaError, WriteConflict
 
 # Delete files of which a table no longer consists: replaced ones, and those of killed writers.
@@ -68,7 +69,8 @@ def vacuum(record: Record, name: str, hours: int) -> str | None:
 FILE_SIZE = 64 << 20
 # A table is compacted if it has more small files than this.
 MAX_SMALL_FILES = 32
-_CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+# And within a load, which it holds up, with more than this: every append looks into them.
+MAX_IN_LOAD = 64
 
 
 def small_files(record: Record, name: str) -> list[DataFile]:
@@ -86,11 +88,13 @@ def compact(
 
     Call it within ``Record.upkeep``, with the check that this yields.
     """
-    # A writer adds the columns of newer code: they belong into the merged files.
-    if record.stored_table(name) is None or len(small_files(record, name)) <= max_small_files:
+    small = small_files(record, name)
+    if len(small) <= max_small_files:
         return None
     # Damage that is merged would look like rows.
-    require_intact(record, [name], thorough=not record.is_shared)
+    merged = {f"{name}/{file.name}" for file in small}
+    require_intact(record, [name], thorough=not record.is_shared, only=merged)
+    # A writer adds the columns of newer code: they belong into the merged files.
     record.table(name)
     before = record.files(name)
     for bundle in _bundles(small_files(record, name)):
@@ -150,7 +154,7 @@ def _write(
     schema = stored_columns(delta).remove_metadata()
     schema = pa.schema([field.remove_metadata() for field in schema])
     columns = ", ".join(f'"{column}"' for column in schema.names)
-    order = f"ORDER BY {_CLUSTERS[name]}, figure" if name in _CLUSTERS else ""
+    order = f"ORDER BY {CLUSTERS[name]}, figure" if name in CLUSTERS else ""
     statement = f"SELECT {columns} FROM {record.relation(name, delta, bundle)} {order}"
     cursor = record.connection.cursor()
     rows = 0
@@ -226,6 +230,15 @@ def _bounds(bundle: Sequence[DataFile]) -> tuple[str | None, str | None]:
 def fragmented_tables(record: Record) -> list[str]:
     """Return the tables with so many small files that merging them pays."""
     return [name for name in record.schemas if len(small_files(record, name)) > MAX_SMALL_FILES]
+
+
+def compact_after_appends(record: Record, tables: Iterable[str]) -> None:
+    """Merge the small files of tables to which a load has added many, in the middle of it."""
+    many = [name for name in tables if len(small_files(record, name)) > MAX_IN_LOAD]
+    if many:
+        with record.upkeep() as check:
+            for name in many:
+                compact(record, name, check, MAX_IN_LOAD)
 
 
 def keep_up(
