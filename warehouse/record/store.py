@@ -24,12 +24,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake import (
-    ColumnProperties,
-    DeltaTable,
-    PostCommitHookProperties,
-    WriterProperties,
-)
+from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import CommitFailedError, DeltaError
 from sqlmodel import SQLModel
 
@@ -107,12 +102,6 @@ _UPDATES = 16
 # writer would build a dictionary of them only to throw it away.
 ROW_GROUP = 131_072
 HASH_COLUMNS = ("figure", "figure_check", "sighting", "content")
-WRITER = WriterProperties(
-    compression="ZSTD",
-    compression_level=1,
-    max_row_group_size=ROW_GROUP,
-    column_properties={name: ColumnProperties(dictionary_enabled=False) for name in HASH_COLUMNS},
-)
 # How often a writer tries again after another one has committed first.
 COMMIT_ATTEMPTS = 50
 # Leases on a record in an object store: who rewrites and deletes files, and who publishes.
