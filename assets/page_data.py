@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -63,15 +62,6 @@ def page_data(
         "revisions": _silent_revisions(snapshot),
         "quality": _quality_board(snapshot),
         **_panel_series(snapshot),
-    }
-
-
-def data_docs(folder: Path) -> dict[str, str]:
-    """Return the Data Docs of an audit by name, as they were written to a folder."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {
-        f"data-docs/{path.relative_to(folder).as_posix()}": path.read_text("utf-8")
-        for path in paths
     }
 
 

@@ -24,10 +24,10 @@ from pipelines.alerts import (
     send_alert,
     step_failure,
 )
-from pipelines.builds import delete_old_versions, refuse_empty
+from pipelines.builds import delete_old_versions
 from pipelines.dagster_home import PUBLISH
 from pipelines.ingest_definitions import WHEN_INPUTS_CHANGE, ingest_definitions
-from pipelines.publication import Publication, refuse_failed
+from pipelines.publication import Publishing, refuse_failed
 from pipelines.stages import (
     BUILD,
     DEPS,
@@ -43,34 +43,9 @@ from pipelines.stages import (
 )
 from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, Report
 from quality.rules import Suite
-from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.publish.steps import ProcessPool
-from warehouse.record.landing import open_landing
-from warehouse.record.store import open_record
-from warehouse.record.versions import require_withheld_key, world_of
 from warehouse.shared.settings import Settings, read_settings
 from warehouse.tables import DERIVED
-
-
-class Publishing:
-    """The publications of an installation, computed by processes that are started once a run."""
-
-    def __init__(self, settings: Settings, compute: ProcessPool) -> None:
-        self.settings, self._compute = settings, compute
-
-    def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
-        """Return the publication that was begun last, or one to begin, which has a notice."""
-        record = open_record(self.settings)
-        refuse_empty(record)
-        return Publication(
-            record,
-            self.settings,
-            notice,
-            confirm_loss or None,
-            {source.key: source.new_within for source in sources_of(self.settings)},
-            self._compute,
-        )
-
 
 PublishingParam = dg.ResourceParam[Publishing]
 
@@ -188,19 +163,10 @@ class AuditConfig(dg.Config):
     confirm_loss: str = ""
 
 
-def published_assets(
-    sources: Sequence[Source],
-) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
-    """Return the assets that publish what was loaded from the sources, and their checks."""
-    return [
-        snapshot_asset(sources),
-        *map(node_asset, NODES),
-        *(node_checks(node) for node in NODES if node.checks),
-        quality,
-        exports,
-        mart,
-        published_build,
-    ]
+def published_assets(sources: Sequence[Source]) -> list[dg.AssetsDefinition]:
+    """Return the assets that publish what was loaded from the sources, with their checks."""
+    nodes = map(node_asset, NODES)
+    return [snapshot_asset(sources), *nodes, quality, exports, mart, published_build]
 
 
 def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
@@ -223,13 +189,8 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         automation_condition=WHEN_INPUTS_CHANGE,
     )
     def snapshot(publishing: PublishingParam) -> Iterator[dg.MaterializeResult[None]]:
-        settings = publishing.settings
-        world = world_of(open_record(settings), open_landing(settings))
-        require_withheld_key(settings.withheld_key, world)
-        notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
-        plan = publishing.publication(notice=notice).begin()
+        plan = publishing.begin()
         if plan is None:
-            delete_old_versions(settings)
             return
         loads = {f"loads of {table}": number for table, number in plan.loads.items()}
         yield dg.MaterializeResult(metadata={"data_version": plan.data_version, **loads})
@@ -238,8 +199,14 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
 
 
 def node_asset(node: Node) -> dg.AssetsDefinition:
-    """Return the asset of a node, which runs its step for every partition that changed."""
+    """Return the asset of a node, which runs its step for every partition that changed.
+
+    Its checks are of the same step, so that they run whenever it does: if one fails, nothing that
+    depends on the node runs.
+    """
     derived = node.name in DERIVED
+
+    key, suites = dg.AssetKey(node.name), suites_of(node)
 
     @dg.asset(
         name=node.name,
@@ -248,25 +215,20 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
         description=node.description,
         kinds={"duckdb"} if derived else {"parquet"},
         metadata=column_metadata(DERIVED[node.name]) if derived else None,
+        check_specs=suite_specs(key, suites),
         automation_condition=WHEN_INPUTS_CHANGE,
     )
-    def make(publishing: PublishingParam) -> dg.MaterializeResult[None]:
-        return dg.MaterializeResult(metadata=publishing.publication().make(node))
+    def make(
+        publishing: PublishingParam,
+    ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+        publication = publishing.publication()
+        yield dg.MaterializeResult(metadata=publication.make(node))
+        if suites:
+            report = publication.check(node)
+            yield from suite_results(report, key, suites)
+            refuse_failed(report)
 
     return make
-
-
-def node_checks(node: Node) -> dg.AssetChecksDefinition:
-    """Return the checks of a node: if one fails, nothing that depends on the node runs."""
-    key, suites = dg.AssetKey(node.name), suites_of(node)
-
-    @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites))
-    def check(publishing: PublishingParam) -> Iterator[dg.AssetCheckResult]:
-        report = publishing.publication().check(node)
-        yield from suite_results(report, key, suites)
-        refuse_failed(report)
-
-    return check
 
 
 @dg.asset(

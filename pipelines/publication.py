@@ -6,12 +6,11 @@ be run again by itself. Nobody can read anything of it before ``switch``.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,13 +19,16 @@ from pydantic import TypeAdapter
 from assets.entities.list_files import community_lists
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
-from assets.page_data import change_totals, data_docs, page_data
+from assets.ingest.sources import sources_of
+from assets.page_data import change_totals, page_data
 from pipelines.builds import (
     ACCEPTED,
     COUNTS,
     LEFT_OUT,
     MEASURED,
     clear_unpublished,
+    delete_old_versions,
+    refuse_empty,
 )
 from pipelines.guides import generated_guides
 from pipelines.stages import (
@@ -47,12 +49,12 @@ from pipelines.stages import (
 )
 from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
-from quality.data_docs import write_docs
+from quality.data_docs import DATA_DOCS, data_docs
 from quality.floors import with_freshness
 from quality.personal_data_audit import audit_finished
 from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
-from warehouse.publish.builds import SAMPLE_NOTICE, mart_folder
+from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE, mart_folder
 from warehouse.publish.candidate import FAILED, Candidate, read_manifest
 from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan
@@ -60,11 +62,13 @@ from warehouse.publish.shared_builds import pull_builds, push_builds
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.steps import ProcessPool
 from warehouse.publish.write import write_mart_files
-from warehouse.record.store import Record
+from warehouse.record.landing import open_landing
+from warehouse.record.store import Record, open_record
+from warehouse.record.versions import require_withheld_key, world_of
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
 from warehouse.serve.finished_files import finished_files
-from warehouse.shared.errors import AlreadyPublished, AuditFailed
+from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError
 from warehouse.shared.metrics import (
     PUBLICATION_SECONDS,
     PUBLICATIONS,
@@ -90,10 +94,11 @@ _SHARES = TypeAdapter(dict[str, Decimal])
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """What the audit hands over: metadata of the build, and files with the results they have."""
+    """What the audit hands over: metadata of the build, files with their results, and Data Docs."""
 
     metadata: dict[str, str]
     files: list[BuildFile]
+    docs: dict[str, str]
 
 
 @dataclass
@@ -169,9 +174,7 @@ class Publication:
             self.candidate.require([node.name])
             self.candidate.forget([name])
             with self.candidate.open(self.candidate.folder) as snapshot:
-                report = audit_tables(
-                    snapshot, suites_of(node), self._audited_before(), self._results
-                )
+                report = audit_tables(snapshot, suites_of(node), self._audited_before())
                 files = with_results(snapshot.files, snapshot.results)
             if report.ok:
                 self.candidate.hand_over(name, [file for file in files if file.audit])
@@ -187,8 +190,9 @@ class Publication:
                 report = self.audited(snapshot)
                 files = with_results(self.candidate.files(), snapshot.results)
             if report.ok:
-                write_docs(report, self._results, self._docs, board="../")
-                self.candidate.hand_over(QUALITY, Audited(dict(self._metadata(report)), files))
+                docs = data_docs(report, board="../")
+                audited = Audited(dict(self._metadata(report)), files, docs)
+                self.candidate.hand_over(QUALITY, audited)
             else:
                 self._keep_failed(report)
         return report
@@ -206,7 +210,6 @@ class Publication:
                 self.new_within, is_sample=self.candidate.plan.notice == SAMPLE_NOTICE
             ),
             before=self._audited_before(),
-            results=self._results,
         )
 
     def export(self) -> Manifest:
@@ -240,7 +243,9 @@ class Publication:
         published = PublishedExports(self.settings.exports)
         with self._stage(MART), self.candidate.snapshot() as snapshot:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
-            shown |= {**data_docs(self._docs), "guides": generated_guides()}
+            docs = self.candidate.handed_over(QUALITY, Audited).docs
+            shown |= {f"{DATA_DOCS}/{name}": page for name, page in docs.items()}
+            shown["guides"] = generated_guides()
             files = write_mart_files(snapshot, self.settings.marts, self.compute, shown)
             self.candidate.hand_over(MART, files)
         return files
@@ -282,19 +287,13 @@ class Publication:
                 )
             yield
 
-    @property
-    def _results(self) -> Path:
-        """Where Great Expectations keeps the results of all checks of this publication."""
-        return self.candidate.folder / "expectations"
-
-    @property
-    def _docs(self) -> Path:
-        return self.candidate.folder / _DOCS
-
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
         count_publication(self.settings.metrics, "refused")
-        write_docs(report, self._results, self.settings.work / FAILED / self.data_version / _DOCS)
+        folder = self.settings.work / FAILED / self.data_version / _DOCS
+        for name, page in data_docs(report).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(page, "utf-8")
 
     def _withheld_names(
         self, files: Sequence[BuildFile], metadata: Mapping[str, str]
@@ -350,6 +349,51 @@ class Publication:
             ACCEPTED: _SHARES.dump_json(shares).decode(),
             **_confirmed(report),
         }
+
+
+class Publishing:
+    """The publications of an installation, computed by processes that are started once a run."""
+
+    def __init__(self, settings: Settings, compute: ProcessPool) -> None:
+        self.settings, self._compute = settings, compute
+
+    def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
+        """Return the publication that was begun last, or one to begin, which has a notice."""
+        record = open_record(self.settings)
+        refuse_empty(record)
+        return Publication(
+            record,
+            self.settings,
+            notice,
+            confirm_loss or None,
+            {source.key: source.new_within for source in sources_of(self.settings)},
+            self._compute,
+        )
+
+    def begin(self) -> Plan | None:
+        """Begin a publication; None, after cleaning up, if nothing changed since the last."""
+        return self._begin(self._to_begin())
+
+    def ends_unchanged(self) -> bool:
+        """Return whether nothing is to be published; if so, all that is left to do is done.
+
+        False if that cannot be known: then whoever begins a publication is told why.
+        """
+        with suppress(SankofaError):
+            publication = self._to_begin()
+            return publication.candidate.is_current and self._begin(publication) is None
+        return False
+
+    def _to_begin(self) -> Publication:
+        world = world_of(open_record(self.settings), open_landing(self.settings))
+        require_withheld_key(self.settings.withheld_key, world)
+        return self.publication(notice=SAMPLE_NOTICE if world == "fictional" else NOTICE)
+
+    def _begin(self, publication: Publication) -> Plan | None:
+        plan = publication.begin()
+        if plan is None:
+            delete_old_versions(self.settings)
+        return plan
 
 
 def refuse_failed(report: Report) -> None:

@@ -22,7 +22,7 @@ from quality.suites import SUITES
 from warehouse.methodology.metrics import METRIC_SET
 from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
-from warehouse.publish.partitions import ISSUERS, REGISTERS, TENDERS
+from warehouse.publish.partitions import COUNTRIES, ISSUERS, REGISTERS
 from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.shared.code_version import code_version
@@ -138,7 +138,7 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
             code_version(SIGNAL_SET, "assets.derive.signals"),
             signals.signals,
             makes=("signals",),
-            subject=TENDERS,
+            subject=COUNTRIES,
             reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
             extracts=signals.EXTRACTS,
         ),

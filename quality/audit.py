@@ -1,19 +1,14 @@
 """The audit of a build before it is published: floors, suites and losses."""
 
-import importlib
-import sys
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import datetime
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 
 from quality.catalogue import Catalogue
-from quality.data_docs import forget_results
+from quality.data_docs import load_expectations
 from quality.floors import FLOORS, Floor, measure
 from quality.personal_data_audit import PERSONAL_DATA_RULES, PersonalDataRule, find_personal_data
 from quality.report import (
@@ -128,14 +123,12 @@ def audit(
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
     before: Sequence[BuildFile] = (),
-    results: Path | None = None,
 ) -> Report:
     """Audit a snapshot, and add the table ``quality``: the history with the new measurements.
 
     ``previous`` are the counts of the build before, ``accepted`` the shares of left-out rows that
     were confirmed for it; ``confirmed`` is the reason a person gave for accepting losses now.
-    ``before`` are the files of the build before: results that still hold are taken over. Great
-    Expectations keeps its own in the folder ``results``, from which Data Docs are written. The
+    ``before`` are the files of the build before: results that still hold are taken over. The
     caller stores the measurements of the report, and ``snapshot.results``, when it publishes.
     """
     plan = _plan(snapshot, suites, before)
@@ -151,7 +144,7 @@ def audit(
         measured_before = history(snapshot.record)
         snapshot.add({"quality": pa.concat_tables([measured_before, as_table(measurements)])})
         catalogue.show_all()
-        checked, failures = _validate(catalogue, plan, results)
+        checked, failures = _validate(catalogue, plan)
     snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
         data_version=snapshot.data_version,
@@ -171,7 +164,6 @@ def audit_tables(
     snapshot: Snapshot,
     suites: Sequence[Suite],
     before: Sequence[BuildFile] = (),
-    results: Path | None = None,
 ) -> Report:
     """Run some suites over a snapshot that has the tables they read, and need not have others.
 
@@ -186,7 +178,7 @@ def audit_tables(
             _find_personal_data(
                 catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
             )
-            checked, failures = _validate(catalogue, plan, results)
+            checked, failures = _validate(catalogue, plan)
     if not failures:
         snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
@@ -208,21 +200,13 @@ def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFil
     return AuditPlan(suites, snapshot.files, before, code_version("audit", __name__))
 
 
-def _validate(catalogue: Catalogue, plan: AuditPlan, results: Path | None) -> _Validated:
+def _validate(catalogue: Catalogue, plan: AuditPlan) -> _Validated:
     """Run the suites whose results do not still hold."""
     checked, failures = dict[str, Any](), list[Failure]()
-    if not plan.to_run:
-        return checked, failures
-    # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
-    # about its own imports.
-    with warnings.catch_warnings(), _without_plots():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from quality.expectations import open_context, validate
-    if results is not None:
-        forget_results(results, plan.to_run)
-    for suite, result, failed in validate(open_context(results), catalogue, plan.to_run):
-        checked[suite.name] = result
-        failures += failed
+    if plan.to_run:
+        for suite, result, failed in load_expectations().validate(catalogue, plan.to_run):
+            checked[suite.name] = result
+            failures += failed
     return checked, failures
 
 
@@ -255,38 +239,3 @@ def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[
             f"{'at most' if floor.is_maximum else 'at least'} {row.floor:f}",
             (row.n_checked or 0) - (row.n_passed or 0) if has_counts else None,
         )
-
-
-_LATER = ("scipy", "scipy.stats", "altair")
-
-
-class _Later(ModuleType):
-    """A module that is imported when one of its names is asked for."""
-
-    def __getattr__(self, name: str) -> Any:
-        # The import system asks for names like __path__ of a module that it finds.
-        if name.startswith("__") or sys.modules.get(self.__name__) is self:
-            raise AttributeError(name)
-        return getattr(importlib.import_module(self.__name__), name)
-
-
-@contextmanager
-def _without_plots() -> Iterator[None]:
-    """Import Great Expectations without scipy.stats and altair until something needs them.
-
-    It imports both for expectations about distributions and for plots, which no suite has; they are
-    half of the seconds that its import takes. While it is imported, stand-ins have their place,
-    which import the real package when one of its names is asked for.
-    """
-    later = {name: _Later(name) for name in _LATER if name not in sys.modules}
-    if "scipy" in later:
-        vars(later["scipy"])["stats"] = later["scipy.stats"]
-    elif "scipy.stats" in later:
-        # Whoever imported scipy gets its parts as they are.
-        del later["scipy.stats"]
-    sys.modules.update(later)
-    try:
-        yield
-    finally:
-        for name in later:
-            del sys.modules[name]

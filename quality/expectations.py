@@ -1,8 +1,7 @@
-"""Run the suites with Great Expectations over the DuckDB file of an audit.
+"""Run the suites with Great Expectations over the DuckDB file of an audit, and render their pages.
 
-Each suite is validated on the table that it speaks of, through a data source of SQL: Great
-Expectations sends queries and gets counts, never rows. For what fails, the first rows are then
-queried. Importing this module takes seconds: only an audit does.
+The rules of a table are one expectation: its query returns the rules that are not met. Importing
+this module takes seconds: only an audit does.
 """
 
 import logging
@@ -10,24 +9,23 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 import great_expectations as gx
 import great_expectations.expectations as gxe
 from great_expectations.core import ExpectationSuiteValidationResult
 from great_expectations.core.batch_definition import BatchDefinition
-from great_expectations.data_context import EphemeralDataContext
 from great_expectations.data_context.types.base import (
     DataContextConfig,
-    FilesystemStoreBackendDefaults,
     InMemoryStoreBackendDefaults,
     ProgressBarsConfig,
 )
 from great_expectations.datasource.fluent import SQLDatasource
 from great_expectations.datasource.fluent.sql_datasource import TableAsset
+from great_expectations.render.renderer import ValidationResultsPageRenderer
+from great_expectations.render.view import DefaultJinjaPageView
 from sqlalchemy import URL, Connection, types
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine.default import DefaultDialect
@@ -35,45 +33,51 @@ from sqlalchemy.engine.interfaces import ConnectArgsType, ReflectedColumn
 
 from quality.catalogue import Catalogue
 from quality.report import Failure
-from quality.rules import Rule, Suite
+from quality.rules import Suite
 
-MAX_EXAMPLES = 5
 # Great Expectations replaces this with the table that it validates.
 _BATCH = "{batch}"
-# Part of the addresses of pages of Data Docs.
 _SOURCE = "candidate"
-_RULE = "rule"
+_ROWS = "unexpected_rows_query.table"
 
 
-def open_context(results: Path | None = None) -> EphemeralDataContext:
-    """Return a context without progress bars and analytics.
+class ExpectRulesToBeMet(gxe.UnexpectedRowsExpectation):
+    """Expect the query of a table to return no rule.
 
-    Suites and their results are kept in a folder, if there is one: Data Docs are written from it.
+    The query runs once: by default Great Expectations counts its rows by a second one.
     """
-    stores = InMemoryStoreBackendDefaults()
-    if results is not None:
-        kept = FilesystemStoreBackendDefaults(results).stores
-        for name in (stores.expectations_store_name, stores.validation_results_store_name):
-            stores.stores[name] = kept[name]
-    return gx.get_context(
-        mode="ephemeral",
-        project_config=DataContextConfig(
-            store_backend_defaults=stores,
-            progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
-            # Otherwise Great Expectations sends usage data to its makers.
-            analytics_enabled=False,
-        ),
-    )
+
+    metric_dependencies: ClassVar[tuple[str, ...]] = (_ROWS,)
+
+    def _validate(
+        self,
+        metrics: dict[str, Any],
+        runtime_configuration: dict[str, Any] | None = None,
+        execution_engine: Any = None,
+    ) -> dict[str, Any]:
+        failures = metrics[_ROWS]
+        words = "; ".join(f"{each['rule']}: {each['row_count']:,}" for each in failures)
+        result = {"observed_value": words or "no row fails", "details": {"failures": failures}}
+        return {"success": not failures, "result": result}
 
 
 def validate(
-    context: EphemeralDataContext, catalogue: Catalogue, suites: Sequence[Suite]
+    catalogue: Catalogue, suites: Sequence[Suite]
 ) -> Iterator[tuple[Suite, ExpectationSuiteValidationResult | None, list[Failure]]]:
     """Validate tables against their suites; yield the result of each, and its failures.
 
     A table without rows has no result: nothing was checked.
     """
     rows = {suite.name: catalogue.prepare(suite) for suite in suites}
+    context = gx.get_context(
+        mode="ephemeral",
+        project_config=DataContextConfig(
+            store_backend_defaults=InMemoryStoreBackendDefaults(),
+            progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
+            # Otherwise Great Expectations sends usage data to its makers.
+            analytics_enabled=False,
+        ),
+    )
     with _quiet():
         # With all its assets at once: the context is written anew for each that is added later.
         source = context.data_sources.add_sql(
@@ -83,9 +87,12 @@ def validate(
         )
     try:
         for suite in suites:
+            if not catalogue.read(f"SELECT 1 FROM {'.'.join(rows[suite.name])} LIMIT 1"):
+                yield suite, None, []
+                continue
             with _quiet():
-                result, failures = _validated(context, source, catalogue, suite)
-            yield suite, result, failures
+                result = _validated(source, suite)
+            yield suite, result, _failures(suite, result)
     finally:
         source.get_engine().dispose()
 
@@ -96,76 +103,58 @@ def _asset(name: str, schema: str, table: str) -> TableAsset:
     return TableAsset(name=name, table_name=table, schema_name=schema, batch_definitions=[whole])
 
 
-def _validated(
-    context: EphemeralDataContext, source: SQLDatasource, catalogue: Catalogue, suite: Suite
-) -> tuple[ExpectationSuiteValidationResult | None, list[Failure]]:
-    expected = context.suites.add_or_update(_suite(suite))
-    schema, table = catalogue.prepare(suite)
-    rows = f"{schema}.{table}"
-    if not catalogue.read(f"SELECT 1 FROM {rows} LIMIT 1"):
-        return None, []
-    definition = context.validation_definitions.add(
-        gx.ValidationDefinition(
-            name=suite.name,
-            data=source.get_asset(suite.name).get_batch_definition(suite.name),
-            suite=expected,
-        )
+def _validated(source: SQLDatasource, suite: Suite) -> ExpectationSuiteValidationResult:
+    batch = source.get_asset(suite.name).get_batch_definition(suite.name).get_batch()
+    result: ExpectationSuiteValidationResult = batch.validate(
+        _expected(suite), result_format="COMPLETE"
     )
-    # Whether each expectation is met, by as few queries as that needs; details of what is not.
-    result = definition.run(result_format="BOOLEAN_ONLY")
-    if not result.success:
-        result = definition.run(result_format="BASIC")
-    failed = [each for each in result.results if not each.success]
-    return result, [_failure(catalogue, suite, rows, each) for each in failed]
+    return result
 
 
-def _suite(suite: Suite) -> gx.ExpectationSuite:
-    return gx.ExpectationSuite(
-        name=suite.name,
-        expectations=[_expectation(suite, rule, number) for number, rule in enumerate(suite.rules)],
+def _expected(suite: Suite) -> gx.ExpectationSuite:
+    rules = [rule.words for rule in suite.rules]
+    expectation = ExpectRulesToBeMet(
+        unexpected_rows_query=_query(suite), description="Every row meets its rules.", notes=rules
     )
+    return gx.ExpectationSuite(name=suite.name, expectations=[expectation])
 
 
-def _expectation(suite: Suite, rule: Rule, number: int) -> Any:
-    arguments = dict(rule.arguments)
-    if rule.is_query:
-        arguments["unexpected_rows_query"] = _query(rule, suite.row_reference)
-    return getattr(gxe, rule.expectation)(description=rule.words, meta={_RULE: number}, **arguments)
-
-
-def _query(rule: Rule, row_reference: str) -> str:
-    """Return the query of a rule as Great Expectations reads it."""
+def _query(suite: Suite) -> str:
+    """Return the query of a suite as Great Expectations reads it."""
     place = "\0"
-    query = rule.failing(place, row_reference)
+    query = suite.failures(place)
     # Its own placeholders are in braces, and SQLAlchemy's parameters begin with a colon.
     query = query.replace("{", "{{").replace("}", "}}")
     query = re.sub(r"(?<![:\w\\]):(?=\w)", r"\:", query)
     return query.replace(place, _BATCH)
 
 
-def _failure(catalogue: Catalogue, suite: Suite, rows: str, result: Any) -> Failure:
-    rule = suite.rules[result.expectation_config.meta[_RULE]]
+def _failures(suite: Suite, result: ExpectationSuiteValidationResult) -> list[Failure]:
+    """Return what is not met, in the order of the rules."""
+    [checked] = result.results
+    details = checked.result.get("details")
     # An expectation that could not be checked must not pass for one that is not met.
-    if result.exception_info.get("raised_exception") or not _was_checked(result.exception_info):
-        raise RuntimeError(f"{suite.name}: {rule.words}: {result.exception_info}")
-    failing = catalogue.read(
-        f"SELECT count(*) AS row_count, min(row_reference, {MAX_EXAMPLES}) AS examples "
-        f"FROM ({rule.failing(rows, suite.row_reference)})"
-    ).to_pylist()[0]
-    return Failure(
-        suite.name,
-        suite.table,
-        rule.words,
-        failing["row_count"],
-        tuple(failing["examples"] or ()),
-    )
+    if details is None:
+        raise RuntimeError(f"{suite.name}: {checked.exception_info}")
+    failing = {each["rule"]: each for each in details["failures"]}
+    return [
+        Failure(
+            suite.name,
+            suite.table,
+            rule.words,
+            failing[rule.words]["row_count"],
+            tuple(failing[rule.words]["examples"] or ()),
+        )
+        for rule in suite.rules
+        if rule.words in failing
+    ]
 
 
-def _was_checked(exceptions: Any) -> bool:
-    """Return whether no metric of an expectation raised: they are listed by their ids."""
-    return not any(
-        isinstance(each, dict) and each.get("raised_exception") for each in exceptions.values()
-    )
+def result_page(result: ExpectationSuiteValidationResult) -> str:
+    """Return the page of Data Docs of the result of a suite."""
+    renderer: Any = ValidationResultsPageRenderer()
+    view: Any = DefaultJinjaPageView()
+    return str(view.render(renderer.render(result)))
 
 
 @contextmanager

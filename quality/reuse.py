@@ -15,13 +15,14 @@ import duckdb
 
 from quality.rules import Suite
 from warehouse.publish.manifest import BuildFile
-from warehouse.publish.partitions import WHOLE
+from warehouse.publish.partitions import WHOLE, have_common_rows
 from warehouse.publish.served_rows import STATEMENTS as AWARD_STATEMENTS
 from warehouse.publish.served_rows import TENDER_VINTAGES_TABLE, VINTAGES
 from warehouse.publish.snapshot import NEWEST_STATEMENTS, SAME_AS, STATEMENTS, Snapshot
 from warehouse.shared.json_encoding import encode
 
-# Tables that are partitioned alike: by organisation, by country, by source.
+# Tables that are partitioned alike: by organisation, by country, by source. Those of tenders have
+# the partitions of a country, or one for all of them.
 _ALIKE: tuple[frozenset[str], ...] = (
     frozenset(
         {
@@ -87,6 +88,10 @@ class AuditPlan:
         """The suites of which a partition at least must be audited."""
         return [suite for suite in self.suites if not self.made_in(suite.name)]
 
+    def has_rows(self, suite: Suite) -> bool:
+        """Return whether the files that a result is kept with have rows."""
+        return any(file.rows for file in self._by_table.get(suite.kept_with, {}).values())
+
     def made_in(self, suite: str) -> str:
         """Return the newest data_version in which the reused result of a suite was made.
 
@@ -107,7 +112,11 @@ class AuditPlan:
             for partition in self._partitions(suite):
                 if (suite.name, partition) not in self.reused:
                     for table in alike(suite.kept_with):
-                        again.setdefault(table, set()).add(partition)
+                        again.setdefault(table, set()).update(
+                            name
+                            for name in self._by_table.get(table, {})
+                            if have_common_rows(name, partition)
+                        )
         return {
             table: [
                 path
@@ -146,7 +155,9 @@ class AuditPlan:
             table: sorted(
                 f"{file.partition} {file.sha256}"
                 for file in self._by_table.get(table, {}).values()
-                if table not in together or file.partition in (partition, WHOLE)
+                if table not in together
+                or file.partition == WHOLE
+                or have_common_rows(file.partition, partition)
             )
             for table in sorted({suite.kept_with, *reads})
         }

@@ -1,22 +1,20 @@
-"""A rule of a table as the audit checks it: words, the failing rows in SQL, and an expectation.
+"""A rule of a table as the audit checks it: words, and what fails in SQL.
 
-A rule is stated once, by one of the functions here or by a ``RowRule`` of the record; its
-expectation and the query of its failing rows both follow from that. Importing rules is cheap: Great
-Expectations, which takes seconds to import, only runs them in ``expectations``.
+A rule is stated once, by one of the functions here or by a ``RowRule`` of the record. All rules of
+a table are one query, which Great Expectations runs in ``expectations``.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from warehouse.record.rules import RowRule
+from warehouse.record.store import sql_text
 from warehouse.shared.data_files import sql_file
 
 # Placeholders of a query: the rows of the table, and the text that identifies one of them.
 ROWS, ROW_REFERENCE = "{{ rows }}", "{{ row_reference }}"
-_UNEXPECTED_ROWS = "UnexpectedRowsExpectation"
+MAX_EXAMPLES = 5
 
-# Of rules that look at several rows, or at what a check in Python found.
 _SQL = sql_file(__name__, "rules")
 _PLACES = {"rows": ROWS, "row_reference": ROW_REFERENCE}
 
@@ -25,28 +23,23 @@ _PLACES = {"rows": ROWS, "row_reference": ROW_REFERENCE}
 class Rule:
     """What must hold for the rows of a table.
 
-    ``words`` name it in reports, ``condition`` says it to readers of the rule book. ``query``
-    selects the ``row_reference`` of what fails. ``expectation`` is the class of Great Expectations
-    that checks it, with ``arguments``; without any, it is the query that must find nothing.
+    ``words`` name it in reports, ``condition`` is what must not be false of a row. A rule that
+    looks at several rows, or at what a check in Python found, has a ``query`` of the
+    ``row_reference`` of what fails; its condition only says it to readers of the rule book.
     ``reads`` are tables that decide about it and that the query does not name.
     """
 
     words: str
     column: str
     condition: str
-    query: str
-    expectation: str = _UNEXPECTED_ROWS
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    query: str = ""
     reads: tuple[str, ...] = ()
-
-    @property
-    def is_query(self) -> bool:
-        """True if the query itself is the expectation."""
-        return self.expectation == _UNEXPECTED_ROWS
 
     def failing(self, rows: str, row_reference: str) -> str:
         """Return SQL of the references of what fails in a relation."""
-        return self.query.replace(ROWS, rows).replace(ROW_REFERENCE, row_reference)
+        fails = f"FROM {ROWS} WHERE ({self.condition}) IS FALSE"
+        query = self.query or f"SELECT {ROW_REFERENCE} AS row_reference {fails}"
+        return query.replace(ROWS, rows).replace(ROW_REFERENCE, row_reference)
 
 
 @dataclass(frozen=True)
@@ -76,59 +69,61 @@ class Suite:
         """The name of the table or view that has the rows."""
         return self.name.replace(".", "_") if self.relation else self.table
 
+    def failures(self, rows: str) -> str:
+        """Return SQL of the rules that fail in a relation: words, ``row_count`` and ``examples``.
 
-def failing_where(condition: str) -> str:
-    """Return the query of the rows that meet a condition."""
-    return f"SELECT {ROW_REFERENCE} AS row_reference FROM {ROWS} WHERE {condition}"
-
-
-def satisfies(words: str, column: str, condition: str) -> Rule:
-    """Expect a condition to be true, or null where it does not apply."""
-    return Rule(words, column, condition, failing_where(f"({condition}) IS FALSE"))
+        What is said of single rows is decided in one pass over them.
+        """
+        of_rows = [rule for rule in self.rules if not rule.query]
+        failing = [
+            _SQL.statement(
+                "failing_rule",
+                rule=sql_text(rule.words),
+                failing=rule.failing(rows, self.row_reference),
+            )
+            for rule in self.rules
+            if rule.query
+        ]
+        if of_rows:
+            failing.append(
+                _SQL.statement(
+                    "failing_rules_of_rows",
+                    rules=", ".join(
+                        f"CASE WHEN ({rule.condition}) IS FALSE THEN {sql_text(rule.words)} END"
+                        for rule in of_rows
+                    ),
+                    conditions=" AND ".join(f"({rule.condition})" for rule in of_rows),
+                    rows=rows,
+                    row_reference=self.row_reference,
+                )
+            )
+        return _SQL.statement(
+            "failures", failing=" UNION ALL ".join(failing), most_examples=str(MAX_EXAMPLES)
+        )
 
 
 def present(words: str, column: str) -> Rule:
     """Expect a text that is neither null nor empty."""
-    return satisfies(words, column, f"coalesce({column}, '') <> ''")
+    return Rule(words, column, f"coalesce({column}, '') <> ''")
 
 
 def not_null(words: str, column: str) -> Rule:
     """Expect a value."""
-    condition = f"{column} IS NOT NULL"
-    return Rule(
-        words,
-        column,
-        condition,
-        failing_where(f"{column} IS NULL"),
-        "ExpectColumnValuesToNotBeNull",
-        {"column": column},
-    )
+    return Rule(words, column, f"{column} IS NOT NULL")
 
 
 def one_of(words: str, column: str, values: Iterable[str]) -> Rule:
     """Expect one of the values, or null if the column permits it."""
-    allowed = sorted(values)
-    listed = ", ".join(f"'{value}'" for value in allowed)
-    condition = f"{column} IN ({listed})"
-    return Rule(
-        words,
-        column,
-        condition,
-        failing_where(f"({condition}) IS FALSE"),
-        "ExpectColumnValuesToBeInSet",
-        {"column": column, "value_set": allowed},
-    )
+    return Rule(words, column, f"{column} IN ({', '.join(map(sql_text, sorted(values)))})")
 
 
 def matches(words: str, column: str, pattern: str) -> Rule:
     """Expect text that matches a pattern, or null."""
-    # Great Expectations knows no regular expressions of DuckDB: the query says it.
-    return satisfies(words, column, f"regexp_matches({column}, '{pattern}')")
+    return Rule(words, column, f"regexp_matches({column}, '{pattern}')")
 
 
 def unique(words: str, key: Iterable[str]) -> Rule:
     """Expect no key to occur twice; a null is a value like any other."""
-    # Great Expectations joins the keys that it counted, by which one with a null gets lost.
     columns = ", ".join(key)
     return Rule(
         words,
@@ -159,6 +154,4 @@ def not_found(words: str, column: str, found: str, reads: tuple[str, ...]) -> Ru
 
 def of_record(rule: RowRule) -> Rule:
     """Return a rule of the record's rows for the audit."""
-    if rule.allowed:
-        return one_of(rule.words, rule.column, rule.allowed)
-    return satisfies(rule.words, rule.column, rule.condition)
+    return Rule(rule.words, rule.column, rule.condition)

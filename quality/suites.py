@@ -21,7 +21,6 @@ from quality.rules import (
     one_answer_per_day,
     one_of,
     present,
-    satisfies,
     unique,
     vintages_without_gaps,
 )
@@ -55,7 +54,7 @@ def _served_rule(row: Mapping[str, str]) -> Rule:
         case "vintages_without_gaps":
             return vintages_without_gaps(words, identity_of(DERIVED[row["table"]]))
         case _:
-            return satisfies(words, column, condition)
+            return Rule(words, column, condition)
 
 
 def _allowed(table: str, column: str) -> tuple[str, ...]:
@@ -100,12 +99,12 @@ SNAPSHOT_RULES = (
     present("every row has a provenance_id", "provenance_id"),
     present("every row has a row_id", "row_id"),
     not_null("every row has an observed_at", "observed_at"),
-    satisfies(
+    Rule(
         "no vintage is superseded before it is available",
         "superseded_at",
         "superseded_at >= available_at",
     ),
-    satisfies(
+    Rule(
         "the latest vintage is not superseded",
         "superseded_at",
         "superseded_at IS NULL OR NOT latest",

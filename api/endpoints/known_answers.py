@@ -69,16 +69,18 @@ class KeptAnswer(NamedTuple):
     headers: tuple[Header, ...]
 
 
+def _nothing_kept() -> BodyCache[KeptAnswer]:
+    return BodyCache[KeptAnswer](_MOST_BYTES, _LARGEST_BODY)
+
+
 class KnownAnswers:
     """The tags of answers, and the answers that were sent last."""
 
-    def __init__(
-        self, mart: Mart, secret: Callable[[], bytes], most_bytes: int = _MOST_BYTES
-    ) -> None:
+    def __init__(self, mart: Mart, secret: Callable[[], bytes]) -> None:
         self._mart, self._secret = mart, secret
-        self.kept = BodyCache[KeptAnswer](most_bytes, _LARGEST_BODY)
+        self.kept = _nothing_kept()
         self.once: OrderedDict[str, bool] = OrderedDict()
-        self._service = version("sankofa")
+        self._service, self._current = version("sankofa"), ""
 
     def reply(self, req: falcon.Request, resp: falcon.Response) -> Build | None:
         """Answer a question whose answer the client has, or that is kept; ``complete`` says so.
@@ -123,6 +125,9 @@ class KnownAnswers:
         elif isinstance(cursor := sent.get("cursor"), str):
             pinned = cursor_version(secret, cursor)
         build = build_at(self._mart, pinned)
+        if pinned is None and build.data_version != self._current:
+            # Answers of the build before are never sent again, unless a client has pinned it.
+            self._current, self.kept = build.data_version, _nothing_kept()
         # The path is last: it alone may contain a line break.
         decides = (
             self._service,

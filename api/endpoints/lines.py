@@ -48,9 +48,9 @@ def csv_lines(listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
 
 def csv_table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Return a header line and rows of plain values as CSV."""
-    columns = zip(*rows, strict=True)
-    cells = [_text_cells(["" if v is None else str(v) for v in column]) for column in columns]
-    return _joined([names, *zip(*cells, strict=True)])
+    texts = (["" if cell is None else str(cell) for cell in row] for row in rows)
+    columns = map(_text_cells, zip(*texts, strict=True))
+    return _joined([names, *zip(*columns, strict=True)])
 
 
 def _joined(lines: Iterable[Iterable[str]]) -> bytes:

@@ -357,10 +357,9 @@ class Channel(HTTPChannel):
     def watch(self) -> None:
         """Let the loop wait for what the connection waits for: bytes, or room for them."""
         events = (EVENT_READ if self.readable() else 0) | (EVENT_WRITE if self.writable() else 0)
-        if events == self.watched or self.socket is None:
-            return
-        if not events and self.watched == EVENT_READ:
-            # Usually nothing arrives before it has been answered; see ``_exchange``.
+        # Before it has been answered usually nothing arrives: see ``_exchange``.
+        is_answered_next = not events and self.watched == EVENT_READ
+        if events == self.watched or is_answered_next or self.socket is None:
             return
         selector, self.watched, before = self.server.selector, events, self.watched
         if not events:

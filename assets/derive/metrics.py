@@ -1,13 +1,11 @@
 """Derive every metric of every full year of every issuer, with the days for which it answers.
 
-A metric takes its inputs from one issuer. Issuers are therefore computed in batches, and the rows
-are written to a file as they are made, so that memory does not grow with the record.
+A metric takes its inputs from one issuer. The partitions of figures have about as many rows each
+(``warehouse.publish.partitions``), so that memory does not grow with the record.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -31,7 +29,7 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.json_encoding import encode_decimal
-from warehouse.tables import LICENSE_CLASSES, Metric, MetricAbsent
+from warehouse.tables import LICENSE_CLASSES, Metric
 
 # The formulas as numbered rows for the statements: numbers are joined faster than texts.
 
@@ -193,10 +191,6 @@ def _repeat(text: str, outcomes: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(text), len(outcomes))
 
 
-# Facts per batch of issuers.
-BATCH_FACTS = 100_000
-
-_BATCHES = sql_file(__name__, "batches")
 _YEARLY_INPUTS = sql_file(
     __name__,
     "yearly_inputs",
@@ -213,68 +207,26 @@ _CHOICES = sql_file(__name__, "choices", fragments={"input_columns": INPUT_COLUM
 _ABSENCES = sql_file(
     __name__, "absences", parameters={"slugs": [formula.slug for formula in FORMULAS]}
 )
-# Tables that are read after the choice; the others can be dropped.
-_READ_LATER = {"facts", "readings", "stated", "outcomes", "issuers", "candidates", "needs"}
-_NO_TABLES = {"is_gone"}
 
 _VALUED = pa.schema(
     [("year_end_no", pa.int64()), ("metric_no", pa.int32()), ("condition_met", pa.bool_())]
 )
 
 
-@contextmanager
-def _row_file(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
-    """Open a temporary Arrow file; what it yields appends the columns of the schema to it."""
-    try:
-        with pa.ipc.new_file(str(path), schema) as writer:
-            yield lambda rows: writer.write_table(rows.select(schema.names).cast(schema))
-    except BaseException:
-        # A half-written file is of no use.
-        path.unlink()
-        raise
-
-
-def _mapped(path: Path) -> pa.Table:
-    """Return the rows of a file, which is unlinked here; its space is freed when the table is."""
-    with pa.memory_map(str(path)) as file:
-        rows = pa.ipc.open_file(file).read_all()
-    path.unlink()
-    return rows
-
-
-def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.Table]:
+def metrics(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Derive ``metrics`` and ``metrics_absent`` from fundamentals and statements of a snapshot.
 
     A row of either holds for a half-open interval of ``as_of`` days. For a metric and a day,
     each issuer with a figure published by then has exactly one row in one of them. A year that
     never was the latest one has a row with an empty interval.
     """
-    values, absences = (snapshot.folder / f"{name}.arrow" for name in ("metrics", "metrics_absent"))
-    with (
-        _row_file(values, arrow_schema(Metric)) as add_values,
-        _row_file(absences, arrow_schema(MetricAbsent)) as add_absences,
-        snapshot.cursor() as sql,
-    ):
-        # The first and last issuer of each batch; all have about as many facts.
-        batches = _BATCHES.run(sql, "batches", batch_facts=batch_facts).fetchall()
-        for first, last in batches:
-            _choose_publications(sql, first, last)
-            for rows in _metric_rows(sql):
-                add_values(rows)
-            add_absences(_ABSENCES.query(sql, "absences").to_arrow_table())
-    return {"metrics": _mapped(values), "metrics_absent": _mapped(absences)}
-
-
-def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
-    """Create the tables of one batch, and drop those that are not read later."""
-    batch: dict[str, Any] = {"first": first, "last": last}
-    for name in _YEARLY_INPUTS.texts:
-        _YEARLY_INPUTS.run(sql, name, **(batch if name in ("facts", "readings") else {}))
-    _PUBLICATIONS.run_all(sql)
-    _CHOICES.run_all(sql)
-    made = {*_YEARLY_INPUTS.texts, *_PUBLICATIONS.texts, *_CHOICES.texts}
-    for table in sorted(made - _READ_LATER - _NO_TABLES):
-        sql.execute(f"DROP TABLE {table}")
+    schema = arrow_schema(Metric)
+    with snapshot.cursor() as sql:
+        for statements in (_YEARLY_INPUTS, _PUBLICATIONS, _CHOICES):
+            statements.run_all(sql)
+        rows = [rows.select(schema.names).cast(schema) for rows in _metric_rows(sql)]
+        absences = _ABSENCES.query(sql, "absences").to_arrow_table()
+    return {"metrics": pa.concat_tables(rows), "metrics_absent": absences}
 
 
 def _metric_rows(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:

@@ -26,7 +26,7 @@ from assets.entities.identifiers import (
 )
 from assets.entities.list_files import COMMUNITY_LISTS
 from warehouse.names.search_words import SHORT_FORMS, normalise_name
-from warehouse.publish.partitions import REGISTERS, TENDERS
+from warehouse.publish.partitions import COUNTRIES, REGISTERS
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.code_version import code_version
@@ -221,6 +221,6 @@ def derivation() -> Derivation:
         code_version("entities", "assets.derive.organisations"),
         party_matches,
         makes=("party_matches",),
-        subject=TENDERS,
+        subject=COUNTRIES,
         reads=("tender_parties", "entities", "identifiers", "same_as"),
     )

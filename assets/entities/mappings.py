@@ -256,12 +256,14 @@ def _typed(shared: dict[str, Any], own: dict[str, pa.Array]) -> pa.Table:
 
 
 def _texts(values: list[str]) -> pa.Array:
-    """Return texts as Arrow has them; those with bytes that are not UTF-8 as null."""
+    """Return texts as Arrow has them; where any has bytes that are not UTF-8, only ASCII is kept.
+
+    A text that is left out is empty here, which no identifier is: its row is read one by one.
+    """
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:
-        decoded = (value if value.isascii() else None for value in values)
-        return pa.array(decoded, pa.string())
+        return pa.array((value if value.isascii() else "" for value in values), pa.string())
 
 
 def _isin(text: str) -> str:

@@ -3,18 +3,19 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import click
-import dagster as dg
 
 from pipelines.builds import changes_since, refuse_empty
 from pipelines.commands.quality import current_left_out, print_left_out
-from pipelines.dagster_home import PUBLISH
-from pipelines.jobs import run_job
+from pipelines.dagster_home import PUBLISH, killed_runs
 from pipelines.output import Column, json_option, number, print_json, print_table, progress_console
+from pipelines.publication import Publishing
 from pipelines.stages import STAGES
 from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
+from warehouse.publish.steps import ProcessPool
 from warehouse.record.store import open_record
 from warehouse.serve.catalogue import ChangedDataset
 from warehouse.shared.errors import AlreadyPublished, SankofaError
@@ -51,7 +52,7 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
         _confirmed(settings, confirm_loss),
     ):
         try:
-            metadata = run_job(settings, PUBLISH, config=config)
+            metadata = {} if _is_unchanged(settings) else _run(settings, config)
         except AlreadyPublished:
             # By another run, meanwhile.
             metadata = {}
@@ -80,6 +81,27 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
         number = sum(row.rows_left_out for row in left_out)
         click.echo(f"left out because they fail a rule or are withheld: {number:,} rows")
         print_left_out(left_out)
+
+
+def _is_unchanged(settings: Settings) -> bool:
+    """Return whether there is nothing to publish, which needs no run: Dagster takes seconds."""
+    if killed_runs(settings):
+        # Opening Dagster's instance ends them.
+        return False
+    with ProcessPool(1) as compute:
+        return Publishing(settings, compute).ends_unchanged()
+
+
+def _run(
+    settings: Settings, config: Mapping[str, object], names: Sequence[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Run the publication, or some of its assets; return the metadata of each."""
+    import dagster as dg
+
+    from pipelines.jobs import run_job
+
+    assets = [dg.AssetKey(name) for name in names]
+    return run_job(settings, PUBLISH, config=config, assets=assets)
 
 
 @contextmanager
@@ -118,8 +140,7 @@ def _run_only(
     if unknown:
         raise SankofaError(f"there is no asset {unknown[0]}: one of {', '.join(STAGES)}")
     with progress_console().status(f"Making {', '.join(names)}"):
-        assets = [dg.AssetKey(name) for name in names]
-        metadata = run_job(settings, PUBLISH, config=config, assets=assets)
+        metadata = _run(settings, config, names)
     if as_json:
         print_json(metadata)
         return

@@ -1,10 +1,32 @@
--- Rules that look at several rows at once: each query returns what fails, and must find nothing.
+-- Rules: each query returns what fails, and must find nothing.
 --
 -- rows is the relation that is audited, row_reference the text that identifies one of its rows. To
 -- run one by hand, put the name of a table and of a column there.
 --
 -- Inputs: the audited rows; metrics_absent, for metrics
--- Outputs: row_reference, a row for each failure
+-- Outputs: row_reference, a row for each failure; of failures, a row for each rule that fails
+
+-- name: failures
+SELECT
+    rule,
+    count(*) AS row_count,
+    min(row_reference, {{ most_examples }}) AS examples
+FROM ({{ failing }})
+WHERE rule IS NOT NULL
+GROUP BY rule;
+
+-- name: failing_rules_of_rows
+SELECT
+    unnest([{{ rules }}]) AS rule,
+    {{ row_reference }} AS row_reference
+FROM {{ rows }}
+WHERE ({{ conditions }}) IS FALSE;
+
+-- name: failing_rule
+SELECT
+    {{ rule }} AS rule,
+    row_reference
+FROM ({{ failing }});
 
 -- name: vintages_with_gaps
 -- Figures whose vintages are not numbered from 1 without gaps.

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from falcon import testing
@@ -180,6 +181,29 @@ def test_the_next_build_is_answered_from_at_once(world: World) -> None:
         world.builds.switch(version)
         for _ in range(3):
             assert service.ask(url).json["data_version"] == version
+
+
+def test_answers_of_the_build_before_take_no_room(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[KnownAnswers] = []
+
+    def make(*stores: Any) -> KnownAnswers:
+        made.append(KnownAnswers(*stores))
+        return made[0]
+
+    monkeypatch.setattr("api.app.KnownAnswers", make)
+    service, (first, second) = Service(world), world.builds.names()
+    world.builds.switch(first)
+    for url in QUESTIONS * 2:
+        service.ask(url)
+    assert made[0].kept.bytes
+    # A pin is answered from the build before, and changes nothing.
+    world.builds.switch(second)
+    service.ask(QUESTIONS[0], X_Data_Version=first)
+    assert made[0].kept.bytes
+    service.ask(QUESTIONS[0])
+    assert not made[0].kept.bytes
 
 
 def test_the_list_of_versions_is_never_one_that_was_kept(world: World) -> None:

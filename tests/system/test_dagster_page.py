@@ -78,6 +78,13 @@ def test_every_check_of_the_build_blocks_and_is_described(everything: dg.Definit
         assert graph.get(key).blocking and graph.get(key).description
 
 
+def test_whatever_requests_an_asset_requests_its_checks(everything: dg.Definitions) -> None:
+    """Automation too: a check is of the step that makes its asset, not of one that may be left."""
+    graph = everything.resolve_asset_graph()
+    for key in graph.asset_check_keys:
+        assert key in graph.get(key.asset_key).execution_set_entity_keys
+
+
 def test_the_definitions_load_without_a_warning() -> None:
     script = "from pipelines.definitions import defs; defs.get_repository_def()"
     completed = subprocess.run(

@@ -198,6 +198,14 @@ def expected(readings: Sequence[Reading]) -> dict[str, tuple[int, str]]:
 @given(readings=READINGS, seed=st.integers(0, 1000))
 # The last was read first, and dated as the first, before two earlier ones turned up.
 @example(readings=[Reading(8, ((0, 0),)), Reading(2, ((0, 0),), "b"), Reading(1, (), "b")], seed=0)
+# The package of an edit states the day of its reading, which counts once another reading is known.
+@example(
+    readings=[
+        *(Reading(0), Reading(1, ((1, 5),), title="Bridge works")),
+        *(Reading(12, ((1, 5),), published=12), Reading(11)),
+    ],
+    seed=6,
+)
 def test_the_rows_are_those_of_the_rule_in_whatever_order_documents_are_read(
     readings: list[Reading], seed: int
 ) -> None:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -51,35 +52,46 @@ class Candidate(Nodes):
         """
         with self.working():
             require_intact(self.record)
-            derivations = [self.joins, *self.derivations]
-            rules = versions_of_rules(self.record, self.checks, derivations)
-            loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
-            origin = made_from(loads, rules)
             before = self.builds.current()
-            metadata = {} if before is None else self.builds.metadata(before)
-            same = (metadata.get("made_from"), metadata.get("notice")) == (origin, self.notice)
-            if same and not again:
+            if self.is_current and not again:
                 # For a publisher that was killed right after its switch.
                 _delete_old_steps(self.work, str(before))
                 return None
             begun = self.begun()
-            if begun is not None and self._is_open(begun, before, origin):
+            if begun is not None and self._is_open(begun, before):
                 shutil.rmtree(self.work / FAILED / begun.data_version, ignore_errors=True)
                 return begun
             self._clear_work()
             self.builds.clean_up()
-            return self._plan(before, rules)
+            return self._plan(before)
 
-    def _is_open(self, begun: Plan, before: str | None, origin: str) -> bool:
+    @property
+    def is_current(self) -> bool:
+        """True if the current build was made from what is loaded, by these rules."""
+        current = self.builds.current()
+        metadata = {} if current is None else self.builds.metadata(current)
+        made = metadata.get("made_from"), metadata.get("notice")
+        return made == (self._origin, self.notice)
+
+    @property
+    def _origin(self) -> str:
+        loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
+        return made_from(loads, self._rules)
+
+    @cached_property
+    def _rules(self) -> list[str]:
+        return versions_of_rules(self.record, self.checks, [self.joins, *self.derivations])
+
+    def _is_open(self, begun: Plan, before: str | None) -> bool:
         """Return whether what was begun is what would be begun now, and is not published."""
         published = self.work / begun.data_version / _name(PUBLISHED)
         return (begun.before, begun.made_from, begun.notice) == (
             before,
-            origin,
+            self._origin,
             self.notice,
         ) and not published.exists()
 
-    def _plan(self, before: str | None, rules: Sequence[str]) -> Plan:
+    def _plan(self, before: str | None) -> Plan:
         # A record in an object store is checked by its store; to read all of it would take long.
         require_intact(self.record, thorough=not self.record.is_shared)
         data_version = name_version(self.record, taken=self.builds.names())
@@ -89,7 +101,7 @@ class Candidate(Nodes):
         rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
         last = None if before is None else read_manifest(self.work, before)
         buckets = None if last is None else int(last.metadata[_BUCKETS])
-        origin = made_from(loads, rules)
+        origin = made_from(loads, self._rules)
         buckets = issuer_buckets(rows, buckets)
         plan = Plan(data_version, loads, before, buckets, origin, self.notice)
         folder = self.work / data_version

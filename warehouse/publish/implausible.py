@@ -24,6 +24,11 @@ _MEMBERS = (
     f'{{"awards": {_VALUES}, "contracts": {_VALUES}, "tender": {{"numberOfTenderers": "DOUBLE"}}}}'
 )
 
+# Tables of a snapshot: the amounts of the processes of a partition, the limits of a country, and
+# the releases of a partition before their amounts are compared with these.
+STATED_AMOUNTS, LARGEST_AMOUNTS = "stated_amounts", "largest_amounts"
+UNMARKED_RELEASES = "unmarked_releases"
+
 _SQL = sql_file(
     __name__,
     "implausible",
@@ -45,11 +50,26 @@ def with_implausible(sql: duckdb.DuckDBPyConnection, rows: str, vintages: str) -
 
     ``rows`` is the relation of the stored rows from which they are chosen.
     """
-    stated = _SQL.query(sql, "stated_amounts", fill={"rows": rows}).to_arrow_table()
-    sql.register("limits_read", with_limits(stated))
+    sql.register(LARGEST_AMOUNTS, with_limits(stated_amounts(sql, rows)))
+    marked = marked_releases(sql, vintages)
+    sql.unregister(LARGEST_AMOUNTS)
+    return marked
+
+
+def stated_amounts(sql: duckdb.DuckDBPyConnection, rows: str) -> pa.Table:
+    """Return the amounts of stored rows of releases, by portal, currency and month."""
+    return _SQL.query(sql, STATED_AMOUNTS, fill={"rows": rows}).to_arrow_table()
+
+
+def largest_amounts(sql: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return the limits that follow from the connection's ``stated_amounts`` of all partitions."""
+    return with_limits(_SQL.query(sql, "all_amounts").to_arrow_table())
+
+
+def marked_releases(sql: duckdb.DuckDBPyConnection, vintages: str) -> str:
+    """Return the query of vintages with their marks, by the connection's ``largest_amounts``."""
     for name in ("amount_limits", "cannot_be", "impossible_amounts"):
         _SQL.run(sql, name)
-    sql.unregister("limits_read")
     return _SQL.statement("marked", vintages=vintages)
 
 

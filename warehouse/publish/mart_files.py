@@ -17,7 +17,6 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from adbc_driver_sqlite import dbapi
 
 from warehouse.publish.builds import file_of_key
 from warehouse.publish.manifest import BuildFile
@@ -126,6 +125,9 @@ class SqliteLoader:
     def __enter__(self) -> Self:
         self._partial.parent.mkdir(parents=True, exist_ok=True)
         self._partial.unlink(missing_ok=True)
+        # Imported here, as pandas and polars come with it: to publish nothing new takes neither.
+        from adbc_driver_sqlite import dbapi
+
         self._mart = dbapi.connect(str(self._partial), autocommit=True)
         self._sql = self._mart.cursor()
         for pragma in _PRAGMAS:

@@ -10,7 +10,7 @@ anyone else: only the switch at the end of a publication makes a build of it.
 import hashlib
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,9 +23,17 @@ from deltalake import DeltaTable
 
 from warehouse.publish.awards import STATED_AWARDS, add_stated_awards, add_tender_facts
 from warehouse.publish.builds import replace_file
+from warehouse.publish.implausible import (
+    LARGEST_AMOUNTS,
+    STATED_AMOUNTS,
+    UNMARKED_RELEASES,
+    largest_amounts,
+    marked_releases,
+)
 from warehouse.publish.left_out import LISTED, read_listed, write_listed
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.partitions import (
+    COUNTRIES,
     ISSUERS,
     MACRO,
     REGISTERS,
@@ -34,9 +42,11 @@ from warehouse.publish.partitions import (
     WHOLE,
     Partitions,
     Split,
+    country_of,
 )
 from warehouse.publish.snapshot import (
     GROUP,
+    ORDERS,
     REWRITTEN,
     SAME_AS,
     Derivation,
@@ -56,11 +66,13 @@ from warehouse.record.tables import (
     ENTITIES,
     IDENTIFIERS,
     RECORD_TABLES,
+    TENDER_RELEASES,
     RecordTable,
     arrow_schema,
     record_schema,
 )
 from warehouse.shared.code_version import code_version
+from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable, SankofaError
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.shared.texts import version_key
@@ -112,7 +124,7 @@ def copy_rows(
         if name.startswith(STORED)
     }
     record = _Stored("", files_by_table=stored)
-    with Snapshot(Path(task.folder), record, _EVERY_LOAD, "", sql) as snapshot:
+    with Snapshot(Path(task.folder), record, _EVERY_LOAD, "", sql, False) as snapshot:
         apply_withheld(snapshot, withheld, secret, tables)
         snapshot.apply_rules(tables)
         # Figures and filings are checked and copied once their ids are known.
@@ -128,6 +140,21 @@ def copy_rows(
             check.leave_out(snapshot)
         snapshot.copy_record(rewritten)
         write_listed(sql, snapshot.folder)
+        if TENDER_RELEASES in tables:
+            snapshot.path(TENDER_RELEASES.name).rename(snapshot.path(UNMARKED_RELEASES))
+
+
+def limit_amounts(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+    """Find the largest amounts that can be in a country, from those of its partitions."""
+    with _shown(task, sql) as snapshot:
+        pq.write_table(largest_amounts(sql), snapshot.path(LARGEST_AMOUNTS))
+
+
+def mark_releases(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+    """Write the releases of a partition, with the paths of numbers that cannot be."""
+    with _shown(task, sql) as snapshot:
+        marked = marked_releases(sql, f"FROM {UNMARKED_RELEASES}")
+        snapshot.write(TENDER_RELEASES.name, marked, ORDERS[TENDER_RELEASES.name])
 
 
 def _create_empty(snapshot: Snapshot, tables: Iterable[RecordTable]) -> None:
@@ -199,6 +226,7 @@ def _shown(task: Task, sql: duckdb.DuckDBPyConnection) -> Snapshot:
 
 PARTY_MATCHES, TENDER_FACTS = "party_matches", "tender_facts"
 LEFT_OUT = "left_out"
+_SQL = sql_file(__name__, "extracts")
 STEPS, PLAN = "steps", "plan.json"
 _STORED, _WITHHELD, _EXTRACTS = _COPIES_OF_ROWS = ("stored", "withheld", "extracts")
 _decode = msgspec.json.Decoder(list[BuildFile]).decode
@@ -321,9 +349,9 @@ class Nodes:
             step = Step(name, _code("awards"), partial(add_tables, add=add_stated_awards))
             return self._run(step, TENDERS, ("tender_releases",))
         if name == TENDER_FACTS:
-            inputs = ("tender_releases", "tender_parties", PARTY_MATCHES, STATED_AWARDS)
+            inputs = ("tender_releases", "tender_parties", STATED_AWARDS)
             step = Step(name, _code("tender facts"), partial(add_tables, add=add_tender_facts))
-            return self._run(step, TENDERS, inputs)
+            return self._run(step, TENDERS, inputs, {PARTY_MATCHES: _SQL["matches"]})
         derivation = next(each for each in self.partitioned if each.makes[0] == name)
         return self._derive(name, derivation)
 
@@ -337,7 +365,11 @@ class Nodes:
             [_code("snapshot"), rules_version(), *(check.version for check in checks)]
         )
         function = partial(copy_rows, tables=tables, checks=checks, secret=self._secret)
-        with self._partitions() as partitions:
+        plan, same_as = self.plan, self.paths(SAME_AS) if self._is_done(SAME_AS) else [""]
+        with closing(self.record.connection.cursor()) as sql:
+            partitions = Partitions(
+                sql, self.record, plan.loads, self.folder / _STORED, Path(same_as[0]), plan.buckets
+            )
             splits = {f"{STORED}{table.name}": partitions.stored(table) for table in tables}
             if subject == ISSUERS:
                 splits[SAME_AS] = partitions.joined_ids()
@@ -350,18 +382,28 @@ class Nodes:
                 }
                 for partition in sorted(found) or [WHOLE]
             }
-            step = Step(name, version, function)
-            return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
+            step, writing = Step(name, version, function), self._writing(splits.values())
+            copied = run_step(step, inputs, self.store, self.compute, writing)
+        return copied if subject != TENDERS else [*copied, *self._mark(copied)]
 
-    def _partitions(self) -> Partitions:
-        same_as = self.paths(SAME_AS)[0] if self._is_done(SAME_AS) else ""
-        return Partitions(
-            self.record,
-            self.plan.loads,
-            self.folder / _STORED,
-            Path(same_as),
-            self.plan.buckets,
+    def _mark(self, copied: Sequence[BuildFile]) -> list[BuildFile]:
+        """Mark numbers of releases that cannot be: an amount is compared with all of its portal."""
+        amounts, releases = (
+            [file for file in copied if file.table == table]
+            for table in (STATED_AMOUNTS, UNMARKED_RELEASES)
         )
+        partitions = [file.partition for file in releases]
+        of_countries = self._inputs(amounts, sorted(set(map(country_of, partitions))))
+        step = Step(LARGEST_AMOUNTS, _code("implausible"), limit_amounts)
+        given = {country: {STATED_AMOUNTS: files} for country, files in of_countries.items()}
+        limits = run_step(step, given, self.store, self.compute)
+        unmarked, largest = (self._inputs(files, partitions) for files in (releases, limits))
+        step = Step("marked_releases", _code("implausible"), mark_releases)
+        given = {
+            name: {UNMARKED_RELEASES: unmarked[name], LARGEST_AMOUNTS: largest[name]}
+            for name in partitions
+        }
+        return limits + run_step(step, given, self.store, self.compute)
 
     @cached_property
     def _withheld(self) -> Mapping[str, Input]:
@@ -382,37 +424,37 @@ class Nodes:
         function = partial(derive_tables, derive=derivation.derive, makes=derivation.makes)
         step = Step(name, f"{_code('derived')} {derivation.version}", function)
         assert derivation.subject is not None
-        with ExitStack() as stack:
-            extracts: dict[str, Split] = {}
-            if derivation.extracts:
-                snapshot = stack.enter_context(self.open(self.folder / _EXTRACTS))
-                self._create_tender_partitions(snapshot)
-                self._show_loads(snapshot)
-                for table, statement in derivation.extracts.items():
-                    names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
-                    folder = snapshot.folder / name / table
-                    relation = f"({statement})"
-                    extracts[table] = Split(snapshot.sql, relation, folder, names.columns)
-            return self._run(step, derivation.subject, derivation.reads, extracts)
+        return self._run(step, derivation.subject, derivation.reads, derivation.extracts)
 
     def _run(
         self,
         step: Step,
         subject: str,
         reads: Sequence[str],
-        extracts: Mapping[str, Split] | None = None,
+        extracts: Mapping[str, str] | None = None,
     ) -> list[BuildFile]:
-        """Run a step for every partition of a subject."""
-        splits = extracts or {}
-        partitions = self._partition_names(subject)
-        inputs = {
-            partition: {
-                **{table: self._input(table, subject, partition) for table in reads},
-                **{table: split.input(partition) for table, split in splits.items()},
+        """Run a step for every partition of a subject; ``extracts`` as those of a derivation."""
+        with ExitStack() as stack:
+            splits: dict[str, Split] = {}
+            if extracts:
+                snapshot = stack.enter_context(self.open(self.folder / _EXTRACTS))
+                self._show_tender_partitions(snapshot)
+                self._show_loads(snapshot)
+                for table, statement in extracts.items():
+                    names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
+                    folder = snapshot.folder / step.name / table
+                    relation = f"({statement})"
+                    splits[table] = Split(snapshot.sql, relation, folder, names.columns)
+            partitions = self._partition_names(subject)
+            files = {table: self._read(table, subject, partitions) for table in reads}
+            inputs = {
+                partition: {
+                    **{table: given[partition] for table, given in files.items()},
+                    **{table: split.input(partition) for table, split in splits.items()},
+                }
+                for partition in partitions
             }
-            for partition in partitions
-        }
-        return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
+            return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
 
     def _writing(self, splits: Collection[Split]) -> Callable[[Collection[str]], None]:
         def write(partitions: Collection[str]) -> None:
@@ -421,13 +463,13 @@ class Nodes:
 
         return write
 
-    def _create_tender_partitions(self, snapshot: Snapshot) -> None:
-        """Create the table by which extracts find the partition of a source of tenders."""
-        with self._partitions() as partitions:
-            names = partitions.tender_partitions()
-        snapshot.sql.execute("CREATE TABLE tender_partitions (source VARCHAR, partition VARCHAR)")
-        for pair in names.items():
-            snapshot.sql.execute("INSERT INTO tender_partitions VALUES (?, ?)", pair)
+    def _show_tender_partitions(self, snapshot: Snapshot) -> None:
+        """Show extracts the partition of each party, and the country of each source, of tenders."""
+        files = {str(self.store.path(file)): file.partition for file in self._of("tender_parties")}
+        pairs = ", ".join(f"({sql_text(path)}, {sql_text(name)})" for path, name in files.items())
+        fill = {"files": ", ".join(map(sql_text, files)), "pairs": pairs}
+        _SQL.run(snapshot.sql, "parties_by_partition", fill=fill)
+        _SQL.run(snapshot.sql, "tender_partitions")
 
     def _show_loads(self, snapshot: Snapshot) -> None:
         """Show extracts the ledger of the loads that belong to the publication."""
@@ -456,14 +498,30 @@ class Nodes:
         return sorted(files, key=lambda file: file.partition)
 
     def _partition_names(self, subject: str) -> list[str]:
-        node = next(node for node, copied in COPIES.items() if copied == subject)
-        return sorted({file.partition for file in self.run(node)})
+        tables = SUBJECTS[TENDERS if subject == COUNTRIES else subject]
+        node = next(node for node, copied in COPIES.items() if SUBJECTS[copied] == tables)
+        names = {file.partition for file in self.run(node) if file.table == tables[0].name}
+        return sorted(set(map(country_of, names)) if subject == COUNTRIES else names)
 
-    def _input(self, table: str, subject: str, partition: str) -> Input:
-        """Return the files of a table that a partition reads."""
+    def _read(self, table: str, subject: str, partitions: Collection[str]) -> dict[str, Input]:
+        """Return the files of a table that each partition of a subject reads."""
         files = self._of(table)
-        if subject in (ISSUERS, TENDERS, MACRO) and not _is_whole(table):
-            files = [file for file in files if file.partition == partition]
+        if subject == REGISTERS or table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS):
+            return dict.fromkeys(partitions, self._input(files))
+        return self._inputs(files, partitions)
+
+    def _inputs(self, files: Iterable[BuildFile], partitions: Iterable[str]) -> dict[str, Input]:
+        """Return those of some files that each partition reads: of itself, or of its country."""
+        groups: dict[str, list[BuildFile]] = {}
+        for file in files:
+            for name in {file.partition, country_of(file.partition)}:
+                groups.setdefault(name, []).append(file)
+        return {
+            name: self._input(groups.get(name, groups.get(country_of(name), [])))
+            for name in partitions
+        }
+
+    def _input(self, files: Iterable[BuildFile]) -> Input:
         contents = " ".join(file.sha256 for file in files)
         paths = tuple(str(self.store.path(file)) for file in files)
         return Input(paths, hashlib.sha256(contents.encode()).hexdigest())
@@ -494,10 +552,6 @@ class Nodes:
             elif not snapshot.paths(name):
                 snapshot.add({name: arrow_schema(row).empty_table()})
         return snapshot
-
-
-def _is_whole(table: str) -> bool:
-    return table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS)
 
 
 def _code(name: str) -> str:

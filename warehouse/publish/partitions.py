@@ -1,25 +1,26 @@
 """Into which partitions the stored rows fall, and a fingerprint of the rows of each.
 
-Partitions do not look at each other: all rows of a figure, of a series, of a tender portal or
-of an organisation are in one. Which partition a row is in follows from what identifies it, so
+Partitions do not look at each other: all rows of a figure, of a series, of a contracting process
+or of an organisation are in one. Which partition a row is in follows from what identifies it, so
 that every reading of a figure is in the same:
 
 - registers (entities, identifiers): one
 - issuers (fundamentals, filings): the bucket of a hash of the organisation's canonical id
-- tenders (releases, parties): the country of the portal
+- tenders (releases, parties): the country of the portal, and in which load the process came first;
+  of a large load, the bucket of a hash of the ocid
 - macro (annual figures, series): the source
+
+What compares the processes of a country reads all of its partitions (``COUNTRIES``).
 """
 
 import hashlib
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
 import duckdb
 
-from warehouse.publish.file_labels import bucket_count, bucket_sql
+from warehouse.publish.file_labels import CELLS, bucket_count, bucket_sql, cell_sql
 from warehouse.publish.steps import Input
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
@@ -34,23 +35,37 @@ from warehouse.record.tables import (
     RecordTable,
     record_schema,
 )
+from warehouse.shared.data_files import sql_file
 
 REGISTERS, ISSUERS, TENDERS, MACRO = "registers", "issuers", "tenders", "macro"
+# Tenders again, all partitions of a country together.
+COUNTRIES = "countries"
 SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
     REGISTERS: (ENTITIES, IDENTIFIERS),
     ISSUERS: (FUNDAMENTALS, FILINGS),
     TENDERS: (TENDER_RELEASES, TENDER_PARTIES),
     MACRO: (MACRO_ANNUAL, MACRO_SERIES),
 }
+# The columns that decide in which partition a row is, if the source alone does not.
+_NAMED_BY = {ISSUERS: "service_id", TENDERS: "source, ocid"}
 # The only partition of a subject that has one, or of one without any rows.
 WHOLE = "all"
-# Stored rows in a bucket of organisations, about; and how many buckets there are at most. A bucket
-# costs a third of a second whatever is in it: smaller ones make a full publication slow.
+# Stored rows in a bucket of organisations, about. A bucket costs a third of a second whatever is in
+# it: smaller ones make a full publication slow.
 BUCKET_ROWS = 50_000
-MAX_BUCKETS = 256
+# Processes in a partition of tenders, about: ten to forty thousand rows.
+PARTITION_PROCESSES = 2_048
 # The input of a partition without rows.
 _NO_ROWS = "no_rows.parquet"
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_SQL = sql_file(
+    __name__,
+    "partitions",
+    fragments={
+        "size": str(PARTITION_PROCESSES),
+        "most": str(CELLS),
+        "cell": cell_sql("named.ocid"),
+    },
+)
 
 
 def issuer_buckets(rows: int, before: int | None = None) -> int:
@@ -60,7 +75,7 @@ def issuer_buckets(rows: int, before: int | None = None) -> int:
     ``before`` stays unless buckets have more than four times the rows they should, or less than a
     quarter.
     """
-    wanted = bucket_count(rows, BUCKET_ROWS, MAX_BUCKETS)
+    wanted = bucket_count(rows, BUCKET_ROWS, CELLS)
     if before is not None and before // 2 <= wanted <= before * 4:
         return before
     return wanted
@@ -122,36 +137,34 @@ class Split:
 
 @dataclass
 class Partitions:
-    """The stored rows of a data_version by partition; use it in a ``with``.
+    """The stored rows of a data_version by partition, in a connection of the record.
 
     ``same_as`` is the file of the joined ids; ``buckets`` the number of buckets of organisations.
     """
 
+    sql: duckdb.DuckDBPyConnection
     record: Record
     loads: Mapping[str, int]
     folder: Path
     same_as: Path = Path()
     buckets: int = 1
-    sql: duckdb.DuckDBPyConnection = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sql = self.record.connection.cursor()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.sql.close()
 
     def stored(self, table: RecordTable) -> Split:
         """Return the stored rows of a table by partition."""
-        self._create_names(table)
-        column = "service_id" if table in SUBJECTS[ISSUERS] else "source"
-        relation = (
-            f"(SELECT stored.*, named.partition FROM {self.record.relation(table.name)} AS stored "
-            f"JOIN partition_of_{table.name} AS named ON named.key = stored.{column} "
-            f"WHERE stored.load_seq <= {self._last_load(table)})"
-        )
+        subject = next(subject for subject, tables in SUBJECTS.items() if table in tables)
+        rows, named, fragments = self._loaded(table), f"partition_of_{table.name}", {}
+        _SQL.run(self.sql, "path_name")
+        if subject == TENDERS:
+            releases, parties = map(self._loaded, SUBJECTS[TENDERS])
+            _SQL.run(self.sql, "countries", fill={"releases": releases, "parties": parties})
+            _SQL.run(self.sql, "processes", fill={"releases": releases})
+        if subject == ISSUERS:
+            bucket = bucket_sql("coalesce(canonical.same_as, ids.service_id)", self.buckets)
+            fragments = {"bucket": bucket, "same_as": self._same_as}
+        names = _SQL.statement(subject, rows=rows, **fragments)
+        self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {named} AS {names}")
+        joined = f"{rows} AS stored JOIN {named} USING ({_NAMED_BY.get(subject, 'source')})"
+        relation = f"(SELECT stored.*, partition FROM {joined})"
         return Split(self.sql, relation, self.folder / table.name, hashed_columns(table))
 
     def joined_ids(self) -> Split:
@@ -162,50 +175,23 @@ class Partitions:
             self.sql, relation, self.folder / "same_as", ("service_id", "same_as", "match_method")
         )
 
-    def tender_partitions(self) -> dict[str, str]:
-        """Return the partition of each source of tenders: its country.
-
-        Sources that have a country in common are in one partition, and a source that changed its
-        country is in one with both: no reading of a release may be apart from the others.
-        """
-        pairs: set[tuple[str, str]] = set()
-        for table in SUBJECTS[TENDERS]:
-            statement = f"SELECT DISTINCT source, coalesce(country, '') FROM {self._loaded(table)}"
-            pairs.update(self.sql.execute(statement).fetchall())
-        return _components(sorted(pairs))
-
     def _loaded(self, table: RecordTable) -> str:
-        relation = self.record.relation(table.name)
-        return f"(FROM {relation} WHERE load_seq <= {self._last_load(table)})"
-
-    def _last_load(self, table: RecordTable) -> int:
-        return int(self.loads.get(table.name, 0))
+        relation, last = self.record.relation(table.name), int(self.loads.get(table.name, 0))
+        return f"(FROM {relation} WHERE load_seq <= {last})"
 
     @property
     def _same_as(self) -> str:
         return f"read_parquet({sql_text(str(self.same_as))})"
 
-    def _create_names(self, table: RecordTable) -> None:
-        """Create the table that has the partition of each source, or of each organisation."""
-        name = f"partition_of_{table.name}"
-        if table in SUBJECTS[ISSUERS]:
-            bucket = bucket_sql("coalesce(canonical.same_as, ids.key)", self.buckets)
-            self.sql.execute(f"""
-CREATE OR REPLACE TEMP TABLE {name} AS
-SELECT ids.key, {bucket} AS partition
-FROM (SELECT DISTINCT service_id AS key FROM {self._loaded(table)}) AS ids
-LEFT JOIN {self._same_as} AS canonical ON canonical.service_id = ids.key""")
-            return
-        if table in SUBJECTS[TENDERS]:
-            partitions = self.tender_partitions()
-        else:
-            statement = f"SELECT DISTINCT source FROM {self._loaded(table)}"
-            sources = [source for (source,) in self.sql.execute(statement).fetchall()]
-            is_whole = table in SUBJECTS[REGISTERS]
-            partitions = {key: WHOLE if is_whole else partition_name(key) for key in sources}
-        self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} (key VARCHAR, partition VARCHAR)")
-        for pair in partitions.items():
-            self.sql.execute(f"INSERT INTO {name} VALUES (?, ?)", pair)
+
+def country_of(partition: str) -> str:
+    """Return the country of a partition of tenders; any other partition is returned as it is."""
+    return partition.partition(".")[0]
+
+
+def have_common_rows(one: str, other: str) -> bool:
+    """Return whether two partitions are one, or one of them is the country of the other."""
+    return other in (one, country_of(one)) or one == country_of(other)
 
 
 def hashed_columns(table: RecordTable) -> list[str]:
@@ -215,26 +201,3 @@ def hashed_columns(table: RecordTable) -> list[str]:
     """
     covered = {*table.identity, *table.content}
     return [name for name in record_schema(table).names if name not in covered]
-
-
-def partition_name(text: str) -> str:
-    """Return a partition's name, which is a part of paths, for a source or a country."""
-    if _NAME.fullmatch(text):
-        return text
-    return f"x{hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:12]}"
-
-
-def _components(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return for each source the first of all countries that it is connected with."""
-    pairs = list(pairs)
-    first = {source: min(c for s, c in pairs if s == source) for source, _ in pairs}
-    changed = True
-    while changed:
-        changed = False
-        for country in {country for _, country in pairs}:
-            sources = [source for source, other in pairs if other == country]
-            least = min(first[source] for source in sources)
-            for source in sources:
-                if first[source] != least:
-                    first[source], changed = least, True
-    return {source: partition_name(country) for source, country in first.items()}

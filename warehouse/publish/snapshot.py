@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
 from warehouse.methodology.line_items import MAIN_LINES
-from warehouse.publish.implausible import with_implausible
+from warehouse.publish.implausible import STATED_AMOUNTS, stated_amounts, with_implausible
 from warehouse.publish.left_out import (
     PROVENANCE_ID,
     ROW_ID,
@@ -103,6 +103,8 @@ class Snapshot:
     loads: Mapping[str, int]
     data_version: str
     connection: duckdb.DuckDBPyConnection | None = None
+    # Without those of the whole country, releases are copied with their amounts and not marked.
+    has_all_amounts: bool = True
     files: tuple[BuildFile, ...] = ()
     results: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     sql: duckdb.DuckDBPyConnection = field(init=False)
@@ -182,8 +184,10 @@ class Snapshot:
             vintages = all_vintages(table, rows, load_seq, is_rewritten)
             if table == FUNDAMENTALS:
                 vintages = with_restatement_kinds(vintages)
-            if table == TENDER_RELEASES:
+            if table == TENDER_RELEASES and self.has_all_amounts:
                 vintages = with_implausible(self.sql, rows, vintages)
+            elif table == TENDER_RELEASES:
+                pq.write_table(stated_amounts(self.sql, rows), self.path(STATED_AMOUNTS))
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
             if table == FUNDAMENTALS:
                 self.write(NEWEST_STATEMENTS, newest_statements(), ORDERS[NEWEST_STATEMENTS])

@@ -204,7 +204,7 @@ def _try_append(
 
 def _new_rows(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
     rows = rows.take(new["row"]).drop_columns(["incoming_row"])
-    rows = with_days(rows, new["available_at"])
+    rows = with_days(rows, new)
     return rows.append_column("again", new["again"]).cast(unstamped_schema(table))
 
 

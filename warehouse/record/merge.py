@@ -114,7 +114,7 @@ def retractions(
 class MergeResult:
     """The incoming rows to append, and the numbers of those that contradict each other."""
 
-    new: pa.Table  # row, available_at, again
+    new: pa.Table  # row, available_at, is_dated_by_reading, again
     contradictions: list[int]
 
 
@@ -248,8 +248,9 @@ def _repeated(ordered: IntArray) -> npt.NDArray[np.bool_]:
 
 def _first_readings(incoming: pa.Table, rows: IntArray) -> pa.Table:
     available_at = incoming["available_at"].combine_chunks().take(pa.array(rows))
-    again = pa.repeat(pa.scalar(False), len(rows))
-    return pa.table({"row": pa.array(rows), "available_at": available_at, "again": again})
+    no = pa.repeat(pa.scalar(False), len(rows))
+    columns = {"row": pa.array(rows), "available_at": available_at}
+    return pa.table({**columns, "is_dated_by_reading": no, "again": no})
 
 
 def _compare_readings(
@@ -296,7 +297,7 @@ _SAME_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
           AND stored.available_at IS NOT DISTINCT FROM dated.known_from"""
 # How the day of a silent edit is known does not follow from the document: see with_days.
 _ASSIGNED = {
-    _EVIDENCE: f"""CASE WHEN dated.known_from IS DISTINCT FROM dated.available_at
+    _EVIDENCE: f"""CASE WHEN dated.is_dated_by_reading
           THEN '{FIRST_READ}' ELSE dated.{_EVIDENCE} END"""
 }
 # For the same code the day of a reading only moves on, when an earlier reading turns up late. It
@@ -376,16 +377,15 @@ def _withdrawing_rows(table: RecordTable, rows: pa.Table, complete: CompleteScop
     return _with_column(rows, "content", content_hashes(table, rows))
 
 
-def with_days(rows: pa.Table, available_at: pa.ChunkedArray) -> pa.Table:
+def with_days(rows: pa.Table, new: pa.Table) -> pa.Table:
     """Return the rows of publications with the days from which their content was known.
 
     A day may differ from the publication's own: a silent edit counts from when we read it.
     """
     if _EVIDENCE in rows.column_names:
-        is_own = pc.equal(rows["available_at"], available_at).fill_null(True)
-        evidence = pc.if_else(is_own, rows[_EVIDENCE], pa.scalar(FIRST_READ))
+        evidence = pc.if_else(new["is_dated_by_reading"], pa.scalar(FIRST_READ), rows[_EVIDENCE])
         rows = _with_column(rows, _EVIDENCE, evidence)
-    return _with_column(rows, "available_at", available_at)
+    return _with_column(rows, "available_at", new["available_at"])
 
 
 def _with_column(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:

@@ -126,9 +126,7 @@ class Mart:
 
     def close(self) -> None:
         """Close what is open; the next read opens it again."""
-        engine: Engine | None = self._thread.__dict__.get("engine")
-        if engine is not None:
-            engine.close()
+        self._open_files.close()
 
     def build(self) -> Build:
         """Return the build to read now, for this thread."""

@@ -32,7 +32,7 @@ RunQuery = Callable[[str, Sequence[object]], SqlRows]
 # How long files that are open may be others, or gone, before a request notices.
 _LOOK_SECONDS = 2.0
 # Below the 1,024 files that a process may usually open, with room for connections and its log.
-MAX_OPEN = 384
+_MAX_OPEN = 384
 # The most that SQLite can map; what lies beyond is read page by page.
 _MMAP_SIZE = 0x7FFF0000
 NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
@@ -60,8 +60,8 @@ class OpenFiles:
     the threads of a process share a core.
     """
 
-    def __init__(self, max_open: int = MAX_OPEN) -> None:
-        self._max_open, self._lock = max_open, threading.Lock()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         # In the order of their last use.
         self._open: OrderedDict[str, sqlite3.Connection] = OrderedDict()
 
@@ -75,7 +75,7 @@ class OpenFiles:
                 connection.close()
                 raise
             self._open[path] = connection
-            if len(self._open) > self._max_open:
+            if len(self._open) > _MAX_OPEN:
                 self._open.popitem(last=False)[1].close()
         return rows
 
@@ -194,10 +194,6 @@ class Engine:
                 "backup, `sankofa rollback` to another build, or `sankofa publish`"
             )
         return builds.not_available(data_version)
-
-    def close(self) -> None:
-        """Close every file that is open."""
-        self._open_files.close()
 
 
 def _identity(path: str) -> tuple[int, int] | None:

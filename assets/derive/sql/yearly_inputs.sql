@@ -3,8 +3,7 @@
 -- A figure is summarised from its vintages: when it was first published, its current value and
 -- since when that stands, or when it was withdrawn. A book is a basis with a currency: a metric
 -- takes all its inputs from one book. Formulas, line items, books, years and inputs are numbered,
--- since numbers are joined faster than texts. Issuers are computed in batches, from $first to
--- $last.
+-- since numbers are joined faster than texts.
 --
 -- Inputs: fundamentals, statements
 -- Outputs: is_gone (macro); facts, readings, formula_inputs, needs, bits, items, last_withdrawals,
@@ -17,13 +16,12 @@ CREATE OR REPLACE TEMP MACRO is_gone(withdrawn, value_reported) AS
 withdrawn OR value_reported IS NULL;
 
 -- name: facts
--- All vintages of the issuers of the batch.
+-- All vintages of the issuers.
 CREATE OR REPLACE TEMP TABLE facts AS
 SELECT
     figure, figure_check, vintage, row_id, service_id, line_item, unit, basis, currency_reported,
     period_start, period_end, value_reported, available_at, withdrawn
-FROM fundamentals
-WHERE service_id BETWEEN $first AND $last;
+FROM fundamentals;
 
 -- name: readings
 -- All that their publications state.
@@ -34,7 +32,7 @@ SELECT
     license_class, method, observed_at, extraction_confidence
 FROM statements
 -- a statement without a date is excluded from every as_of
-WHERE service_id BETWEEN $first AND $last AND available_at IS NOT NULL;
+WHERE available_at IS NOT NULL;
 
 -- name: formula_inputs
 -- What each metric needs: an item, of which year, at which position among the inputs.

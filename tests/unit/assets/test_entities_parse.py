@@ -620,6 +620,7 @@ HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b'{"data":'])
 
 @settings(deadline=None)
 @example(isin_mapping, b"LEI,ISIN\n", b",")
+@example(isin_mapping, b"LEI,ISIN\n", b"\x80,")
 @given(st.sampled_from(PARSERS), HEADERS, st.binary())
 def test_any_bytes_are_rows_or_rejections(
     parse: Callable[[Document, bytes], Parsed], header: bytes, body: bytes

@@ -6,8 +6,8 @@
 --
 -- Inputs: the stored rows of releases (rows) and their vintages (vintages), as as_of.sql selects
 --   them
--- Outputs: stated_amounts (query); amount_limits (table); cannot_be, impossible_amounts (macros);
---   marked (query)
+-- Outputs: stated_amounts, all_amounts (queries); amount_limits (table); cannot_be,
+--   impossible_amounts (macros); marked (query)
 
 -- name: stated_amounts
 -- The positive amounts of each portal and currency by month. An amount that a process repeats in
@@ -52,11 +52,18 @@ FROM known
 GROUP BY source, currency, month
 ORDER BY source, currency, month;
 
+-- name: all_amounts
+-- The same of several partitions, which have no process in common.
+SELECT source, currency, month, flatten(list(amounts)) AS amounts
+FROM stated_amounts
+GROUP BY source, currency, month
+ORDER BY source, currency, month;
+
 -- name: amount_limits
 -- The largest amount that can be, by portal and month, for each currency.
 CREATE OR REPLACE TEMP TABLE amount_limits AS
 SELECT source, month, map_from_entries(list({ 'currency': currency, 'most': most })) AS limits
-FROM limits_read
+FROM largest_amounts
 GROUP BY source, month;
 
 -- name: cannot_be

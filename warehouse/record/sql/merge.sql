@@ -73,10 +73,16 @@ dated AS (
     SELECT
         arrived.*,
         previous.content AS previous_content,
+        -- Also if its package states that very day: whether it does can depend on which documents
+        -- were loaded before.
+        coalesce(
+            previous.content IS NOT NULL
+            AND arrived.available_at <= CAST(arrived.observed_at AS DATE),
+            FALSE
+        ) AS is_dated_by_reading,
         CASE
-            WHEN previous.content IS NULL OR arrived.available_at IS NULL
-                THEN arrived.available_at
-            ELSE greatest(arrived.available_at, CAST(arrived.observed_at AS DATE))
+            WHEN is_dated_by_reading THEN CAST(arrived.observed_at AS DATE)
+            ELSE arrived.available_at
         END AS known_from
     FROM arrived
     ASOF LEFT JOIN effective AS previous
@@ -127,6 +133,7 @@ new AS (
 SELECT
     row,
     known_from AS available_at,
+    is_dated_by_reading,
     previous_content IS NOT NULL
     OR sighting IN (SELECT sighting FROM stored)
     OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
