@@ -23,7 +23,7 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
-from quality.verdicts import VerdictFile
+from quality.verdicts import remembered
 from warehouse.names.legal_forms import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form, long_form
 from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
 from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
@@ -199,6 +199,9 @@ class Withheld:
 
     rule: str
 
+    def __str__(self) -> str:
+        return self.rule
+
 
 Verdict = Evidence | Withheld
 
@@ -219,16 +222,8 @@ def judge_name(
     return _judge(name, country and country.upper(), scheme, identifier, lei_category)
 
 
-# The verdicts of earlier runs and of other processes, if this one was told where they are.
-_known: VerdictFile | None = None
-
-
-def remember_verdicts(verdicts: VerdictFile | None) -> None:
-    """Take verdicts from a file from now on, and add what is new to it."""
-    global _known
-    _known = verdicts
-
-
+# The same buyers and suppliers recur in many releases.
+@lru_cache(maxsize=1 << 16)
 def _judge(
     name: str,
     country: str | None,
@@ -236,29 +231,15 @@ def _judge(
     identifier: str | None,
     lei_category: str | None,
 ) -> Verdict:
-    key = _known and _known.key("judge", name, country, scheme, identifier, lei_category)
-    if _known and key and (known := _known.get(key)) is not None:
-        return _decoded(known)
-    verdict = _by_evidence(name, country, scheme, identifier, lei_category)
+    words = remembered(_by_evidence, name, country, scheme, identifier, lei_category)
+    rule, is_evidence, match = words.partition(":")
     # A name that is withheld anyway needs no second reason.
-    if isinstance(verdict, Evidence) and has_contact(name):
-        verdict = Withheld("contact_in_name")
-    if _known and key:
-        _known.put(key, _encoded(verdict))
-    return verdict
+    if is_evidence and has_contact(name):
+        return Withheld("contact_in_name")
+    return Evidence(rule, match) if is_evidence else Withheld(rule)
 
 
-def _encoded(verdict: Verdict) -> bytes:
-    match = (verdict.match,) if isinstance(verdict, Evidence) else ()
-    return "\0".join((verdict.rule, *match)).encode()
-
-
-@lru_cache(maxsize=1 << 12)
-def _decoded(known: bytes) -> Verdict:
-    rule, *match = known.decode().split("\0")
-    return Evidence(rule, *match) if match else Withheld(rule)
-
-
+@lru_cache(maxsize=1 << 16)
 def party_names(name: str, country: str | None) -> tuple[str, ...]:
     """Return the names that a cell with a party's name holds, each to be judged by itself.
 
@@ -266,14 +247,18 @@ def party_names(name: str, country: str | None) -> tuple[str, ...]:
     trades as may be a person's name.
     """
     region = country and country.upper()
-    key = _known and _known.key("names", name, region)
-    if _known and key and _known.get(key) is not None:
+    # Most cells have one name. The parts of others may be people's names, and are not remembered.
+    if remembered(_how_many_names, name, region) == "one":
         return (name,)
-    names = tuple(_without_trade_name(part, region) for part in listed_names(name, region))
-    # Only that it is one name, as most are: no name is kept.
-    if _known and key and names == (name,):
-        _known.put(key, b"one")
-    return names
+    return _split_cell(name, region)
+
+
+def _how_many_names(name: str, country: str | None) -> str:
+    return "one" if _split_cell(name, country) == (name,) else "several"
+
+
+def _split_cell(name: str, country: str | None) -> tuple[str, ...]:
+    return tuple(_without_trade_name(part, country) for part in listed_names(name, country))
 
 
 def _without_trade_name(name: str, country: str | None) -> str:

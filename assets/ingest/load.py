@@ -158,8 +158,7 @@ class _Loading:
         self._refused, self._limits = refused, limits
         self._record, self._landing, self._source, self._state = record, landing, source, state
         parser = replace(source.parser, bind_key=None)
-        verdicts = record.caches and record.caches / "verdicts.sqlite"
-        self.reader = Reader(landing, parser, source.tables, limits, verdicts)
+        self.reader = Reader(landing, parser, source.tables, limits, record.caches)
         self._is_logged = False
         self._large: dict[str, bool] = {}
         self._unwritten: list[FailureEntry] = []

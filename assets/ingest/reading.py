@@ -17,7 +17,7 @@ from assets.ingest.failures import Raised
 from assets.parsing.limits import Budget, DocumentLimits, LimitExceeded, spending
 from assets.parsing.parsed import InPieces, Parsed, to_table
 from assets.source import Parser
-from quality.verdicts import verdict_file
+from quality.verdicts import flush_verdicts
 from warehouse.names.redaction import sealed_rows
 from warehouse.record.append import PreparedRows, prepare
 from warehouse.record.incoming import RejectedRow
@@ -92,8 +92,8 @@ class Reader:
     parser: Parser
     tables: tuple[RecordTable, ...]
     limits: DocumentLimits
-    # The file of verdicts about names.
-    verdicts: Path | None = None
+    # Where verdicts about names are kept.
+    caches: Path | None = None
     # Is told how many bytes a document unpacks to.
     unpacking: Callable[[int], None] | None = None
 
@@ -158,8 +158,7 @@ class Reader:
 
     def _typed(self, parsed: Sequence[Parsed]) -> Typed:
         """Return the rows and rejections for each table; names that are withheld are sealed."""
-        if self.verdicts is not None:
-            verdict_file(self.verdicts).flush()
+        flush_verdicts()
         return [
             (table, sealed_rows(rows, self.parser.secret), rejected)
             for table in self.tables

@@ -34,8 +34,7 @@ import pyarrow as pa
 from assets.ingest.failures import Raised
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
 from assets.parsing.limits import DocumentLimits
-from quality.persons import remember_verdicts
-from quality.verdicts import verdict_file
+from quality.verdicts import open_verdicts
 from warehouse.record.append import PreparedRows
 from warehouse.record.landing import Document
 from warehouse.shared.errors import SankofaError
@@ -409,8 +408,7 @@ class _Serving:
             if reader is not None:
                 received: Reader = pickle.loads(reader)  # noqa: S301
                 self._reader = replace(received, unpacking=self._permit)
-                if received.verdicts is not None:
-                    remember_verdicts(verdict_file(received.verdicts))
+                open_verdicts(received.caches)
                 # What every reader needs is not counted against the first document.
                 self._reader.nothing()
             if self._least_memory is None:

@@ -56,7 +56,7 @@ def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
 def _note(record: Record, name: str, held: dict[str, int]) -> None:
     noted = _noted(record, name)
     new = [path for path in held if path not in noted]
-    kept = {path: noted[path] for path in noted if path in held or _must_be(path, held)}
+    kept = {path: noted[path] for path in noted.keys() & (held.keys() | _needed(noted, held))}
     if new or kept.keys() != noted.keys():
         # Of two machines that do this at once one may undo what the other noted: it is noted again
         # the next time.
@@ -67,15 +67,11 @@ def _note(record: Record, name: str, held: dict[str, int]) -> None:
 
 
 def damaged_files(
-    record: Record,
-    tables: Iterable[str] | None = None,
-    *,
-    thorough: bool = False,
-    only: Container[str] | None = None,
+    record: Record, tables: Iterable[str] | None = None, *, thorough: bool | Container[str] = False
 ) -> Iterator[RecordDamage]:
     """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte.
 
-    ``only``: the paths of files of which every byte is read.
+    ``thorough`` may be the paths of those files of which every byte is read.
     """
     for name in record.schemas if tables is None else tables:
         try:
@@ -92,19 +88,14 @@ def damaged_files(
             yield RecordDamage(name, f"{name}/{_LOG}", error.says)
             # Which files have changed says more than the library.
             held = sizes = _sizes(record, name)
-        read = (noted if only is None else only) if thorough else ()
-        yield from _damaged(record, name, held, sizes, noted, read)
+        yield from _damaged(record, name, held, sizes, noted, thorough=thorough)
 
 
 def require_intact(
-    record: Record,
-    tables: Iterable[str] | None = None,
-    *,
-    thorough: bool = False,
-    only: Container[str] | None = None,
+    record: Record, tables: Iterable[str] | None = None, *, thorough: bool | Container[str] = False
 ) -> None:
     """Raise ``DamagedRecord`` if a file of the tables is damaged; say which, and what to do."""
-    damage = list(damaged_files(record, tables, thorough=thorough, only=only))
+    damage = list(damaged_files(record, tables, thorough=thorough))
     if damage:
         first = damage[0]
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
@@ -128,14 +119,16 @@ def _damaged(
     held: dict[str, int],
     sizes: dict[str, int],
     noted: dict[str, FileCheck],
-    whole: Container[str],
+    *,
+    thorough: bool | Container[str],
 ) -> Iterator[RecordDamage]:
     def wrong(path: str) -> str | None:
         written = noted[path] if path in noted else FileCheck(held[path], "")
-        read = partial(_check, record, path) if path in whole and path in noted else None
+        is_read = thorough if isinstance(thorough, bool) else path in thorough
+        read = partial(_check, record, path) if is_read and path in noted else None
         return difference(written, sizes.get(path), read)
 
-    paths = sorted(held.keys() | {path for path in noted if _must_be(path, held)})
+    paths = sorted(held.keys() | _needed(noted, held))
     with ThreadPoolExecutor(_THREADS) as threads:
         for path, says in zip(paths, threads.map(wrong, paths), strict=True):
             if says is not None:
@@ -164,13 +157,15 @@ def _is_log(path: str) -> bool:
     )
 
 
-def _must_be(path: str, held: dict[str, int]) -> bool:
-    """Return whether a noted file has to be there: erasures delete commits before a checkpoint."""
-    if PurePosixPath(path).parent.name != _LOG:
-        # Data that the table no longer consists of was replaced.
-        return path in held
-    checkpoints = [_version(other) for other in held if ".checkpoint" in other]
-    return _version(path) >= max(checkpoints, default=0)
+def _needed(noted: Iterable[str], held: Iterable[str]) -> set[str]:
+    """Return the noted files of the log that have to be there.
+
+    Erasures delete commits before a checkpoint, and data that a table no longer consists of was
+    replaced.
+    """
+    checkpoint = max((_version(path) for path in held if ".checkpoint" in path), default=0)
+    log = (path for path in noted if PurePosixPath(path).parent.name == _LOG)
+    return {path for path in log if _version(path) >= checkpoint}
 
 
 def _version(path: str) -> int:

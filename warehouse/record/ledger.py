@@ -40,14 +40,15 @@ def write_missing_entries(
         entry for entry in entries if not entry.appended + entry.withdrawn + (entry.retracted or 0)
     ]
     for _ in range(COMMIT_ATTEMPTS):
-        ledger, missing, newest = record.table("loads"), list(without_commit), dict[str, int]()
-        for table in tables:
-            delta, entered = record.table(table.name), last_transaction(ledger, table.name)
-            if last_transaction(delta) > entered:
-                newest[table.name] = last_transaction(delta)
-                missing += _entries_between(delta, entered, newest[table.name])
-        if not missing or try_commit_entries(record, "loads", ledger, missing, newest):
-            return
+        with record.write_lock:
+            ledger, missing, newest = record.table("loads"), list(without_commit), dict[str, int]()
+            for table in tables:
+                delta, entered = record.table(table.name), last_transaction(ledger, table.name)
+                if last_transaction(delta) > entered:
+                    newest[table.name] = last_transaction(delta)
+                    missing += _entries_between(delta, entered, newest[table.name])
+            if not missing or try_commit_entries(record, "loads", ledger, missing, newest):
+                return
     raise WriteConflict("the ledger: other writers kept committing first; run the load again")
 
 

@@ -106,7 +106,8 @@ HASH_COLUMNS = ("figure", "figure_check", "sighting", "content")
 COMMIT_ATTEMPTS = 50
 # Leases on a record in an object store: who rewrites and deletes files, and who publishes.
 UPKEEP, PUBLISHING = "upkeep", "publish"
-HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+# Nothing is cleaned up behind our back.
+NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
 
 @dataclass(frozen=True)
@@ -350,34 +351,42 @@ class Record:
         delta = delta or self.stored_table(name)
         if delta is None:
             return ()
-        version, files = self._files.get(name, (-1, ()))
-        if version != delta.version():
-            files = _listed_files(f"{self.root}/{name}", CLUSTERS.get(name), delta)
-            self._files[name] = delta.version(), files
+        # Other threads move the table on.
+        with self.write_lock:
+            version, files = self._files.get(name, (-1, ()))
+            if version != delta.version():
+                files = _listed_files(f"{self.root}/{name}", CLUSTERS.get(name), delta)
+                self._files[name] = delta.version(), files
         return files
 
     def put_version(
         self,
         name: str,
         delta: DeltaTable,
-        actions: Sequence[Mapping[str, Any]],
-        new: DataFile | None = None,
+        new: DataFile,
+        replaced: Sequence[DataFile] = (),
+        transactions: Mapping[str, int] | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> bool:
-        """Commit actions as the version after that of ``delta``; False if another writer was first.
+        """Add a file to a table, and take away those that it replaces, in the next version.
 
-        deltalake's own writer goes through the statistics of every file of the table at each
-        commit. ``new`` is the file that the actions add, if that is all they do.
+        False if another writer was first: nothing but the version after that of ``delta`` is
+        written. deltalake's own writer goes through the statistics of every file at each commit.
         """
-        version, files = delta.version() + 1, self._files.get(name)
-        body = b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
-        if not self.store.put_new(body, name, "_delta_log", f"{version:020}.json"):
+        version, listed = delta.version() + 1, self._files.get(name)
+        body = _commit_body(name, new, replaced, transactions or {}, metadata or {})
+        path = (name, "_delta_log", f"{version:020}.json")
+        # It may be our own that is there: a request whose answer is lost is sent again.
+        if not self.store.put_new(body, *path) and self.store.read(*path) != body:
             return False
-        delta.update_incremental()
-        if new is not None and files is not None and files[0] == version - 1:
-            self._files[name] = version, (*files[1], new)
-        if version % self._checkpoint_interval == 0:
-            # The commit counts without one.
-            with suppress(DeltaError):
+        if listed is not None and listed[0] == version - 1:
+            gone = {file.path for file in replaced}
+            left = (file for file in listed[1] if file.path not in gone)
+            self._files[name] = version, (*left, new)
+        # Both only make reading faster, and the commit counts.
+        with suppress(DeltaError, OSError):
+            delta.update_incremental()
+            if version % self._checkpoint_interval == 0:
                 delta.create_checkpoint()
         if version % _UPDATES == 0:
             self._tables.pop(name, None)
@@ -523,71 +532,79 @@ def commit(
 
     ``transactions`` are the numbers of this load, by writer: the next one counts on from them.
     """
-    sink, file_name = pa.BufferOutputStream(), f"part-00000-{uuid4()}.parquet"
-    with parquet_writer(sink, rows.schema) as writer:
-        writer.write_table(rows, ROW_GROUP)
-    body, bounds = sink.getvalue(), {"min": None, "max": None}
-    if name in CLUSTERS:
-        bounds = pc.min_max(rows[CLUSTERS[name]]).as_py()
-    path = f"{record.root}/{name}/{file_name}"
-    file = DataFile(path, len(rows), body.size, bounds["min"], bounds["max"])
-    record.store.put(body.to_pybytes(), name, file_name)
-    moment = milliseconds()
-    actions = [
-        commit_info("WRITE", {"mode": "Append"}, metadata or {}),
+    batches = rows.combine_chunks().to_batches(ROW_GROUP)
+    file = write_file(record, name, rows.schema, batches)
+    committed = record.put_version(name, delta, file, (), transactions, metadata)
+    return file if committed else None
+
+
+def write_file(
+    record: Record, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> DataFile:
+    """Write a file that is no part of its table yet; each batch becomes a row group.
+
+    One that never becomes a part is deleted when it is old enough: see ``upkeep``.
+    """
+    rows, cluster, bounds = 0, CLUSTERS.get(name), set[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"part-{uuid4()}.parquet")
+        with pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
+        ) as writer:
+            for batch in batches:
+                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+                rows += len(batch)
+                if cluster is not None:
+                    bounds.update(pc.min_max(batch[cluster]).as_py().values())
+        record.store.upload(path, name, path.name)
+        size = path.stat().st_size
+    low, high = min(bounds, default=None), max(bounds, default=None)
+    return DataFile(f"{record.root}/{name}/{path.name}", rows, size, low, high)
+
+
+def _commit_body(
+    name: str,
+    new: DataFile,
+    replaced: Sequence[DataFile],
+    transactions: Mapping[str, int],
+    metadata: Mapping[str, str],
+) -> bytes:
+    """Return a commit of the Delta log.
+
+    The statistics of a file are the bounds that a load looks for, and no more: every use of the
+    table reads those of all files.
+    """
+    moment, changes = int(datetime.now(UTC).timestamp() * 1000), not replaced
+    statistics: dict[str, Any] = {"numRecords": new.rows}
+    if new.low is not None:
+        column = CLUSTERS[name]
+        statistics |= {"minValues": {column: new.low}, "maxValues": {column: new.high}}
+    file = {"partitionValues": {}, "dataChange": changes}
+    added = {
+        **file,
+        "path": new.name,
+        "size": new.size,
+        "modificationTime": moment,
+        "stats": json.dumps(statistics, separators=(",", ":")),
+    }
+    operation = {"timestamp": moment, "operation": "WRITE" if changes else "OPTIMIZE"}
+    actions: list[dict[str, Any]] = [
+        {"commitInfo": {**operation, **metadata}},
         *(
             {"txn": {"appId": writer, "version": number, "lastUpdated": moment}}
             for writer, number in transactions.items()
         ),
-        add_action(name, file, data_change=True),
+        *(
+            {"remove": {**file, "path": old.name, "size": old.size, "deletionTimestamp": moment}}
+            for old in replaced
+        ),
+        {"add": added},
     ]
-    return file if record.put_version(name, delta, actions, file) else None
-
-
-def parquet_writer(target: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    """Return what writes a data file."""
-    return pq.ParquetWriter(
-        target,
-        schema,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
-    )
-
-
-def add_action(name: str, file: DataFile, *, data_change: bool) -> dict[str, Any]:
-    """Return the action of a commit that adds a file to a table.
-
-    Its statistics are the bounds that a load looks for, and no more: every use of the table reads
-    the statistics of all files.
-    """
-    statistics: dict[str, Any] = {"numRecords": file.rows}
-    if file.low is not None and file.high is not None:
-        column = CLUSTERS[name]
-        statistics |= {"minValues": {column: file.low}, "maxValues": {column: file.high}}
-    return {
-        "add": {
-            "path": file.name,
-            "partitionValues": {},
-            "size": file.size,
-            "modificationTime": milliseconds(),
-            "dataChange": data_change,
-            "stats": json.dumps(statistics, separators=(",", ":")),
-        }
-    }
-
-
-def commit_info(
-    operation: str, parameters: Mapping[str, str], more: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the action of a commit that says what was done."""
-    done = {"timestamp": milliseconds(), "operation": operation, "operationParameters": parameters}
-    return {"commitInfo": {**done, **more}}
-
-
-def milliseconds() -> int:
-    """Return the time now, as the Delta log has it."""
-    return int(datetime.now(UTC).timestamp() * 1000)
+    return b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
 
 
 def try_commit_entries(

@@ -1,28 +1,19 @@
 """The upkeep of the record: merge small files, delete old ones. One process does it at a time."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import (
     CLUSTERS,
     COMMIT_ATTEMPTS,
-    HOOKS,
+    NO_HOOKS,
     ROW_GROUP,
     DataFile,
     Record,
-    add_action,
-    commit_info,
-    milliseconds,
-    parquet_writer,
+    write_file,
 )
 from warehouse.record.tables import stored_columns
 from warehouse.shared.errors import SankofaError, WriteConflict
@@ -47,7 +38,7 @@ def vacuum(record: Record, name: str, hours: int) -> str | None:
         hours,
         dry_run=False,
         enforce_retention_duration=False,
-        post_commithook_properties=HOOKS,
+        post_commithook_properties=NO_HOOKS,
         full=True,
     )
     if not deleted:
@@ -93,7 +84,7 @@ def compact(
         return None
     # Damage that is merged would look like rows.
     merged = {f"{name}/{file.name}" for file in small}
-    require_intact(record, [name], thorough=not record.is_shared, only=merged)
+    require_intact(record, [name], thorough=() if record.is_shared else merged)
     # A writer adds the columns of newer code: they belong into the merged files.
     record.table(name)
     before = record.files(name)
@@ -124,107 +115,42 @@ def _bundles(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
 def _merge(
     record: Record, name: str, bundle: Sequence[DataFile], check: Callable[[], None]
 ) -> None:
+    merged = _write(record, name, bundle)
+    rows = sum(file.rows for file in bundle)
+    if merged.rows != rows:
+        raise SankofaError(
+            f"{name}: {len(bundle)} files say that they have {rows} rows, but have {merged.rows}; "
+            "nothing was changed. Compare the record with its backup"
+        )
+    replaced = {file.path for file in bundle}
+    for _ in range(COMMIT_ATTEMPTS):
+        with record.write_lock:
+            delta = record.table(name)
+            # Files never change: that those are present which were read, row by row, is enough.
+            if not replaced <= {file.path for file in record.files(name, delta)}:
+                raise WriteConflict(
+                    f"{name}: its files were replaced by somebody else meanwhile; "
+                    "nothing was changed"
+                )
+            check()
+            if record.put_version(name, delta, merged, bundle):
+                return
+    raise WriteConflict(f"{name}: other writers kept committing first; nothing was changed")
+
+
+def _write(record: Record, name: str, bundle: Sequence[DataFile]) -> DataFile:
+    """Write the rows of files as one file, in order."""
     delta = record.table(name)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"part-{uuid4()}-merged.parquet")
-        rows = _write(record, name, delta, bundle, path)
-        if rows != sum(file.rows for file in bundle):
-            raise SankofaError(
-                f"{name}: {len(bundle)} files say that they have "
-                f"{sum(file.rows for file in bundle)} rows, but have {rows}; nothing was "
-                "changed. Compare the record with its backup"
-            )
-        check()
-        record.store.upload(path, name, path.name)
-        bounds = _bounds(bundle)
-        merged = DataFile(f"{record.root}/{name}/{path.name}", rows, path.stat().st_size, *bounds)
-    try:
-        _commit(record, name, bundle, merged, check)
-    except BaseException:
-        # Nothing names it. If that fails as well, it is deleted when it is old enough.
-        with suppress(Exception):
-            record.store.delete(name, merged.name)
-        raise
-
-
-def _write(
-    record: Record, name: str, delta: DeltaTable, bundle: Sequence[DataFile], path: Path
-) -> int:
-    """Write the rows of files as one file, in order; return how many there are."""
     schema = stored_columns(delta).remove_metadata()
     schema = pa.schema([field.remove_metadata() for field in schema])
     columns = ", ".join(f'"{column}"' for column in schema.names)
     order = f"ORDER BY {CLUSTERS[name]}, figure" if name in CLUSTERS else ""
     statement = f"SELECT {columns} FROM {record.relation(name, delta, bundle)} {order}"
     cursor = record.connection.cursor()
-    rows = 0
     try:
-        # A batch becomes a row group.
-        batches = cursor.sql(statement).to_arrow_reader(ROW_GROUP)
-        with parquet_writer(path, schema) as writer:
-            for batch in batches:
-                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
-                rows += len(batch)
+        return write_file(record, name, schema, cursor.sql(statement).to_arrow_reader(ROW_GROUP))
     finally:
         cursor.close()
-    return rows
-
-
-def _commit(
-    record: Record,
-    name: str,
-    bundle: Sequence[DataFile],
-    merged: DataFile,
-    check: Callable[[], None],
-) -> None:
-    """Replace files by one, in a version that follows directly on one that has them all."""
-    replaced = {file.path for file in bundle}
-    for _ in range(COMMIT_ATTEMPTS):
-        delta = record.table(name)
-        # Files never change: that those are present which were read, row by row, is enough.
-        if not replaced <= {file.path for file in record.files(name, delta)}:
-            raise WriteConflict(
-                f"{name}: its files were replaced by somebody else meanwhile; nothing was changed"
-            )
-        check()
-        if record.put_version(name, delta, _actions(name, delta.version(), bundle, merged)):
-            return
-    raise WriteConflict(f"{name}: other writers kept committing first; nothing was changed")
-
-
-def _actions(
-    name: str, version: int, replaced: Sequence[DataFile], merged: DataFile
-) -> list[dict[str, Any]]:
-    removes = [
-        {
-            "remove": {
-                "path": file.name,
-                "dataChange": False,
-                "deletionTimestamp": milliseconds(),
-                "extendedFileMetadata": True,
-                "partitionValues": {},
-                "size": file.size,
-            }
-        }
-        for file in replaced
-    ]
-    information = {
-        "readVersion": version,
-        "isBlindAppend": False,
-        "operationMetrics": {"numFilesAdded": 1, "numFilesRemoved": len(removes)},
-    }
-    parameters = {"predicate": "[]", "targetSize": str(FILE_SIZE)}
-    information = commit_info("OPTIMIZE", parameters, information)
-    return [information, *removes, add_action(name, merged, data_change=False)]
-
-
-def _bounds(bundle: Sequence[DataFile]) -> tuple[str | None, str | None]:
-    """Return the bounds of a merged file; a file that says nothing leaves none."""
-    lows = [file.low for file in bundle if file.low is not None]
-    highs = [file.high for file in bundle if file.high is not None]
-    if not len(lows) == len(highs) == len(bundle):
-        return None, None
-    return min(lows), max(highs)
 
 
 def fragmented_tables(record: Record) -> list[str]:
