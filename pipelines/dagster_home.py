@@ -22,25 +22,17 @@ storage:
     postgres_url:
       env: SANKOFA_RUNS
 """
-# A run whose process was killed starts again by itself. Of one in which a step failed, the step has
-# been repeated already.
-_RETRIES = """\
-run_retries:
-  enabled: true
-  max_retries: 2
-  retry_on_asset_or_op_failure: false
-"""
-# Written by us, now or before, and replaced when what we would write changes, unlike a person's.
-_OWN = tuple(
-    _CONFIGURATION + retries + storage for retries in ("", _RETRIES) for storage in ("", _POSTGRES)
-)
+# Before killed runs started again.
+_EARLIER = _CONFIGURATION.partition("# A run whose process was killed")[0]
+# Written by us, and replaced when what we would write is another, unlike a person's own.
+_OWN = tuple(ours + storage for ours in (_EARLIER, _CONFIGURATION) for storage in ("", _POSTGRES))
 
 
 def create_dagster_home(settings: Settings) -> None:
     """Create Dagster's folder and its configuration, unless a person wrote one."""
     settings.dagster.mkdir(parents=True, exist_ok=True)
     file = settings.dagster / "dagster.yaml"
-    configuration = _CONFIGURATION + _RETRIES + (_POSTGRES if settings.runs else "")
+    configuration = _CONFIGURATION + (_POSTGRES if settings.runs else "")
     found = file.read_text() if file.exists() else None
     # Several processes may start at once: none reads a half-written file.
     if found is None or (found in _OWN and found != configuration):

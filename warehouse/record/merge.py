@@ -23,11 +23,13 @@ from deltalake import DeltaTable
 from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.landing import Document
 from warehouse.record.row_index import (
+    SMALL_FILE,
     FileIndex,
     IntArray,
     column_as_numpy,
     content_hashes,
     parallel_map,
+    small_index,
 )
 from warehouse.record.store import DataFile, Record, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
@@ -229,11 +231,12 @@ def _compare_hashes(
 def _matches(
     folder: Path, file: DataFile, sighting: IntArray
 ) -> tuple[FileIndex, tuple[IntArray, IntArray]]:
+    index_of = small_index if file.rows <= SMALL_FILE else FileIndex
     try:
-        index = FileIndex(folder, file.path, file.rows)
+        index = index_of(folder, file.path, file.rows)
     except FileNotFoundError:
         # A compaction deleted it between the check and the opening; the second try writes it.
-        index = FileIndex(folder, file.path, file.rows)
+        index = index_of(folder, file.path, file.rows)
     return index, index.find(sighting)
 
 

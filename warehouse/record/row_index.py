@@ -11,6 +11,7 @@ the hash that they would have today.
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -65,6 +66,11 @@ class FileIndex:
         after_last = np.searchsorted(self.sighting, sightings[present], "right")
         counts[present] = after_last - first[present]
         return first, counts
+
+
+# Of small files a table may have many, each of which every append looks into: they stay mapped.
+SMALL_FILE = 4096
+small_index = lru_cache(maxsize=1024)(FileIndex)
 
 
 def delete_stale_indexes(folder: Path, data_files: list[str]) -> None:

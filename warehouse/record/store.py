@@ -87,14 +87,15 @@ ROWS: Mapping[str, type[SQLModel]] = {
 }
 # The column by which the files of each table of sightings are sorted.
 CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+_INTERVAL = "delta.checkpointInterval"
 # The ledger is completed from the commits, so they are kept as long as the rows.
 _CONFIGURATION = {
     "delta.appendOnly": "true",
     "delta.logRetentionDuration": "interval 36500 days",
+    _INTERVAL: "50",
 }
-# Commits between two checkpoints. Each use of a table in an object store reads the commits since
-# the last one, and each is a request.
-_CHECKPOINT_INTERVAL, _REMOTE_CHECKPOINT_INTERVAL = 50, 10
+# Each use of a table reads the commits since its last checkpoint, and each is a request.
+_REMOTE = {_INTERVAL: "10"}
 # Updates after which a table is opened anew: each makes the next one slower, and 400 of them take
 # ten times as long as opening it.
 _UPDATES = 16
@@ -323,10 +324,7 @@ class Record:
                 self.schemas[name],
                 mode="ignore",
                 name=name,
-                configuration={
-                    **_CONFIGURATION,
-                    "delta.checkpointInterval": str(self._checkpoint_interval),
-                },
+                configuration={**_CONFIGURATION, **(_REMOTE if self.is_shared else {})},
                 storage_options=self._options,
             )
         return DeltaTable(path, storage_options=self._options)
@@ -386,15 +384,11 @@ class Record:
         # Both only make reading faster, and the commit counts.
         with suppress(DeltaError, OSError):
             delta.update_incremental()
-            if version % self._checkpoint_interval == 0:
+            if version % int(delta.metadata().configuration.get(_INTERVAL, "100")) == 0:
                 delta.create_checkpoint()
         if version % _UPDATES == 0:
             self._tables.pop(name, None)
         return True
-
-    @property
-    def _checkpoint_interval(self) -> int:
-        return _REMOTE_CHECKPOINT_INTERVAL if self.is_shared else _CHECKPOINT_INTERVAL
 
     def relation(
         self, name: str, delta: DeltaTable | None = None, files: Iterable[DataFile] | None = None

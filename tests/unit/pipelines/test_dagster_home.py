@@ -31,7 +31,7 @@ def test_killed_runs_start_again_in_a_home_of_before_too(tmp_path: Path) -> None
         "max_retries": 2,
         "retry_on_asset_or_op_failure": False,
     }
-    before, _, _ = file.read_text().partition("run_retries:")
+    before, _, _ = file.read_text().partition("# A run whose process was killed")
     file.write_text(before)
     create_dagster_home(settings(tmp_path))
     assert yaml.safe_load(file.read_text()) == ours
