@@ -6,7 +6,7 @@ no longer the same, or gone, is damage that only a backup can undo.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from deltalake import DeltaTable
 
-from warehouse.record.store import Record
+from warehouse.record.store import DataFile, Record
 from warehouse.shared.errors import DamagedFile, DamagedRecord
 from warehouse.shared.files import (
     FileCheck,
@@ -67,12 +67,9 @@ def _note(record: Record, name: str, held: dict[str, int]) -> None:
 
 
 def damaged_files(
-    record: Record, tables: Iterable[str] | None = None, *, thorough: bool | Container[str] = False
+    record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
 ) -> Iterator[RecordDamage]:
-    """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte.
-
-    ``thorough`` may be the paths of those files of which every byte is read.
-    """
+    """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte."""
     for name in record.schemas if tables is None else tables:
         try:
             noted = _noted(record, name)
@@ -92,14 +89,28 @@ def damaged_files(
 
 
 def require_intact(
-    record: Record, tables: Iterable[str] | None = None, *, thorough: bool | Container[str] = False
+    record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
 ) -> None:
     """Raise ``DamagedRecord`` if a file of the tables is damaged; say which, and what to do."""
-    damage = list(damaged_files(record, tables, thorough=thorough))
+    _refuse(record, list(damaged_files(record, tables, thorough=thorough)))
+
+
+def _refuse(record: Record, damage: Sequence[RecordDamage]) -> None:
     if damage:
         first = damage[0]
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise DamagedRecord(f"{first.says}{more}. {advice(record, first)}")
+
+
+def require_intact_files(record: Record, name: str, files: Iterable[DataFile]) -> None:
+    """Raise ``DamagedRecord`` if any byte of some data files of a table is not what was noted.
+
+    A record in an object store is checked by its store; to read all of it twice would take long.
+    """
+    if not record.is_shared:
+        sizes = {file.path[len(record.root) + 1 :]: file.size for file in files}
+        noted = {path: check for path, check in _noted(record, name).items() if path in sizes}
+        _refuse(record, list(_damaged(record, name, sizes, sizes, noted, thorough=True)))
 
 
 def advice(record: Record, damage: RecordDamage) -> str:
@@ -120,12 +131,11 @@ def _damaged(
     sizes: dict[str, int],
     noted: dict[str, FileCheck],
     *,
-    thorough: bool | Container[str],
+    thorough: bool,
 ) -> Iterator[RecordDamage]:
     def wrong(path: str) -> str | None:
         written = noted[path] if path in noted else FileCheck(held[path], "")
-        is_read = thorough if isinstance(thorough, bool) else path in thorough
-        read = partial(_check, record, path) if is_read and path in noted else None
+        read = partial(_check, record, path) if thorough and path in noted else None
         return difference(written, sizes.get(path), read)
 
     paths = sorted(held.keys() | _needed(noted, held))
@@ -160,8 +170,7 @@ def _is_log(path: str) -> bool:
 def _needed(noted: Iterable[str], held: Iterable[str]) -> set[str]:
     """Return the noted files of the log that have to be there.
 
-    Erasures delete commits before a checkpoint, and data that a table no longer consists of was
-    replaced.
+    Erasures delete commits before a checkpoint; data that is no longer held was replaced.
     """
     checkpoint = max((_version(path) for path in held if ".checkpoint" in path), default=0)
     log = (path for path in noted if PurePosixPath(path).parent.name == _LOG)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from warehouse.record.integrity import note_files, require_intact
+from warehouse.record.integrity import note_files, require_intact, require_intact_files
 from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import (
     CLUSTERS,
@@ -83,8 +83,8 @@ def compact(
     if len(small) <= max_small_files:
         return None
     # Damage that is merged would look like rows.
-    merged = {f"{name}/{file.name}" for file in small}
-    require_intact(record, [name], thorough=() if record.is_shared else merged)
+    require_intact(record, [name])
+    require_intact_files(record, name, small)
     # A writer adds the columns of newer code: they belong into the merged files.
     record.table(name)
     before = record.files(name)
