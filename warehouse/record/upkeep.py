@@ -153,11 +153,6 @@ def _write(record: Record, name: str, bundle: Sequence[DataFile]) -> DataFile:
         cursor.close()
 
 
-def fragmented_tables(record: Record) -> list[str]:
-    """Return the tables with so many small files that merging them pays."""
-    return [name for name in record.schemas if len(small_files(record, name)) > MAX_SMALL_FILES]
-
-
 def compact_after_appends(record: Record, tables: Iterable[str]) -> None:
     """Merge the small files of tables to which a load has added many, in the middle of it."""
     many = [name for name in tables if len(small_files(record, name)) > MAX_IN_LOAD]
