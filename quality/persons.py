@@ -231,12 +231,17 @@ def _judge(
     identifier: str | None,
     lei_category: str | None,
 ) -> Verdict:
-    words = remembered(_by_evidence, name, country, scheme, identifier, lei_category)
+    words = remembered(_by_all_rules, name, country, scheme, identifier, lei_category)
     rule, is_evidence, match = words.partition(":")
-    # A name that is withheld anyway needs no second reason.
-    if is_evidence and has_contact(name):
-        return Withheld("contact_in_name")
     return Evidence(rule, match) if is_evidence else Withheld(rule)
+
+
+def _by_all_rules(name: str, *others: str | None) -> Verdict:
+    verdict = _by_evidence(name, *others)
+    # A name that is withheld anyway needs no second reason.
+    if isinstance(verdict, Evidence) and has_contact(name):
+        return Withheld("contact_in_name")
+    return verdict
 
 
 @lru_cache(maxsize=1 << 16)
