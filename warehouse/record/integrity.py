@@ -133,12 +133,16 @@ def _damaged(
     *,
     thorough: bool,
 ) -> Iterator[RecordDamage]:
+    needed = _needed(noted, held)
+    # What every use of the table reads: commits can be damaged and still be JSON.
+    whole = noted if thorough else () if record.is_shared else needed
+
     def wrong(path: str) -> str | None:
         written = noted[path] if path in noted else FileCheck(held[path], "")
-        read = partial(_check, record, path) if thorough and path in noted else None
+        read = partial(_check, record, path) if path in whole else None
         return difference(written, sizes.get(path), read)
 
-    paths = sorted(held.keys() | _needed(noted, held))
+    paths = sorted(held.keys() | needed)
     with ThreadPoolExecutor(_THREADS) as threads:
         for path, says in zip(paths, threads.map(wrong, paths), strict=True):
             if says is not None:
