@@ -11,15 +11,7 @@ import falcon
 
 from api.endpoints import declarations
 from api.site.formats import decimals_of, scale_of, titles, words
-from api.site.render import (
-    Page,
-    Reply,
-    Site,
-    csv_page,
-    page_parameters,
-    query_without,
-    wants_csv,
-)
+from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from warehouse.contract import lists
 from warehouse.contract.problems import Problem, unknown_id

@@ -7,15 +7,7 @@ import falcon
 
 from api.endpoints import declarations
 from api.site.formats import country_name
-from api.site.render import (
-    Page,
-    Reply,
-    Site,
-    csv_page,
-    page_parameters,
-    query_without,
-    wants_csv,
-)
+from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, Stated
 from warehouse.contract.problems import Problem
 
