@@ -129,10 +129,7 @@ def _whole(releases: Iterable[Row]) -> Row:
             if not members[name]:
                 members[name] = release[name]
                 taken.append(name)
-        # Builds made before have no marks.
-        marks |= {
-            path for path in release.get("implausible") or () if path.startswith(tuple(taken))
-        }
+        marks |= {path for path in release["implausible"] or () if path.startswith(tuple(taken))}
     return {**members, "implausible": marks}
 
 
