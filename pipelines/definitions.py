@@ -361,5 +361,7 @@ def failed_runs(settings: Settings) -> dg.SensorDefinition:
     return alert_on_failure
 
 
-# The name under which `dagster dev -m pipelines.definitions` finds them.
-defs = definitions(read_settings(os.environ))
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Return the definitions that `dagster dev -m pipelines.definitions` finds."""
+    return definitions(read_settings(os.environ))

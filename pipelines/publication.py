@@ -61,7 +61,7 @@ from warehouse.publish.nodes import Plan
 from warehouse.publish.shared_builds import pull_builds, push_builds
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.steps import ProcessPool
-from warehouse.publish.write import write_mart_files
+from warehouse.publish.write import MART_KEYS, MartFiles, write_mart_files
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.versions import require_withheld_key, world_of
@@ -240,15 +240,18 @@ class Publication:
 
     def write_mart(self) -> Sequence[BuildFile]:
         """Write the files of the mart that no build has yet; return all of them."""
-        published = PublishedExports(self.settings.exports)
+        published, before = PublishedExports(self.settings.exports), self.candidate.plan.before
+        manifest_before = None if before is None else self.candidate.builds.manifest(before)
         with self._stage(MART), self.candidate.snapshot() as snapshot:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
             docs = self.candidate.handed_over(QUALITY, Audited).docs
             shown |= {f"{DATA_DOCS}/{name}": page for name, page in docs.items()}
             shown["guides"] = generated_guides()
-            files = write_mart_files(snapshot, self.settings.marts, self.compute, shown)
-            self.candidate.hand_over(MART, files)
-        return files
+            written = write_mart_files(
+                snapshot, self.settings.marts, self.compute, shown, manifest_before
+            )
+            self.candidate.hand_over(MART, written)
+        return written.files
 
     def switch(self) -> str:
         """Make the build the one that readers see, and return its data_version.
@@ -259,8 +262,9 @@ class Publication:
         with self._stage(BUILD):
             audited = self.candidate.handed_over(QUALITY, Audited)
             exported = self.candidate.handed_over(EXPORTS, dict[str, str])
-            files = self.candidate.handed_over(MART, list[BuildFile])
+            files, keys = msgspec.structs.astuple(self.candidate.handed_over(MART, MartFiles))
             metadata = {**exported, **audited.metadata}
+            metadata[MART_KEYS] = msgspec.json.encode(keys).decode()
             findings = self._withheld_names(files, metadata)
             if not findings:
                 self.candidate.switch(metadata, files, audited.files)

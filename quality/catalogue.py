@@ -41,6 +41,7 @@ class Catalogue:
         self.sql = duckdb.connect(self.path)
         self.sql.execute("SET TimeZone = 'UTC'")
         self.sql.execute("SET GLOBAL temp_directory = ?", [str(snapshot.folder / "spill")])
+        self.sql.execute("SET GLOBAL memory_limit = ?", [f"{snapshot.memory_mb}MB"])
         # Every rule reads the same files again: what is in them is read once.
         self.sql.execute("SET GLOBAL parquet_metadata_cache = TRUE")
         self.sql.execute(f"CREATE MACRO this_version() AS {sql_text(self.data_version)}")

@@ -393,7 +393,7 @@ def _watch(reach: Callable[[str], None]) -> None:
 
 def steps() -> list[str]:
     """Return the names of the steps of a publication, in their order."""
-    job = definitions.defs.resolve_job_def(PUBLISH)
+    job = definitions.defs().resolve_job_def(PUBLISH)
     return [node.name for node in job.nodes_in_topological_order]
 
 

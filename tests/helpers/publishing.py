@@ -93,7 +93,7 @@ def publish(
                 candidate.keep_failed(str(failed))
                 raise
             metadata = export(snapshot, plan.before)
-            files = write_mart_files(snapshot, marts, candidate.compute, page_data(snapshot))
+            files = write_mart_files(snapshot, marts, candidate.compute, page_data(snapshot)).files
         return candidate.switch(metadata, files, with_results(candidate.files(), snapshot.results))
 
 
@@ -106,5 +106,5 @@ def run_all(nodes: Nodes) -> None:
 
 def write_mart(snapshot: Snapshot, mart: str | Path, metadata: Mapping[str, str]) -> None:
     """Write the complete build of a snapshot; no reader sees it before ``Builds.switch``."""
-    files = write_mart_files(snapshot, mart, ProcessPool(1))
+    files = write_mart_files(snapshot, mart, ProcessPool(1)).files
     builds_at(mart).add(manifest_of(snapshot.data_version, metadata, files))

@@ -86,7 +86,7 @@ def test_whatever_requests_an_asset_requests_its_checks(everything: dg.Definitio
 
 
 def test_the_definitions_load_without_a_warning() -> None:
-    script = "from pipelines.definitions import defs; defs.get_repository_def()"
+    script = "from pipelines.definitions import defs; defs().get_repository_def()"
     completed = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
     )

@@ -133,12 +133,11 @@ def _also_derived(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Return the invented net margins, and every other metric as it is derived."""
     invented = derived_of(Random(SEED))
     derived = derived_metrics(snapshot)
-    return {
-        name: pa.concat_tables(
-            [invented[name], rows.filter(pc.field("metric") != pc.scalar("net_margin"))]
-        )
+    others = {
+        name: rows.filter(pc.field("metric") != pc.scalar("net_margin")).cast(invented[name].schema)
         for name, rows in derived.items()
     }
+    return {name: pa.concat_tables([invented[name], rows]) for name, rows in others.items()}
 
 
 def _broken(_: Snapshot) -> dict[str, pa.Table]:

@@ -43,6 +43,7 @@ from warehouse.publish.partitions import (
     Partitions,
     Split,
     country_of,
+    split_of,
 )
 from warehouse.publish.snapshot import (
     GROUP,
@@ -367,6 +368,7 @@ class Nodes:
         function = partial(copy_rows, tables=tables, checks=checks, secret=self._secret)
         plan, same_as = self.plan, self.paths(SAME_AS) if self._is_done(SAME_AS) else [""]
         with closing(self.record.connection.cursor()) as sql:
+            sql.execute(f"SET GLOBAL memory_limit = '{self.compute.memory}MB'")
             partitions = Partitions(
                 sql, self.record, plan.loads, self.folder / _STORED, Path(same_as[0]), plan.buckets
             )
@@ -441,10 +443,8 @@ class Nodes:
                 self._show_tender_partitions(snapshot)
                 self._show_loads(snapshot)
                 for table, statement in extracts.items():
-                    names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
                     folder = snapshot.folder / step.name / table
-                    relation = f"({statement})"
-                    splits[table] = Split(snapshot.sql, relation, folder, names.columns)
+                    splits[table] = split_of(snapshot.sql, f"({statement})", folder)
             partitions = self._partition_names(subject)
             files = {table: self._read(table, subject, partitions) for table in reads}
             inputs = {
@@ -530,7 +530,9 @@ class Nodes:
         """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
         files = [file for file in self.files() if file.table not in LISTED]
         snapshot = Snapshot(
-            folder, self.record, self.plan.loads, self.plan.data_version, files=tuple(files)
+            *(folder, self.record, self.plan.loads, self.plan.data_version),
+            files=tuple(files),
+            memory_mb=self.compute.memory,
         )
         for table in dict.fromkeys(file.table for file in files):
             snapshot.show(table, self.paths(table))

@@ -48,6 +48,7 @@ from warehouse.record.tables import (
 )
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
+from warehouse.shared.settings import usable_memory_mb
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
@@ -103,6 +104,8 @@ class Snapshot:
     loads: Mapping[str, int]
     data_version: str
     connection: duckdb.DuckDBPyConnection | None = None
+    # What DuckDB may take before it spills to disk, if it is opened here.
+    memory_mb: int = field(default_factory=usable_memory_mb, kw_only=True)
     # Without those of the whole country, releases are copied with their amounts and not marked.
     has_all_amounts: bool = True
     files: tuple[BuildFile, ...] = ()
@@ -118,7 +121,11 @@ class Snapshot:
         self.folder.mkdir(parents=True, exist_ok=True)
         # Inside the snapshot, so that what a killed publisher spilled is deleted with the rest.
         spill = str(self.folder / "spill")
-        self.sql = self.connection or duckdb.connect(config={"temp_directory": spill})
+        limits: dict[str, Any] = {
+            "temp_directory": spill,
+            "memory_limit": f"{self.memory_mb}MB",
+        }
+        self.sql = self.connection or duckdb.connect(config=limits)
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
         (self._database,) = self.sql.execute("SELECT current_catalog()").fetchone() or ("memory",)
         self.record.let_read(self.sql)
@@ -145,6 +152,10 @@ class Snapshot:
         """Return the file of a table that was written here."""
         return self.folder / f"{name}.parquet"
 
+    def names(self) -> list[str]:
+        """Return the names of all tables that there are."""
+        return sorted({*self._shown, *(path.stem for path in self.folder.glob("*.parquet"))})
+
     def paths(self, name: str) -> tuple[str, ...]:
         """Return the files of a table: its own, or those that are shown; none if it is missing."""
         if name in self._shown:
@@ -158,9 +169,10 @@ class Snapshot:
 
     def content(self, name: str) -> str:
         """Return a hash of the files of a table, in the order of their partitions."""
-        hashes = [file.sha256 for file in self.files if file.table == name]
-        if name not in self._shown:
-            hashes = [_sha256(path) for path in self.paths(name)]
+        known = [file.sha256 for file in self.files if file.table == name]
+        # What was written or shown since then is not among the files of steps.
+        is_known = bool(known) and name in self._shown
+        hashes = known if is_known else [_sha256(path) for path in self.paths(name)]
         # Their rows are shown under the ids of same_as.
         if name in (ENTITIES.name, IDENTIFIERS.name):
             hashes.append(self.content(SAME_AS))

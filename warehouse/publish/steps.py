@@ -6,10 +6,8 @@ process can run it, and must know no clock, no network and no other partition: i
 is made from. What steps do belongs to ``nodes`` and ``assets``.
 """
 
-import atexit
 import hashlib
 import shutil
-import tempfile
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -30,7 +28,7 @@ from warehouse.publish.manifest import BuildFile, step_key
 from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile, SankofaError
 from warehouse.shared.files import FileCheck, check_of_file, damage_of, decode_sealed
-from warehouse.shared.settings import cores, usable_memory_mb
+from warehouse.shared.settings import cores, spill_folder, usable_memory_mb
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
 _WORTH_A_POOL = 16 << 20
@@ -164,9 +162,7 @@ def _run_task(task: Task, limits: Mapping[str, str]) -> _Outcome:
 @cache
 def _engine(limits: tuple[tuple[str, str], ...]) -> duckdb.DuckDBPyConnection:
     """Open the DuckDB of this process's tasks: to open one takes longer than many a task."""
-    spill = tempfile.mkdtemp(prefix="sankofa-spill-")
-    atexit.register(shutil.rmtree, spill, ignore_errors=True)
-    engine = duckdb.connect(config={**dict(limits), "temp_directory": spill})
+    engine = duckdb.connect(config={**dict(limits), "temp_directory": spill_folder()})
     engine.execute("SET GLOBAL TimeZone = 'UTC'")
     return engine
 

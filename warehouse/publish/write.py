@@ -1,5 +1,7 @@
 """Write one build from a snapshot: the files whose rows changed, and the manifest."""
 
+import hashlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -178,6 +180,9 @@ def _version() -> str:
 
 # A task opens a database of its own; that should not take longer than its files.
 _ROWS_OF_A_TASK = 50_000
+# Where the metadata of a build has the keys of its tables.
+MART_KEYS = "mart_keys"
+_decode_keys = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def manifest_of(
@@ -188,28 +193,65 @@ def manifest_of(
     return BuildManifest(data_version, {**metadata, **version}, tuple(files))
 
 
+class MartFiles(msgspec.Struct, frozen=True):
+    """The files of a mart, and for each table a key of all that its rows are made from."""
+
+    files: list[BuildFile]
+    keys: dict[str, str]
+
+
 def write_mart_files(
     snapshot: Snapshot,
     mart: str | Path,
     compute: ProcessPool,
     page_data: Mapping[str, Any] = MappingProxyType({}),
-) -> list[BuildFile]:
+    before: BuildManifest | None = None,
+) -> MartFiles:
     """Write the files of a snapshot that no build has yet, and return all of them.
 
-    ``page_data`` is what pages show of the whole build, by name.
+    ``page_data`` is what pages show of the whole build, by name. A table that is made from the
+    same as in the build ``before`` keeps its files, without a look at its rows.
     """
     add_tender_facts(snapshot)
     existing = builds_at(mart).intact_files()
+    keys_before = {} if before is None else _decode_keys(before.metadata.get(MART_KEYS, "{}"))
     with snapshot.cursor() as sql:
         sql.execute("SET TimeZone = 'UTC'")
-        sql.register("countries", countries())
         bodies = [msgspec.json.encode(value).decode() for value in page_data.values()]
         columns = {"name": pa.array(page_data, pa.string()), "body": pa.array(bodies, pa.string())}
-        sql.register("page_data", pa.table(columns))
+        given = {"countries": countries(), "page_data": pa.table(columns)}
+        for name, rows in given.items():
+            sql.register(name, rows)
+        keys = _table_keys(snapshot, given)
         files: list[BuildFile] = []
         for table in MART_TABLES:
-            files += _files_of_table(sql, table, mart, existing, snapshot.folder, compute)
-        return files
+            made = () if before is None else before.of("mart", table.name)
+            is_same = keys[table.name] == keys_before.get(table.name)
+            if is_same and all(file.key in existing for file in made):
+                files += made
+            else:
+                files += _files_of_table(sql, table, mart, existing, snapshot.folder, compute)
+        return MartFiles(files, keys)
+
+
+def _table_keys(snapshot: Snapshot, given: Mapping[str, pa.Table]) -> dict[str, str]:
+    """Return for each table a key of its SQL and of the content of every table that this names.
+
+    A word of the SQL that is the name of a table counts as one, even if it is a column here: then
+    the files are looked for by their rows, as they always can be.
+    """
+    contents = {name: snapshot.content(name) for name in snapshot.names()}
+    contents |= {
+        name: hashlib.sha256(msgspec.json.encode(rows.to_pylist())).hexdigest()
+        for name, rows in given.items()
+    }
+    contents["this_version"] = snapshot.data_version
+    keys = {}
+    for table in MART_TABLES:
+        words = set(re.findall(r"\w+", table.rows))
+        named = {name: content for name, content in contents.items() if name in words}
+        keys[table.name] = step_key("mart", _version(), table.rows, named)
+    return keys
 
 
 def _files_of_table(

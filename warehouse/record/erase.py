@@ -23,7 +23,7 @@ from deltalake.exceptions import CommitFailedError
 from warehouse.record import ledger
 from warehouse.record.documents import Document, Removal
 from warehouse.record.integrity import note_files, require_intact
-from warehouse.record.row_index import delete_stale_indexes
+from warehouse.record.row_index import SUMS, delete_stale_indexes
 from warehouse.record.store import COMMIT_ATTEMPTS, WRITER, Record, commit_entries, sql_text
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.errors import WriteConflict
@@ -265,6 +265,9 @@ def _delete_old_files(record: Record, name: str, lifted: int) -> None:
             record.store.delete(path)
     record.forget(name)
     delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
+    # A publication keeps the keys of all rows, which are made from what is erased.
+    for sums in record.index_folder(name).glob(f"*{SUMS}"):
+        sums.unlink(missing_ok=True)
 
 
 def _delete_replaced(record: Record, name: str, lifted: int) -> None:

@@ -34,6 +34,8 @@ from warehouse.tables.column import columns_of
 IntArray = npt.NDArray[np.int64]
 
 _COLUMNS = ("sighting", "content", "observed_at", "figure_check")
+# The suffix of what publications keep in the same folder (``warehouse/publish/stored_sums.py``).
+SUMS = ".sums"
 # Three columns of 8 bytes and one of 4, written one after the other.
 _ROW_BYTES = 8 + 8 + 8 + 4
 

@@ -58,7 +58,7 @@ from warehouse.shared.file_store import (
 )
 from warehouse.shared.files import private_folder
 from warehouse.shared.locks import file_lock, shared_file_lock
-from warehouse.shared.settings import SETTINGS, Settings
+from warehouse.shared.settings import SETTINGS, Settings, spill_folder
 from warehouse.tables import (
     ErasedEntry,
     FailureEntry,
@@ -418,7 +418,9 @@ def local_reader() -> duckdb.DuckDBPyConnection:
 def _open_reader() -> duckdb.DuckDBPyConnection:
     """Open a DuckDB that spills to disk rather than take all memory."""
     # No query relies on the order of rows in a file, and keeping it would take memory.
-    connection = duckdb.connect(config={"preserve_insertion_order": False})
+    connection = duckdb.connect(
+        config={"preserve_insertion_order": False, "temp_directory": spill_folder()}
+    )
     # vintages_query casts timestamps to days, and those are days in UTC.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection

@@ -106,11 +106,14 @@ def _is_below(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
+# Which names are modules is looked up once: what a process runs does not gain modules.
+@cache
 def _path(root: Path, name: str) -> Path:
     path = root.joinpath(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
+@cache
 def _is_module(root: Path, name: str) -> bool:
     return _path(root, name).is_file()
 

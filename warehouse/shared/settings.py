@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -142,6 +143,11 @@ def available_cores() -> list[int]:
 def cores() -> int:
     """Return the number of cores this process may use."""
     return len(available_cores())
+
+
+def spill_folder() -> str:
+    """Return where a DuckDB may spill: a folder that it makes when it does, and deletes."""
+    return str(Path(tempfile.gettempdir(), f"sankofa-spill-{uuid4().hex}"))
 
 
 def usable_memory_mb() -> int:
