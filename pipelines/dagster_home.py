@@ -22,10 +22,8 @@ storage:
     postgres_url:
       env: SANKOFA_RUNS
 """
-# Before killed runs started again.
-_EARLIER = _CONFIGURATION.partition("# A run whose process was killed")[0]
-# Written by us, and replaced when what we would write is another, unlike a person's own.
-_OWN = tuple(ours + storage for ours in (_EARLIER, _CONFIGURATION) for storage in ("", _POSTGRES))
+# Written by us, and replaced if SANKOFA_RUNS is set or taken away, unlike a person's own.
+_OWN = (_CONFIGURATION, _CONFIGURATION + _POSTGRES)
 
 
 def create_dagster_home(settings: Settings) -> None:

@@ -23,7 +23,6 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
-from quality.verdicts import remembered
 from warehouse.names.legal_forms import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form, long_form
 from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
 from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
@@ -67,6 +66,7 @@ _FORM_WORDS = LONG_FORM_WORDS | SHORT_FORM_WORDS
 _MAX_LIST_LENGTH = 4000
 
 
+@lru_cache(maxsize=1 << 14)
 def listed_names(name: str, country: str | None) -> tuple[str, ...]:
     """Return the names that a cell lists; only the cell itself if it is one name."""
     if len(name) > _MAX_LIST_LENGTH:
@@ -199,9 +199,6 @@ class Withheld:
 
     rule: str
 
-    def __str__(self) -> str:
-        return self.rule
-
 
 Verdict = Evidence | Withheld
 
@@ -231,13 +228,7 @@ def _judge(
     identifier: str | None,
     lei_category: str | None,
 ) -> Verdict:
-    words = remembered(_by_all_rules, name, country, scheme, identifier, lei_category)
-    rule, is_evidence, match = words.partition(":")
-    return Evidence(rule, match) if is_evidence else Withheld(rule)
-
-
-def _by_all_rules(name: str, *others: str | None) -> Verdict:
-    verdict = _by_evidence(name, *others)
+    verdict = _by_evidence(name, country, scheme, identifier, lei_category)
     # A name that is withheld anyway needs no second reason.
     if isinstance(verdict, Evidence) and has_contact(name):
         return Withheld("contact_in_name")
@@ -252,18 +243,7 @@ def party_names(name: str, country: str | None) -> tuple[str, ...]:
     trades as may be a person's name.
     """
     region = country and country.upper()
-    # Most cells have one name. The parts of others may be people's names, and are not remembered.
-    if remembered(_how_many_names, name, region) == "one":
-        return (name,)
-    return _split_cell(name, region)
-
-
-def _how_many_names(name: str, country: str | None) -> str:
-    return "one" if _split_cell(name, country) == (name,) else "several"
-
-
-def _split_cell(name: str, country: str | None) -> tuple[str, ...]:
-    return tuple(_without_trade_name(part, country) for part in listed_names(name, country))
+    return tuple(_without_trade_name(part, region) for part in listed_names(name, region))
 
 
 def _without_trade_name(name: str, country: str | None) -> str:

@@ -157,8 +157,7 @@ class _Loading:
     ) -> None:
         self._refused, self._limits = refused, limits
         self._record, self._landing, self._source, self._state = record, landing, source, state
-        parser = replace(source.parser, bind_key=None)
-        self.reader = Reader(landing, parser, source.tables, limits, record.caches)
+        self.reader = Reader(landing, replace(source.parser, bind_key=None), source.tables, limits)
         self._is_logged = False
         self._large: dict[str, bool] = {}
         self._unwritten: list[FailureEntry] = []

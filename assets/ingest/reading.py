@@ -7,7 +7,6 @@ is decided by the one process that appends (``load.py``).
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
@@ -17,7 +16,6 @@ from assets.ingest.failures import Raised
 from assets.parsing.limits import Budget, DocumentLimits, LimitExceeded, spending
 from assets.parsing.parsed import InPieces, Parsed, to_table
 from assets.source import Parser
-from quality.verdicts import flush_verdicts
 from warehouse.names.redaction import sealed_rows
 from warehouse.record.append import PreparedRows, prepare
 from warehouse.record.incoming import RejectedRow
@@ -92,8 +90,6 @@ class Reader:
     parser: Parser
     tables: tuple[RecordTable, ...]
     limits: DocumentLimits
-    # Where verdicts about names are kept.
-    caches: Path | None = None
     # Is told how many bytes a document unpacks to.
     unpacking: Callable[[int], None] | None = None
 
@@ -158,7 +154,6 @@ class Reader:
 
     def _typed(self, parsed: Sequence[Parsed]) -> Typed:
         """Return the rows and rejections for each table; names that are withheld are sealed."""
-        flush_verdicts()
         return [
             (table, sealed_rows(rows, self.parser.secret), rejected)
             for table in self.tables

@@ -34,7 +34,6 @@ import pyarrow as pa
 from assets.ingest.failures import Raised
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
 from assets.parsing.limits import DocumentLimits
-from quality.verdicts import open_verdicts
 from warehouse.record.append import PreparedRows
 from warehouse.record.landing import Document
 from warehouse.shared.errors import SankofaError
@@ -408,7 +407,6 @@ class _Serving:
             if reader is not None:
                 received: Reader = pickle.loads(reader)  # noqa: S301
                 self._reader = replace(received, unpacking=self._permit)
-                open_verdicts(received.caches)
                 # What every reader needs is not counted against the first document.
                 self._reader.nothing()
             if self._least_memory is None:
