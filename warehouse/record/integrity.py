@@ -56,7 +56,7 @@ def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
 def _note(record: Record, name: str, held: dict[str, int]) -> None:
     noted = _noted(record, name)
     new = [path for path in held if path not in noted]
-    kept = {path: noted[path] for path in noted if path in held or _must_be(path, held)}
+    kept = {path: noted[path] for path in noted.keys() & (held.keys() | _needed(noted, held))}
     if new or kept.keys() != noted.keys():
         # Of two machines that do this at once one may undo what the other noted: it is noted again
         # the next time.
@@ -133,12 +133,16 @@ def _damaged(
     *,
     thorough: bool,
 ) -> Iterator[RecordDamage]:
+    needed = _needed(noted, held)
+    # What every use of the table reads: commits can be damaged and still be JSON.
+    whole = noted if thorough else () if record.is_shared else needed
+
     def wrong(path: str) -> str | None:
         written = noted[path] if path in noted else FileCheck(held[path], "")
-        read = partial(_check, record, path) if thorough and path in noted else None
+        read = partial(_check, record, path) if path in whole else None
         return difference(written, sizes.get(path), read)
 
-    paths = sorted(held.keys() | {path for path in noted if _must_be(path, held)})
+    paths = sorted(held.keys() | needed)
     with ThreadPoolExecutor(_THREADS) as threads:
         for path, says in zip(paths, threads.map(wrong, paths), strict=True):
             if says is not None:
@@ -167,13 +171,14 @@ def _is_log(path: str) -> bool:
     )
 
 
-def _must_be(path: str, held: dict[str, int]) -> bool:
-    """Return whether a noted file has to be there: erasures delete commits before a checkpoint."""
-    if PurePosixPath(path).parent.name != _LOG:
-        # Data that the table no longer consists of was replaced.
-        return path in held
-    checkpoints = [_version(other) for other in held if ".checkpoint" in other]
-    return _version(path) >= max(checkpoints, default=0)
+def _needed(noted: Iterable[str], held: Iterable[str]) -> set[str]:
+    """Return the noted files of the log that have to be there.
+
+    Erasures delete commits before a checkpoint; data that is no longer held was replaced.
+    """
+    checkpoint = max((_version(path) for path in held if ".checkpoint" in path), default=0)
+    log = (path for path in noted if PurePosixPath(path).parent.name == _LOG)
+    return {path for path in log if _version(path) >= checkpoint}
 
 
 def _version(path: str) -> int:
