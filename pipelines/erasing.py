@@ -43,7 +43,7 @@ class Erasure:
     """What erasing a document removes, or would remove.
 
     ``same_address`` are other documents that were read from its addresses: they may repeat what
-    it said. ``data_version`` is the build that replaced an affected current one.
+    it said.
     """
 
     document: str
@@ -52,7 +52,6 @@ class Erasure:
     rows: dict[str, int]
     data_versions: tuple[str, ...]
     same_address: tuple[str, ...]
-    data_version: str | None = None
 
 
 def find_documents(settings: Settings, text: str) -> list[Erasure]:
@@ -145,13 +144,8 @@ def erased_reason() -> str:
 def _delete_sample_files(folder: Path, sha256: str) -> None:
     """Delete the copies of a document from which the sample world is read."""
     for path in folder.rglob("*"):
-        if path.is_file() and _sha256(path) == sha256:
+        if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
             path.unlink()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def forget_runs(settings: Settings, source: Source) -> None:

@@ -93,11 +93,6 @@ def ingest(
         print_json(outcomes)
     run_upkeep_if_fragmented(settings)
     _fail(outcomes)
-    _hint_if_empty(settings)
-
-
-def _hint_if_empty(settings: Settings) -> None:
-    """Say how to begin in a home that has no document."""
     if open_landing(settings).world() is None:
         click.echo(f"nothing is here to ingest: {BEGIN}", err=True)
 
