@@ -176,14 +176,11 @@ def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> It
         for lines in cut_lines(chain([start], body_chunks), size):
             yield lines if isinstance(lines, Part) else _packed([lines])
     else:
-        yield from _in_packs(members(chain([start], body_chunks)))
+        items = members(chain([start], body_chunks))
+        while pack := list(islice(items, _PACKED)):
+            yield _packed(pack)
     if body_chunks.broken:
         yield _packed([Unreadable("", f"the body cannot be opened: {body_chunks.broken}")])
-
-
-def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
-    while pack := list(islice(items, _PACKED)):
-        yield _packed(pack)
 
 
 def _packed(items: list[Any]) -> Part:
