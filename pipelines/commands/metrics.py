@@ -57,27 +57,22 @@ class FileCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield every metric that has a value."""
         files = read_all(self._folder)
-        counters: dict[str, dict[str, float]] = {}
-        gauges: dict[str, dict[str, Gauge]] = {}
-        for file in files:
-            for name, values in file.counters.items():
-                summed = counters.setdefault(name, {})
-                for labels, value in values.items():
+        for metric in METRICS:
+            summed, newest = dict[str, float](), dict[str, Gauge]()
+            for file in files:
+                for labels, value in file.counters.get(metric.name, {}).items():
                     summed[labels] = summed.get(labels, 0) + value
-            for name, settings in file.gauges.items():
-                newest = gauges.setdefault(name, {})
-                for labels, gauge in settings.items():
+                for labels, gauge in file.gauges.get(metric.name, {}).items():
                     if labels not in newest or newest[labels].set_at < gauge.set_at:
                         newest[labels] = gauge
-        for metric in METRICS:
-            if metric.name in counters:
+            if summed:
                 counter = CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
-                for labels, value in counters[metric.name].items():
+                for labels, value in summed.items():
                     counter.add_metric(_split(labels), value)
                 yield counter
-            if metric.name in gauges:
+            if newest:
                 family = GaugeMetricFamily(metric.name, metric.meaning, labels=metric.labels)
-                for labels, gauge in gauges[metric.name].items():
+                for labels, gauge in newest.items():
                     family.add_metric(_split(labels), gauge.value)
                 yield family
         yield _requests((file.surface, file.requests) for file in files)
