@@ -28,8 +28,8 @@ from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
 from warehouse.serve.usage import Usage
 from warehouse.shared.metrics import start_counting, stop_counting
-from warehouse.shared.server_log import available_cores, flush_log, lines_dropped, log_to_stderr
-from warehouse.shared.settings import PAGES_PER_MINUTE
+from warehouse.shared.server_log import flush_log, lines_dropped, log_to_stderr
+from warehouse.shared.settings import PAGES_PER_MINUTE, available_cores
 from warehouse.shared.stop import Stop
 from warehouse.shared.tiers import TIERS, Tier, TierName
 

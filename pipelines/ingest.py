@@ -33,8 +33,6 @@ from pipelines.ingest_definitions import COMPACTED, fetch_job
 from pipelines.jobs import Run, Runner, open_runner, run_job
 from pipelines.output import ProgressDisplay
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
-from warehouse.record.store import open_record
-from warehouse.record.upkeep import fragmented_tables
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import LicenceError, SankofaError
 from warehouse.shared.settings import Settings
@@ -134,12 +132,6 @@ def _progress(report: Report) -> Iterator[Report]:
 def run_upkeep(settings: Settings) -> dict[str, Any]:
     """Merge small files of the record and delete old ones; return what was done, by table."""
     return run_job(settings, COMPACT).get(COMPACTED, {})
-
-
-def run_upkeep_if_fragmented(settings: Settings) -> None:
-    """Merge the files of the record if a table has many small ones, as after a large load."""
-    if fragmented_tables(open_record(settings)):
-        run_upkeep(settings)
 
 
 def has_documents(settings: Settings, source: Source) -> bool:

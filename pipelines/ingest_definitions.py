@@ -85,6 +85,8 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
             dg.ScheduleDefinition(
                 job=compact,
                 cron_schedule="30 6 * * *",
+                # It sends nothing to anybody, and every load pays for the files of those before it.
+                default_status=dg.DefaultScheduleStatus.RUNNING,
                 description="Merge small files of the record every night, after loading and "
                 "publishing.",
             )

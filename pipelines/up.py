@@ -1,10 +1,7 @@
 """The first build of ``sankofa up``: load what there is, on the sample world if that is nothing."""
 
-import json
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import dagster as dg
 
@@ -16,31 +13,11 @@ from pipelines.dagster_home import INGEST, PUBLISH
 from pipelines.ingest import has_documents
 from pipelines.jobs import run_job
 from pipelines.output import Step, Steps
+from pipelines.sample_world import unpack_world
 from pipelines.stages import STAGES
 from warehouse.publish.builds import builds_at
 from warehouse.record.landing import open_landing
 from warehouse.shared.settings import Settings
-
-# The sample world, which is fictional: an archive in this package, unpacked into a folder.
-#
-# ``<folder>/<source>/<day>/<path>`` is what was read at ``path`` of a source on a day;
-# ``world.json`` has the last of these days and how much there is of each source.
-
-ARCHIVE = Path(__file__).with_name("sample_world.zip")
-
-
-def unpack_world(folder: Path) -> dict[str, int]:
-    """Write the world, unless the folder has it; return the files and records of each source.
-
-    A folder that has it is left as it is: an erased document must not come back.
-    """
-    written = folder / "world.json"
-    if not written.exists():
-        # world.json is the last of its members.
-        with ZipFile(ARCHIVE) as archive:
-            archive.extractall(folder)
-    counts: dict[str, int] = json.loads(written.read_bytes())["counts"]
-    return counts
 
 
 def prepare(settings: Settings, steps: Steps) -> None:

@@ -43,10 +43,7 @@ from warehouse.tables import DERIVED, QualityMetric
 # earlier load from the same URLs. A drop by more than a fifth must be confirmed by a person. Once
 # a publication has been confirmed, its losses are not reported again.
 
-_SQL = sql_file(
-    __name__,
-    "losses",
-)
+_SQL = sql_file(__name__, "losses")
 
 
 def served_counts(snapshot: Snapshot) -> Counts:

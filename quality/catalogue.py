@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import duckdb
 import pyarrow as pa
@@ -22,21 +22,6 @@ from warehouse.record.store import sql_text
 
 _FILE, _FOLDER = "audit.duckdb", "audit-"
 _CHANGED = "changed"
-
-
-class Tables(Protocol):
-    """Tables that can be queried: a snapshot, or the catalogue of its audit."""
-
-    @property
-    def data_version(self) -> str:
-        """The data_version of the tables."""
-
-    @property
-    def sql(self) -> duckdb.DuckDBPyConnection:
-        """The connection in which they have their names."""
-
-    def read(self, statement: str) -> pa.Table:
-        """Run a query over the tables."""
 
 
 class Catalogue:
@@ -142,6 +127,10 @@ class Catalogue:
     def _delete(self) -> None:
         for folder in self._snapshot.folder.glob(f"{_FOLDER}*"):
             shutil.rmtree(folder)
+
+
+# Tables that can be queried.
+Tables = Snapshot | Catalogue
 
 
 def _rows(name: str, files: Sequence[str]) -> str:

@@ -240,10 +240,7 @@ def has_foreign_mark(lower: str, words: str) -> bool:
 # given by a register is no telephone number: it stands first ("1234567 Ontario Inc"), is one word
 # with a letter ("K2013123456 (South Africa) (Pty) Ltd") or follows its label ("NIT 900123456").
 
-_CONTACT_PATTERNS = (
-    *(CONTACT, EMAIL, LABELLED, ABROAD, LOCAL),
-    MOBILE,
-)
+_CONTACT_PATTERNS = (CONTACT, EMAIL, LABELLED, ABROAD, LOCAL, MOBILE)
 _SPELLED_ADDRESS = re.compile(r"\sat\s+[\w-]+\.[a-z]{2,}", re.IGNORECASE)
 # What announces a person. Titles are not among them: the check of names knows better which of
 # them are a firm's initials, as in "MS Fictional Traders Ltd".

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake.exceptions import CommitFailedError
 
 from quality.personal_data_audit import PERSONAL_DATA_RULES
 from quality.reuse import AuditPlan
@@ -41,12 +40,10 @@ def append_history(record: Record, rows: Sequence[QualityMetric]) -> None:
         new = [row for row in rows if row.data_version not in versions]
         if not new:
             return
-        try:
-            commit(delta, as_table(new), {_NAME: last_transaction(delta, _NAME) + 1})
-        # Another publication was stored in between: read again what is there, and try once more.
-        except CommitFailedError:
-            continue
-        return
+        # If another publication was stored in between, read again what is there.
+        number = last_transaction(delta, _NAME) + 1
+        if commit(record, _NAME, delta, as_table(new), {_NAME: number}) is not None:
+            return
     raise WriteConflict("the quality history: other writers always came first; publish again")
 
 

@@ -305,19 +305,13 @@ class BuildSearch:
         if not (concerned or names.everywhere or elsewhere):
             return
         self.read.append(file.name)
-        if concerned:
-            yield from self._in_processes(file, names, concerned)
+        for row in file.rows(concerned) if concerned else ():
+            yield from _in_row(file, row, names.processes[row.ocid])
         if names.everywhere:
             yield from _in_values(file, names.search_everywhere, names.everywhere)
         if elsewhere:
             yield from _in_values(file, names.search_elsewhere, None)
         yield from _in_index(file, names, concerned, elsewhere)
-
-    def _in_processes(
-        self, file: FinishedFile, names: WithheldNames, ocids: Collection[str]
-    ) -> Iterator[Finding]:
-        for row in file.rows(ocids):
-            yield from _in_row(file, row, names.processes[row.ocid])
 
     def remember(self) -> None:
         """Remember that all files were searched and nothing was found."""

@@ -46,7 +46,7 @@ from waitress.utilities import RequestEntityTooLarge, build_http_date
 from api.server.body import Pieces
 from api.server.proxies import Wsgi, log_refusal
 from warehouse.contract import API_VERSION
-from warehouse.contract.problems import PROBLEMS
+from warehouse.contract.problems import Problem, problem_members
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.server_log import flush_log
 from warehouse.shared.stop import Stop
@@ -289,19 +289,10 @@ class RefusalTask(ResponseTask):
         """Return the problem, after which the connection is closed."""
         request: Any = self.request
         code = _CODES.get(request.error.code, "request_refused")
-        problem_type, request_id = PROBLEMS[code], uuid4().hex
         reason = "" if code == "internal_error" else "The request cannot be parsed: "
-        body = encode(
-            {
-                "type": f"/problems/{code}",
-                "title": problem_type.title,
-                "status": problem_type.status,
-                "code": code,
-                "detail": f"{reason}{request.error.body}.",
-                "instance": request_id,
-            }
-        )
-        self.status = f"{problem_type.status} {problem_type.title}"
+        problem, request_id = Problem(code, f"{reason}{request.error.body}."), uuid4().hex
+        body = encode(problem_members(problem, request_id, ""))
+        self.status = f"{problem.kind.status} {problem.kind.title}"
         self.response_headers = [
             ("Content-Type", "application/problem+json"),
             ("Cache-Control", "no-store"),
@@ -310,7 +301,7 @@ class RefusalTask(ResponseTask):
             ("X-Request-Id", request_id),
         ]
         self._closes = True
-        log_refusal(self.channel.addr[0], problem_type.status, len(body), request_id)
+        log_refusal(self.channel.addr[0], problem.kind.status, len(body), request_id)
         return [body]
 
 

@@ -11,15 +11,7 @@ import falcon
 
 from api.endpoints import declarations
 from api.site.formats import decimals_of, scale_of, titles, words
-from api.site.render import (
-    Page,
-    Reply,
-    Site,
-    csv_page,
-    page_parameters,
-    query_without,
-    wants_csv,
-)
+from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from warehouse.contract import lists
 from warehouse.contract.problems import Problem, unknown_id
@@ -245,9 +237,7 @@ def _remembered(
 def _statements(facts: SampleAnswer) -> list[Statement]:
     by_statement: dict[str, list[Row]] = {name: [] for name in STATEMENTS}
     for row in facts.rows:
-        # An older build may have lines that were renamed since.
-        if row["line_item"] in _STATEMENT_OF:
-            by_statement[_STATEMENT_OF[row["line_item"]]].append(row)
+        by_statement[_STATEMENT_OF[row["line_item"]]].append(row)
     return [_statement(name, rows, facts.truncated) for name, rows in by_statement.items() if rows]
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -183,7 +184,7 @@ class Site:
             path=req.path.strip("/"),
             notice="" if build is None else build.notice,
             data_version="none" if build is None else build.data_version,
-            published_on=None if build is None else build.made_once("published", _day_of(build)),
+            published_on=build and build.made_once("published", partial(_day_of, build)),
             **page.variables,
         )
 
@@ -200,14 +201,9 @@ def root_of(req: falcon.Request) -> str:
     return f"{urlsplit(req.context.base_url).path.rstrip('/')}/"
 
 
-def _day_of(build: Build) -> Callable[[], str | None]:
-    def read() -> str | None:
-        manifest = build.metadata.get(EXPORT_MANIFEST_KEY)
-        if manifest is None:
-            return None
-        return msgspec.json.decode(manifest, type=_Published).generated_at[:10] or None
-
-    return read
+def _day_of(build: Build) -> str | None:
+    manifest = build.metadata.get(EXPORT_MANIFEST_KEY, "{}")
+    return msgspec.json.decode(manifest, type=_Published).generated_at[:10] or None
 
 
 def markdown_page(req: falcon.Request, markdown: str, title: str) -> Reply:

@@ -81,12 +81,7 @@ class Sample:
         """Return the rows of an endpoint's list, at most so many pages of them."""
         listing = endpoint.listing
         assert listing is not None
-        declared: dict[str, Any] = {
-            parameter.name: (
-                None if parameter.default is None else parameter.kind.read(parameter.default)
-            )
-            for parameter in endpoint.parameters
-        }
+        declared = {**dict.fromkeys(endpoint.in_path), **endpoint.defaults}
         return self.ask_list(listing, most_pages, **{**declared, **parameters})
 
     def ask_list(self, listing: Listing, most_pages: int = 1, **parameters: Any) -> SampleAnswer:

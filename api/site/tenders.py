@@ -7,15 +7,7 @@ import falcon
 
 from api.endpoints import declarations
 from api.site.formats import country_name
-from api.site.render import (
-    Page,
-    Reply,
-    Site,
-    csv_page,
-    page_parameters,
-    query_without,
-    wants_csv,
-)
+from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, Stated
 from warehouse.contract.problems import Problem
 
@@ -137,10 +129,7 @@ def _whole(releases: Iterable[Row]) -> Row:
             if not members[name]:
                 members[name] = release[name]
                 taken.append(name)
-        # Builds made before have no marks.
-        marks |= {
-            path for path in release.get("implausible") or () if path.startswith(tuple(taken))
-        }
+        marks |= {path for path in release["implausible"] or () if path.startswith(tuple(taken))}
     return {**members, "implausible": marks}
 
 

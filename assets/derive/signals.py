@@ -11,22 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.derive.division import MEASURE_TYPE, PANEL_TYPE, create_raw, divide, shares
-from warehouse.methodology.signals import (
-    CLOSES_AFTER,
-    CLOSES_AFTER_DEFAULT,
-    FINAL_STATUSES,
-    METHODS,
-    MOMENTUM_NEEDS,
-    MONEY_BELOW,
-    MOST_TENDERERS,
-    NEW_AFTER,
-    PANELS,
-    REEVALUATED,
-    SHORT_WINDOW,
-    SIGNAL_SET,
-    TRAILING,
-    YEAR_DAYS,
-)
+from warehouse.methodology import signals as methodology
 from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import arrow_schema
@@ -40,25 +25,25 @@ from warehouse.tables.derived import Signal
 
 # What the statements of all files may name; a statement gets what it names.
 _PARAMETERS: Mapping[str, Any] = {
-    "closes_after_default": CLOSES_AFTER_DEFAULT,
+    "closes_after_default": methodology.CLOSES_AFTER_DEFAULT,
     # A month is evaluated at its own closing and at REEVALUATED later ones: this many closings.
-    "evaluations": REEVALUATED + 1,
-    "final_statuses": list(FINAL_STATUSES),
+    "evaluations": methodology.REEVALUATED + 1,
+    "final_statuses": list(methodology.FINAL_STATUSES),
     "home_currency": {"key": list(HOME_CURRENCY), "value": list(HOME_CURRENCY.values())},
     "licences": list(LICENSE_CLASSES),
-    "longest_year": YEAR_DAYS[1],
-    "methods": list(METHODS),
-    "momentum_needs": MOMENTUM_NEEDS,
+    "longest_year": methodology.YEAR_DAYS[1],
+    "methods": list(methodology.METHODS),
+    "momentum_needs": methodology.MOMENTUM_NEEDS,
     # Later than any closing.
     "never": 1_000_000,
-    "new_after": NEW_AFTER,
-    "short_window": SHORT_WINDOW,
-    "shortest_year": YEAR_DAYS[0],
-    "signal_set": SIGNAL_SET,
-    "trailing": TRAILING,
+    "new_after": methodology.NEW_AFTER,
+    "short_window": methodology.SHORT_WINDOW,
+    "shortest_year": methodology.YEAR_DAYS[0],
+    "signal_set": methodology.SIGNAL_SET,
+    "trailing": methodology.TRAILING,
     "units": [
         {"panel": panel.key, "measure": measure.key, "unit": measure.unit}
-        for panel in PANELS
+        for panel in methodology.PANELS
         for measure in panel.measures
     ],
 }
@@ -68,7 +53,10 @@ _CALENDAR = sql_file(__name__, "calendar", parameters=_PARAMETERS)
 _PROCESS_STATES = sql_file(
     __name__,
     "process_states",
-    fragments={"money_below": str(MONEY_BELOW), "most_tenderers": str(MOST_TENDERERS)},
+    fragments={
+        "money_below": str(methodology.MONEY_BELOW),
+        "most_tenderers": str(methodology.MOST_TENDERERS),
+    },
     parameters=_PARAMETERS,
 )
 # Sums over rolling windows of months, as events.
@@ -139,7 +127,7 @@ def _drop(sql: duckdb.DuckDBPyConnection, *tables: str) -> None:
 def _number_countries(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``countries``, ``closings``, ``closing_sources`` and ``continued``."""
     # A map, as DuckDB takes it.
-    days = {"key": list(CLOSES_AFTER), "value": list(CLOSES_AFTER.values())}
+    days = {"key": list(methodology.CLOSES_AFTER), "value": list(methodology.CLOSES_AFTER.values())}
     own_parameters: dict[str, dict[str, Any]] = {"countries": {"closes_after": days}}
     for name in _CALENDAR.texts:
         _CALENDAR.run(sql, name, **own_parameters.get(name, {}))

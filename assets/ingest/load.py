@@ -31,10 +31,11 @@ from assets.source import Source
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
-from warehouse.record.ledger import loaded_documents
+from warehouse.record.ledger import loaded_documents, write_missing_entries
 from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.quarantine import add_failures
 from warehouse.record.store import Record
+from warehouse.record.upkeep import compact_after_appends
 from warehouse.tables import FailureEntry, LoadEntry
 
 # Documents per append: each append is one Delta commit, which costs more than parsing a page.
@@ -46,6 +47,9 @@ LARGE = 8 << 20
 # Trying a failed document again must stay cheap while its bug is not fixed: each load tries until
 # this many have failed, those first that were tried longest ago, and large ones once a day.
 MOST_FAILED_AGAIN = 64
+# Loads that wait to be entered in the ledger. What a killed process did not enter, the next load
+# finds in the commits, and documents of which nothing was new are read again.
+MOST_NOT_ENTERED = 64
 _LARGE_AGAIN_AFTER = timedelta(days=1)
 
 Progress = Callable[[int, int], None]
@@ -73,6 +77,7 @@ def load_source(
     landed = with_earlier_readings(landing.documents(source.key))
     if not landed:
         return []
+    write_missing_entries(record, source.tables)
     state, limits = read_state(record, source).with_reread(reread), limits or DocumentLimits()
     refused = set() if refused is None else refused
     loading = _Loading(record, landing, source, state, landed, refused, limits)
@@ -82,13 +87,16 @@ def load_source(
     pending = documents_to_read(stored, state.with_reread(readable))
     entries: list[LoadEntry] = []
     done = 0
-    with readers(loading.reader, pending, processes) as pool:
-        for job, outcome in pool.run(loading.jobs(pending, pool)):
-            entries += loading.load(job, outcome, pool)
-            if job.is_last:
-                done += len(job.documents)
-                if progress is not None:
-                    progress(done, len(pending))
+    try:
+        with readers(loading.reader, pending, processes) as pool:
+            for job, outcome in pool.run(loading.jobs(pending, pool)):
+                entries += loading.load(job, outcome, pool)
+                if job.is_last:
+                    done += len(job.documents)
+                    if progress is not None:
+                        progress(done, len(pending))
+    finally:
+        loading.enter()
     if loading.failed:
         failures = list(loading.failed.values())
         raise ParserFailed(describe_failures(source.key, failures), entries, failures)
@@ -153,6 +161,7 @@ class _Loading:
         self._is_logged = False
         self._large: dict[str, bool] = {}
         self._unwritten: list[FailureEntry] = []
+        self._not_entered: list[LoadEntry] = []
         self._streaming: dict[str, _Streaming] = {}
         self._landed = {document.key: document for document in landed}
         # Reversed, so that the first document of a URL wins.
@@ -369,7 +378,7 @@ class _Loading:
         # What is unreadable may be the very release that seems to be missing.
         if any(not row.partial for table in rows for row in table.rejected):
             complete = None
-        return [
+        entries = [
             append(
                 self._record,
                 table,
@@ -378,9 +387,22 @@ class _Loading:
                 rejected=read.rejected,
                 complete=complete,
                 reread=rereading,
+                enter=False,
             )
             for table, read in zip(self._source.tables, rows, strict=True)
         ]
+        self._not_entered += entries
+        if len(self._not_entered) >= MOST_NOT_ENTERED:
+            self.enter()
+        return entries
+
+    def enter(self) -> None:
+        """Write what was loaded to the ledger, in one commit; merge files if there are many."""
+        entries, self._not_entered = self._not_entered, []
+        if entries:
+            write_missing_entries(self._record, self._source.tables, entries)
+            written = (table.name for table in self._source.tables)
+            compact_after_appends(self._record, [*written, "loads", "quarantine"])
 
     def _rereading(self, keys: Iterable[str]) -> Rereading | None:
         """Return what other code has read before; None if that is none of the documents."""

@@ -6,37 +6,13 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, TypeVar
 
+import mcp_types as types
 import msgspec
 from anyio import CapacityLimiter, to_thread
 from mcp.server import Server, ServerRequestContext
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    SERVER_INFO_META_KEY,
-    CallToolRequestParams,
-    CallToolResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceLink,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-)
 from mcp_types.methods import serialize_server_result, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -88,12 +64,12 @@ class _Texts(msgspec.Struct, frozen=True):
 _TEXTS = msgspec.toml.decode(files("mcp_server").joinpath("texts.toml").read_bytes(), type=_Texts)
 TASKS, DATASETS = _TEXTS.tasks, _TEXTS.datasets
 PROMPTS = [
-    Prompt(
+    types.Prompt(
         name=name,
         title=task.title,
         description=task.about,
         arguments=[
-            PromptArgument(name=argument, description=meaning, required=True)
+            types.PromptArgument(name=argument, description=meaning, required=True)
             for argument, meaning in task.arguments.items()
         ],
     )
@@ -132,7 +108,7 @@ _METHODOLOGY, _DATASET = "sankofa://methodology/", "sankofa://datasets/"
 _LICENCE, _MANIFEST = "sankofa://licence", "sankofa://exports/manifest"
 
 TEMPLATES = [
-    ResourceTemplate(
+    types.ResourceTemplate(
         uri_template=_METHODOLOGY + "{set}/{slug}",
         name="methodology",
         title="Methodology of a derived value",
@@ -140,7 +116,7 @@ TEMPLATES = [
         "{slug}.",
         mime_type=_MARKDOWN,
     ),
-    ResourceTemplate(
+    types.ResourceTemplate(
         uri_template=_DATASET + "{sku}",
         name="dataset",
         title="Card of a dataset",
@@ -150,8 +126,8 @@ TEMPLATES = [
 ]
 
 
-def _resource(uri: str, name: str, title: str, mime_type: str) -> Resource:
-    return Resource(uri=uri, name=name, title=title, mime_type=mime_type)
+def _resource(uri: str, name: str, title: str, mime_type: str) -> types.Resource:
+    return types.Resource(uri=uri, name=name, title=title, mime_type=mime_type)
 
 
 RESOURCES = [
@@ -214,13 +190,13 @@ def _described(parameter: Parameter) -> Schema:
 Context = ServerRequestContext[Any, Any]
 
 _TOOL_LIST = [
-    Tool(
+    types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=input_schema(tool.parameters),
         output_schema=OUTPUT_SCHEMA,
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             read_only_hint=True,
             destructive_hint=False,
             idempotent_hint=True,
@@ -259,9 +235,11 @@ def create_server(service: Service) -> Server[Any]:
     @lru_cache(_MAX_FRAMES)
     def frame(version: str, is_error: bool, link: Link | None) -> dict[str, Any]:
         """Return a result as the SDK writes it for a version of the protocol, without its body."""
-        links = () if link is None else (ResourceLink(**msgspec.structs.asdict(link)),)
-        text = TextContent(type="text", text="")
-        result = CallToolResult(content=[text, *links], structured_content={}, is_error=is_error)
+        links = () if link is None else (types.ResourceLink(**msgspec.structs.asdict(link)),)
+        text = types.TextContent(type="text", text="")
+        result = types.CallToolResult(
+            content=[text, *links], structured_content={}, is_error=is_error
+        )
         dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return serialize_server_result("tools/call", version, dumped)
 
@@ -269,20 +247,20 @@ def create_server(service: Service) -> Server[Any]:
         tool = TOOLS.get(name)
         if tool is None:
             raise MCPError(
-                code=INVALID_PARAMS,
+                code=types.INVALID_PARAMS,
                 message=f"Unknown tool: {name[:64]!r}; there are {', '.join(TOOLS)}.",
             )
         call = call_of(ctx)
         if not call.is_tool:
             # Reached only if the SDK reads a message otherwise than ``guard`` did.
             message = "The request was not counted as a call of a tool; send one plain request."
-            raise MCPError(code=INVALID_REQUEST, message=message)
+            raise MCPError(code=types.INVALID_REQUEST, message=message)
         work = partial(service.run, tool, sent, call)
         is_short = tool.name not in _LONG_TOOLS and not _SEARCH_PARAMETERS & sent.keys()
         result = work() if is_short else await to_thread.run_sync(work, limiter=limiter)
         return call.exact.result(result, frame(ctx.protocol_version, result.is_error, result.link))
 
-    async def call_tool(ctx: Context, params: CallToolRequestParams) -> HandlerResult:
+    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> HandlerResult:
         return await run(ctx, params.name, params.arguments or {})
 
     async def call_over_http(ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -293,9 +271,11 @@ def create_server(service: Service) -> Server[Any]:
         validate_client_request(ctx.method, ctx.protocol_version, params)
         result = await run(ctx, params["name"], params.get("arguments") or {})
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        return {**result, "_meta": {SERVER_INFO_META_KEY: stamp}} if is_modern else result
+        return {**result, "_meta": {types.SERVER_INFO_META_KEY: stamp}} if is_modern else result
 
-    async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         uri, call = str(params.uri), call_of(ctx)
         try:
             resource = await to_thread.run_sync(
@@ -306,22 +286,24 @@ def create_server(service: Service) -> Server[Any]:
             raise refused(service, service.problem_of(error, call), call) from error
         if resource is None:
             message = f"There is no resource {uri[:200]!r}; see resources/list."
-            raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri[:200]})
+            raise MCPError(code=types.INVALID_PARAMS, message=message, data={"uri": uri[:200]})
         text, mime_type = resource
-        content = TextResourceContents(uri=uri, text=text, mime_type=mime_type)
-        return ReadResourceResult(contents=[content])
+        content = types.TextResourceContents(uri=uri, text=text, mime_type=mime_type)
+        return types.ReadResourceResult(contents=[content])
 
-    async def get_prompt(ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get_prompt(
+        ctx: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         task, values = TASKS.get(params.name), params.arguments or {}
         if task is None:
             message = f"Unknown prompt: {params.name[:64]!r}; there are {', '.join(TASKS)}."
-            raise MCPError(code=INVALID_PARAMS, message=message)
+            raise MCPError(code=types.INVALID_PARAMS, message=message)
         if missing := [name for name in task.arguments if not values.get(name)]:
             message = f"{params.name} needs {', '.join(missing)}."
-            raise MCPError(code=INVALID_PARAMS, message=message)
-        content = TextContent(type="text", text=task.filled(values))
-        messages = [PromptMessage(role="user", content=content)]
-        return GetPromptResult(description=task.about, messages=messages)
+            raise MCPError(code=types.INVALID_PARAMS, message=message)
+        content = types.TextContent(type="text", text=task.filled(values))
+        messages = [types.PromptMessage(role="user", content=content)]
+        return types.GetPromptResult(description=task.about, messages=messages)
 
     server: Server[Any] = Server(
         "sankofa",
@@ -339,17 +321,17 @@ def create_server(service: Service) -> Server[Any]:
         },
         # No parameter is repeated in a header, so the SDK has none to compare.
         get_tool_input_schema=lambda name: None,
-        on_list_tools=_always(ListToolsResult(tools=_TOOL_LIST)),
-        on_list_prompts=_always(ListPromptsResult(prompts=PROMPTS)),
+        on_list_tools=_always(types.ListToolsResult(tools=_TOOL_LIST)),
+        on_list_prompts=_always(types.ListPromptsResult(prompts=PROMPTS)),
         on_get_prompt=get_prompt,
-        on_list_resources=_always(ListResourcesResult(resources=RESOURCES)),
+        on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),
         on_list_resource_templates=_always(
-            ListResourceTemplatesResult(resource_templates=TEMPLATES)
+            types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
         ),
         on_read_resource=read_resource,
     )
     # The SDK's default middleware writes OpenTelemetry traces, which nobody collects here.
     server.middleware[:] = [call_over_http]
-    server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     stamp = server.server_info_stamp
     return server

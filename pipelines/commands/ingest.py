@@ -61,12 +61,7 @@ def ingest(
     responses were read; for other files say it with --origin and --observed-at, or in a manifest.
     """
     # Completing the names of sources in a shell does not wait for Dagster.
-    from pipelines.ingest import (
-        RecordingOptions,
-        ingest_each,
-        ingest_recordings,
-        run_upkeep_if_fragmented,
-    )
+    from pipelines.ingest import RecordingOptions, ingest_each, ingest_recordings
 
     settings = read_settings(os.environ)
     keys, paths = _keys_and_paths(settings, sources, recorded=bool(origin or observed_at))
@@ -91,7 +86,6 @@ def ingest(
         ingest_each(settings, keys, bool(live), Window(first, last), report)
     if as_json:
         print_json(outcomes)
-    run_upkeep_if_fragmented(settings)
     _fail(outcomes)
     if open_landing(settings).world() is None:
         click.echo(f"nothing is here to ingest: {BEGIN}", err=True)
@@ -144,8 +138,8 @@ def compact(as_json: bool) -> None:
     """Merge small files of the record, and delete files it no longer consists of.
 
     Bodies of documents that are older than SANKOFA_LANDING_DAYS go as well, if they were read.
-    `sankofa ingest` does it after a load that left many files. No row changes, and loads and
-    publications may go on meanwhile; of several machines one does it at a time.
+    A load merges files by itself when there are many, and deletes none. No row changes, and loads
+    and publications may go on meanwhile; of several machines one does it at a time.
     """
     from pipelines.ingest import run_upkeep
 

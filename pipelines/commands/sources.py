@@ -21,8 +21,8 @@ from pipelines.output import (
     print_rows,
     print_table,
 )
+from pipelines.sample_world import unpack_world
 from pipelines.sources import source_statuses
-from pipelines.up import unpack_world
 from warehouse.record.landing import open_landing
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipelines.up import unpack_world
+from pipelines.sample_world import unpack_world
 from tests.agent.all_questions import THEMES, TRIAL
 from tests.agent.asked import Asked, asked_world
 from tests.agent.question import Question

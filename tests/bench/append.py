@@ -4,6 +4,8 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
+from time import process_time
 
 import duckdb
 import numpy as np
@@ -101,8 +103,26 @@ def pandas_index(folder: str, brought: str) -> Work:
     return work
 
 
+def cost_by_files(few: int, many: int, rows: int = 200) -> dict[int, float]:
+    """Return the CPU seconds of an append to a table of few and of many files."""
+    drawn = np.random.default_rng(1).permutation(2 * HELD)
+    seconds: list[float] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        record = Record(temporary)
+        for number in range(many + 20):
+            batch = facts(drawn[number * rows : (number + 1) * rows])
+            start = process_time()
+            append(record, FUNDAMENTALS, batch, Load("bench", (f"{number}",)))
+            seconds.append(process_time() - start)
+    return {files: median(seconds[files : files + 20]) for files in (few, many)}
+
+
 def report() -> None:
     """Print the ratios of the issue's goals."""
+    costs = cost_by_files(50, 500)
+    for files, seconds in costs.items():
+        print(f"  200 rows to {files} files   {1000 * seconds:.0f} ms of CPU")
+    print(f"  500 / 50 files        {costs[500] / costs[50]:.2f}  (goal: 1)")
     with tempfile.TemporaryDirectory() as temporary:
         stored, brought = Path(temporary, "stored"), Path(temporary, "incoming.parquet")
         fill(stored, HELD)

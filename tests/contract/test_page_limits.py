@@ -10,8 +10,8 @@ import pytest
 from falcon.testing import Result, TestClient
 
 from api.app import create_app
-from api.site.page_cache import RenderLimit
 from api.site.render import Page, Site
+from api.site.routes import RenderLimit
 from api.site.sample import Sample
 from tests.helpers.rest_service import World, make_world
 from warehouse.contract.problems import Problem

@@ -45,7 +45,7 @@ from mcp_server.tools import TOOLS
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
-from pipelines.up import unpack_world
+from pipelines.sample_world import unpack_world
 from tests.helpers.installation import BriefPublication, load_sample, publication, settings_of
 from warehouse.contract.parameter_types import Parameter
 from warehouse.control.keys import KeyStore, create_key

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from api.site.browse import issuers_of
-from api.site.cards import CARDS
+from api.site.datasets import CARDS
 from tests.helpers.rest_service import Served, World, served
 from warehouse.serve.build import Mart
 

@@ -28,4 +28,6 @@ def append_unchecked(
     for name, values in stamps.items():
         hashed = hashed.append_column(name, values)
     schema = record_schema(table)
-    commit(delta, hashed.select(schema.names).cast(schema), {"append": load_seq})
+    commit(
+        record, table.name, delta, hashed.select(schema.names).cast(schema), {"append": load_seq}
+    )

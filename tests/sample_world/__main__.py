@@ -4,7 +4,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from pipelines.up import ARCHIVE
+from pipelines.sample_world import ARCHIVE
 from tests.sample_world.world import SampleWorld, write_world
 
 

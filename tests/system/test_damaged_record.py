@@ -41,7 +41,7 @@ def delete_commit(root: Path) -> None:
 
 
 def flip_data(root: Path) -> None:
-    flip(max((root / TABLE).glob("*.parquet")))
+    flip(Path(max(file.path for file in Record(str(root)).files(TABLE))))
 
 
 def flip_log(root: Path) -> None:

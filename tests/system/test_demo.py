@@ -19,7 +19,8 @@ from pipelines.commands.serving import DAGSTER, MCP, REST
 from pipelines.commands.up import greeting, is_ready
 from pipelines.jobs import instance, run_job
 from pipelines.output import Steps
-from pipelines.up import prepare, unpack_world
+from pipelines.sample_world import unpack_world
+from pipelines.up import prepare
 from tests.helpers.installation import files_below, sample_home, settings_of, write_sample
 from tests.helpers.made_once import copy_of
 from tests.helpers.metrics import exposed

@@ -20,6 +20,7 @@ from pipelines.ingest_definitions import alive_resource
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.nightly import times
 from tests.helpers.withheld_key import WITHHELD_KEY
+from warehouse.record import upkeep
 from warehouse.record.erase import enter_erasure, erase_rows
 from warehouse.record.landing import Document
 from warehouse.record.quarantine import add_failures, last_failures
@@ -403,3 +404,16 @@ def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
     assert isinstance(listed, dg.JsonMetadataValue) and isinstance(listed.value, list)
     assert [failure["url"] for failure in listed.value] == ["https://example.org/a"]
     assert portal.values() == {"revenue": 2}
+
+
+def test_a_long_load_merges_its_files_and_enters_its_batches_together(
+    portal: MonthlyPortal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        portal.publish(1, b"a=%d" % number, day=number + 1)
+    monkeypatch.setattr(load, "MOST_NOT_ENTERED", 4)
+    monkeypatch.setattr(upkeep, "MAX_IN_LOAD", 4)
+    assert portal.load()["appended"] == 12
+    assert len(portal.record.files("macro_series")) <= 5
+    assert len(portal.record.files("loads")) == 3
+    assert portal.load() == {}

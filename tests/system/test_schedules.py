@@ -32,7 +32,7 @@ def states() -> dict[str, bool]:
 
 
 OF_CODE = {
-    "compact_schedule": False,
+    "compact_schedule": True,
     "fetch_every_night": False,
     "load_and_publish": True,
     "new_files": False,
@@ -41,7 +41,10 @@ OF_CODE = {
 
 def test_all_schedules_go_off_with_one_command_and_one_goes_on_by_its_name() -> None:
     assert states() == OF_CODE
-    assert run("off").stdout.splitlines() == ["load_and_publish is off"]
+    assert run("off").stdout.splitlines() == [
+        "compact_schedule is off",
+        "load_and_publish is off",
+    ]
     assert states() == dict.fromkeys(OF_CODE, False)
     assert run("on", "new_files").stdout.splitlines() == ["new_files is on"]
     assert states() == {**dict.fromkeys(OF_CODE, False), "new_files": True}

@@ -11,8 +11,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import pytest
 from markupsafe import escape
 
-from api.site.cards import CARDS
-from api.site.datasets import short_count
+from api.site.datasets import CARDS, short_count
 from quality.suites import SUITES
 from tests.helpers.installation import sample_home
 from tests.helpers.made_once import copy_of

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from fsspec.implementations.http import HTTPFileSystem
 
-from api.site.cards import CARDS, Card
+from api.site.datasets import CARDS, Card
 from tests.helpers.installation import sample_home
 from tests.helpers.made_once import copy_of
 from tests.helpers.mcp_service import call, mcp_served, post, request

@@ -33,7 +33,7 @@ from warehouse.record.erase import enter_erasure
 from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.merge import CompleteScope
-from warehouse.record.store import Record, try_commit_entries
+from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,
@@ -125,7 +125,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         failed_at=MOMENT,
         appended=0,
     )
-    try_commit_entries(record.table("failures"), [failure], {})
+    commit_entries(record, "failures", [failure])
     # A document of which two lines were quarantined.
     body = b"day,rate\n2019-03-30,1\n2019-03-31,n/a\n2019-04-01,n/a\n"
     rates = f"{URL}/rates.csv"

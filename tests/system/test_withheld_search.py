@@ -29,6 +29,7 @@ from warehouse.names.redaction import Redaction, seal_names
 from warehouse.publish.builds import builds_at
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.packs import opened_frame, sealed_frame
+from warehouse.publish.write import MartFiles
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.record.withheld import name_subject, withhold
@@ -91,7 +92,7 @@ def here(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Set
 
 def mart_file(settings: Settings, table: str) -> tuple[Path, BuildFile]:
     publishing = publication(settings, BriefPublication)
-    files = publishing.candidate.handed_over("mart", list[BuildFile])
+    files = publishing.candidate.handed_over("mart", MartFiles).files
     return Path(settings.marts), next(file for file in files if file.table == table)
 
 
@@ -213,7 +214,7 @@ def test_files_that_were_searched_are_searched_again_only_for_new_names(here: Se
     files = list(
         finished_files(
             Path(here.marts),
-            publishing.candidate.handed_over("mart", list[BuildFile]),
+            publishing.candidate.handed_over("mart", MartFiles).files,
             here.exports,
             publishing.data_version,
             {},

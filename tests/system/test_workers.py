@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.serve import keep_freed_memory, run_workers
-from warehouse.shared.server_log import available_cores
+from warehouse.shared.settings import available_cores
 from warehouse.shared.stop import Stop
 
 

@@ -41,7 +41,7 @@ item = sys.argv[1]
 
 def load_many(folder):
     record = Record(folder)
-    for number in range(12):
+    for number in range(40):
         rows = facts(fact(str(number), item=item, year=1950 + number))
         append(record, FUNDAMENTALS, rows, Load("test", (f"{item}{number}",)))
 
@@ -129,8 +129,8 @@ def test_writers_and_compactions_at_once_duplicate_nothing(
         time.sleep(0.05)
     assert [stage.result() for stage in stages] == ["load_many"] * 2
     assert compactions
-    assert counts(record) == [24, 24, 24, 24, 24]
-    assert len(record.files("fundamentals")) < 24
+    assert counts(record) == [80, 80, 80, 80, 80]
+    assert len(record.files("fundamentals")) < 80
 
 
 def test_threads_that_share_a_record_duplicate_nothing(record: Record) -> None:

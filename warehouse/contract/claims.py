@@ -165,16 +165,8 @@ def _days(period: str) -> tuple[date, date]:
 
 _SHOWN = (
     *("line_item", "series", "indicator", "country", "value_reported", "value"),
-    *(
-        "currency_reported",
-        "unit",
-        "base_period",
-        "period_end",
-        "fiscal_label",
-        "vintage",
-        "available_at",
-    ),
-    *("restatement_kind", "source_ref", "license_class"),
+    *("currency_reported", "unit", "base_period", "period_end", "fiscal_label", "vintage"),
+    *("available_at", "restatement_kind", "source_ref", "license_class"),
 )
 
 

@@ -93,7 +93,6 @@ def table_list(
     row: str,
     ask: Callable[[Question], TableQuery],
     datasets: Datasets = _NONE,
-    **more: Any,
 ) -> Listing:
     """Return a list whose rows are those of one table that match, and so is the reason."""
     return Listing(
@@ -102,7 +101,6 @@ def table_list(
         lambda question: ListRows(query_rows(question.build, ask(question), **question.page)),
         lambda question: why_empty(question.build, ask(question)),
         datasets=datasets,
-        **more,
     )
 
 

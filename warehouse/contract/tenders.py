@@ -215,7 +215,7 @@ def _counted(
     first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
     for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
         members = decode_object(row)
-        cited, releases = members.pop("cited", None), _KNOWN.decode(members.pop("known"))
+        cited, releases = members.pop("cited"), _KNOWN.decode(members.pop("known"))
         known = [
             (released, process, place)
             for place, (since, until, released, process) in enumerate(releases)
@@ -223,10 +223,8 @@ def _counted(
         ]
         if not known:
             continue
-        # A build of an earlier version of the software has none.
-        if cited is not None:
-            *_, newest = max(known, key=lambda release: (release[0] or 0, release[2]))
-            members |= zip(CITED, map(bytes, _CITED.decode(cited)[newest]), strict=True)
+        *_, newest = max(known, key=lambda release: (release[0] or 0, release[2]))
+        members |= zip(CITED, map(bytes, _CITED.decode(cited)[newest]), strict=True)
         released_days = [released for released, *_ in known if released is not None]
         counted = {
             "releases": encode(len(known)),
@@ -406,11 +404,7 @@ def panel(question: Question) -> ListRows:
     rows = query_rows(question.build, panel_query(question), **question.page)
     signal_key = question.parameters.get("signal_key", PROCUREMENT_DEMAND)
     if not rows.rows and signal_key not in PANEL_BY_KEY:
-        statement = "SELECT DISTINCT signal_key FROM {table}"
-        found = {str(key) for (key,) in question.build.rows("signals", statement)}
-        # A panel that only an older build has.
-        if signal_key not in found:
-            raise unknown_word("signal_key", signal_key, sorted({*PANEL_BY_KEY, *found}))
+        raise unknown_word("signal_key", signal_key, sorted(PANEL_BY_KEY))
     return ListRows(rows)
 
 

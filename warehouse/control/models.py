@@ -14,20 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar, Literal, get_args
 
-from sqlalchemy import (
-    CheckConstraint,
-    Connection,
-    DateTime,
-    Dialect,
-    Engine,
-    Index,
-    NullPool,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.types import JSON, TypeDecorator
 from sqlmodel import Field, MetaData, Session, SQLModel, col, select
@@ -42,10 +29,10 @@ SCHEMA = 1
 class UtcTime(TypeDecorator[datetime]):
     """A time in UTC; SQLite stores no time zone."""
 
-    impl = DateTime(timezone=True)
+    impl = sa.DateTime(timezone=True)
     cache_ok = True
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """Return the time with its zone."""
         return None if value is None else value.replace(tzinfo=value.tzinfo or UTC)
 
@@ -56,13 +43,13 @@ class ControlTable(SQLModel):
     metadata: ClassVar[MetaData] = MetaData()
 
 
-def _every_column(*names: str) -> Index:
+def _every_column(*names: str) -> sa.Index:
     """Return an index that has every column, and so a second copy of every row.
 
     ``PRAGMA integrity_check`` compares the two: a changed bit in either is damage, never another
     tier or another day.
     """
-    return Index(None, *names).ddl_if(dialect="sqlite")
+    return sa.Index(None, *names).ddl_if(dialect="sqlite")
 
 
 class ControlSchema(ControlTable, table=True):
@@ -81,8 +68,8 @@ class ApiKey(ControlTable, table=True):
 
     __tablename__ = "sankofa_key"
     __table_args__ = (
-        CheckConstraint(f"tier IN {get_args(TierName)}", name="known_tier"),
-        CheckConstraint("length(sha256) = 64", name="whole_hash"),
+        sa.CheckConstraint(f"tier IN {get_args(TierName)}", name="known_tier"),
+        sa.CheckConstraint("length(sha256) = 64", name="whole_hash"),
         _every_column(
             *("sha256", "prefix", "key_id", "tier", "label", "created_at", "ends_at"),
             *("expires_at", "sandbox", "datasets", "networks"),
@@ -190,14 +177,14 @@ class ControlDatabase:
             if self.path is None:
                 # Each change of a key is an action, and no two are written at once.
                 with Session(self._engine) as session:
-                    return session.exec(select(func.max(Action.action_id))).one()
+                    return session.exec(select(sa.func.max(Action.action_id))).one()
             status = self.path.stat()
             fresh = abs(time.time_ns() - status.st_mtime_ns) < _TICK
             # A file that has just changed may change again at the same time.
             again = time.monotonic_ns() if fresh else 0
             return (status.st_ino, status.st_size, status.st_mtime_ns, again)
 
-    def _check(self, connection: Connection) -> None:
+    def _check(self, connection: sa.Connection) -> None:
         """Refuse a damaged file, and a database that this code does not know."""
         shown = self.path or "it"
         if self.path is not None:
@@ -206,7 +193,7 @@ class ControlDatabase:
                 raise ControlUnavailable(
                     f"{shown} is damaged ({problem}); restore it from a backup"
                 )
-        if not inspect(connection).has_table(ControlSchema.__tablename__):
+        if not sa.inspect(connection).has_table(ControlSchema.__tablename__):
             raise ControlUnavailable(f"{shown} is no control database; correct SANKOFA_CONTROL")
         version = connection.scalar(select(ControlSchema.version))
         if version != SCHEMA:
@@ -230,19 +217,19 @@ def _create_file(path: Path) -> None:
             os.link(new, path)
 
 
-def _create_tables(connection: Connection) -> None:
-    if not inspect(connection).has_table(ControlSchema.__tablename__):
+def _create_tables(connection: sa.Connection) -> None:
+    if not sa.inspect(connection).has_table(ControlSchema.__tablename__):
         ControlTable.metadata.create_all(connection)
-        connection.execute(insert(ControlSchema).values(version=SCHEMA))
+        connection.execute(sa.insert(ControlSchema).values(version=SCHEMA))
 
 
-def _sqlite(path: Path) -> Engine:
+def _sqlite(path: Path) -> sa.Engine:
     # A file that is missing is an error: only those who administer create one.
     connect = partial(sqlite3.connect, f"{path.as_uri()}?mode=rw", uri=True, isolation_level=None)
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
         # A change that was reported must survive a power failure.
         connection.exec_driver_sql("PRAGMA synchronous = EXTRA")
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
@@ -250,12 +237,12 @@ def _sqlite(path: Path) -> Engine:
     return engine
 
 
-def _postgres(url: str) -> Engine:
+def _postgres(url: str) -> sa.Engine:
     scheme, _, rest = url.partition("://")
     if f"{scheme}://" not in POSTGRES:
         raise SankofaError("the control database is a file or postgresql://…; see SANKOFA_CONTROL")
     try:
-        return create_engine(
+        return sa.create_engine(
             f"postgresql+psycopg://{rest}",
             pool_pre_ping=True,
             connect_args={"connect_timeout": _CONNECT_SECONDS},

@@ -43,6 +43,7 @@ from warehouse.publish.partitions import (
     Partitions,
     Split,
     country_of,
+    split_of,
 )
 from warehouse.publish.snapshot import (
     GROUP,
@@ -442,10 +443,8 @@ class Nodes:
                 self._show_tender_partitions(snapshot)
                 self._show_loads(snapshot)
                 for table, statement in extracts.items():
-                    names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
                     folder = snapshot.folder / step.name / table
-                    relation = f"({statement})"
-                    splits[table] = Split(snapshot.sql, relation, folder, names.columns)
+                    splits[table] = split_of(snapshot.sql, f"({statement})", folder)
             partitions = self._partition_names(subject)
             files = {table: self._read(table, subject, partitions) for table in reads}
             inputs = {

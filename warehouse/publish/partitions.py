@@ -14,7 +14,7 @@ What compares the processes of a country reads all of its partitions (``COUNTRIE
 """
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import duckdb
 
 from warehouse.publish.file_labels import CELLS, bucket_count, bucket_sql, cell_sql
 from warehouse.publish.steps import Input
+from warehouse.publish.stored_sums import StoredSums
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -33,7 +34,6 @@ from warehouse.record.tables import (
     TENDER_PARTIES,
     TENDER_RELEASES,
     RecordTable,
-    record_schema,
 )
 from warehouse.shared.data_files import sql_file
 
@@ -47,7 +47,9 @@ SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
     MACRO: (MACRO_ANNUAL, MACRO_SERIES),
 }
 # The columns that decide in which partition a row is, if the source alone does not.
-_NAMED_BY = {ISSUERS: "service_id", TENDERS: "source, ocid"}
+_NAMED_BY = {ISSUERS: ("service_id",), TENDERS: ("source", "ocid")}
+# A column by which rows are summed as well: the countries of a source decide about its partitions.
+_ALSO_SUMMED_BY = {TENDERS: ("country",)}
 # The only partition of a subject that has one, or of one without any rows.
 WHOLE = "all"
 # Stored rows in a bucket of organisations, about. A bucket costs a third of a second whatever is in
@@ -83,25 +85,23 @@ def issuer_buckets(rows: int, before: int | None = None) -> int:
 
 @dataclass
 class Split:
-    """Rows of a relation, which has a column ``partition``: fingerprints, and files when needed.
+    """Rows by partition: fingerprints, and files when needed.
 
-    The fingerprint of a partition is the number of its rows and the sum of their hashes, over
-    ``hashed`` columns. Files are written below ``folder`` for the partitions that are asked for.
+    ``fingerprints`` is a query for the number of rows of each partition and the sum of their
+    hashes. ``relation`` returns the relation of the rows of some partitions at least, with a column
+    ``partition``; files are written below ``folder`` for those that are needed.
     """
 
     sql: duckdb.DuckDBPyConnection
-    relation: str
+    fingerprints: str
+    relation: Callable[[Collection[str]], str]
     folder: Path
-    hashed: Sequence[str]
     contents: dict[str, str] = field(init=False)
     rows: dict[str, int] = field(init=False)
     _written: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        fingerprints = self.sql.execute(
-            f"SELECT partition, count(*), CAST(sum(hash({', '.join(self.hashed)})) AS VARCHAR) "
-            f"FROM {self.relation} GROUP BY partition ORDER BY partition"
-        ).fetchall()
+        fingerprints = self.sql.execute(self.fingerprints).fetchall()
         self.rows = {partition: rows for partition, rows, _ in fingerprints}
         self.contents = {
             partition: hashlib.sha256(f"{rows} {total}".encode()).hexdigest()
@@ -116,16 +116,17 @@ class Split:
         return Input((files,), self.contents[partition])
 
     def write(self, partitions: Collection[str]) -> None:
-        """Write the rows of partitions, in one pass over all rows."""
+        """Write the rows of partitions, in one pass."""
         self.folder.mkdir(parents=True, exist_ok=True)
         no_rows = self.folder / _NO_ROWS
         if not {*partitions} <= {*self.contents} and not no_rows.exists():
-            self._copy(f"SELECT * EXCLUDE (partition) FROM {self.relation} LIMIT 0", no_rows)
+            none = f"SELECT * EXCLUDE (partition) FROM {self.relation(())} LIMIT 0"
+            self._copy(none, no_rows)
         missing = sorted({*partitions} & {*self.contents} - self._written)
         if not missing:
             return
         chosen = ", ".join(map(sql_text, missing))
-        rows = f"SELECT * FROM {self.relation} WHERE partition IN ({chosen})"
+        rows = f"SELECT * FROM {self.relation(missing)} WHERE partition IN ({chosen})"
         self._copy(rows, self.folder, ", PARTITION_BY (partition), OVERWRITE_OR_IGNORE")
         self._written.update(missing)
 
@@ -148,11 +149,13 @@ class Partitions:
     folder: Path
     same_as: Path = Path()
     buckets: int = 1
+    _known_sums: dict[RecordTable, StoredSums] = field(init=False, default_factory=dict)
 
     def stored(self, table: RecordTable) -> Split:
         """Return the stored rows of a table by partition."""
-        subject = next(subject for subject, tables in SUBJECTS.items() if table in tables)
-        rows, named, fragments = self._loaded(table), f"partition_of_{table.name}", {}
+        subject = _subject_of(table)
+        sums, keys = self._sums(table), ", ".join(_NAMED_BY.get(subject, ("source",)))
+        summed, named, fragments = self._loaded(table), f"partition_of_{table.name}", {}
         _SQL.run(self.sql, "path_name")
         if subject == TENDERS:
             releases, parties = map(self._loaded, SUBJECTS[TENDERS])
@@ -161,27 +164,50 @@ class Partitions:
         if subject == ISSUERS:
             bucket = bucket_sql("coalesce(canonical.same_as, ids.service_id)", self.buckets)
             fragments = {"bucket": bucket, "same_as": self._same_as}
-        names = _SQL.statement(subject, rows=rows, **fragments)
+        names = _SQL.statement(subject, rows=summed, **fragments)
         self.sql.execute(f"CREATE OR REPLACE TEMP TABLE {named} AS {names}")
-        joined = f"{rows} AS stored JOIN {named} USING ({_NAMED_BY.get(subject, 'source')})"
-        relation = f"(SELECT stored.*, partition FROM {joined})"
-        return Split(self.sql, relation, self.folder / table.name, hashed_columns(table))
+        by_partition = f"{summed} AS summed JOIN {named} USING ({keys})"
+
+        def relation(partitions: Collection[str]) -> str:
+            """Return the rows of the files that have rows of these partitions."""
+            chosen = ", ".join(map(sql_text, partitions)) or "''"
+            in_files = f"SELECT DISTINCT file FROM {by_partition} WHERE partition IN ({chosen})"
+            found = {file for (file,) in self.sql.execute(in_files).fetchall()}
+            joined = f"{sums.rows(found)} AS stored JOIN {named} USING ({keys})"
+            return f"(SELECT stored.*, partition FROM {joined} WHERE {self._is_loaded(table)})"
+
+        fingerprints = f"SELECT partition, sum(rows), sum(total) FROM {by_partition}"
+        return Split(
+            *(self.sql, f"{fingerprints} GROUP BY partition", relation, self.folder / table.name)
+        )
 
     def joined_ids(self) -> Split:
         """Return ``same_as`` by the bucket of its canonical ids."""
         bucket = bucket_sql("same_as", self.buckets)
         relation = f"(SELECT *, {bucket} AS partition FROM {self._same_as})"
-        return Split(
-            self.sql, relation, self.folder / "same_as", ("service_id", "same_as", "match_method")
-        )
+        return split_of(self.sql, relation, self.folder / "same_as")
+
+    def _sums(self, table: RecordTable) -> StoredSums:
+        if table not in self._known_sums:
+            subject = _subject_of(table)
+            keys = (*_NAMED_BY.get(subject, ("source",)), *_ALSO_SUMMED_BY.get(subject, ()))
+            self._known_sums[table] = StoredSums(self.sql, self.record, table, keys)
+        return self._known_sums[table]
 
     def _loaded(self, table: RecordTable) -> str:
-        relation, last = self.record.relation(table.name), int(self.loads.get(table.name, 0))
-        return f"(FROM {relation} WHERE load_seq <= {last})"
+        """Return the relation of the sums of what is loaded."""
+        return f"(FROM {self._sums(table).relation} WHERE {self._is_loaded(table)})"
+
+    def _is_loaded(self, table: RecordTable) -> str:
+        return f"load_seq <= {int(self.loads.get(table.name, 0))}"
 
     @property
     def _same_as(self) -> str:
         return f"read_parquet({sql_text(str(self.same_as))})"
+
+
+def _subject_of(table: RecordTable) -> str:
+    return next(subject for subject, tables in SUBJECTS.items() if table in tables)
 
 
 def country_of(partition: str) -> str:
@@ -194,10 +220,10 @@ def have_common_rows(one: str, other: str) -> bool:
     return other in (one, country_of(one)) or one == country_of(other)
 
 
-def hashed_columns(table: RecordTable) -> list[str]:
-    """Return the columns whose values decide all others of a stored row.
-
-    Its hashes stand for what identifies it and for its content.
-    """
-    covered = {*table.identity, *table.content}
-    return [name for name in record_schema(table).names if name not in covered]
+def split_of(sql: duckdb.DuckDBPyConnection, relation: str, folder: Path) -> Split:
+    """Return the split of a relation with a column ``partition``, whose rows are read for it."""
+    columns = sql.sql(f"SELECT * EXCLUDE (partition) FROM {relation}").columns
+    fingerprints = (
+        f"SELECT partition, count(*), sum(hash({', '.join(columns)})) FROM {relation} GROUP BY ALL"
+    )
+    return Split(sql, fingerprints, lambda _: relation, folder)

@@ -15,7 +15,6 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
 
 from warehouse.record import ledger
 from warehouse.record.erase import erasures
@@ -85,6 +84,7 @@ def append(
     rejected: Sequence[RejectedRow] = (),
     complete: CompleteScope | None = None,
     reread: Rereading | None = None,
+    enter: bool = True,
 ) -> LoadEntry:
     """Append the rows that are new; return the ledger entry with the counts.
 
@@ -93,7 +93,8 @@ def append(
     has of a scope: figures of the scope that were not shown are withdrawn, unless a row was
     quarantined of which it is not known which figure it is about. ``reread`` means that other
     code has read these documents before: rows that now differ in any column are replaced, and
-    rows that are no longer read are retracted.
+    rows that are no longer read are retracted. Without ``enter``, it is for the caller to write
+    the entry to the ledger.
     """
     prepared = incoming if isinstance(incoming, PreparedRows) else prepare(table, incoming)
     rows, shown = prepared.rows, prepared.shown
@@ -114,7 +115,8 @@ def append(
                 record, table, delta, kept, shown, load, all_rejected, complete, reread
             )
             if entry is not None:
-                ledger.add_entry(record, table, entry)
+                if enter:
+                    ledger.write_missing_entries(record, [table], [entry])
                 return entry
         # Writers that lost to each other must not try again in step.
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311
@@ -184,22 +186,19 @@ def _try_append(
     )
     if not len(appended):
         return entry
-    files_before = {file.path for file in record.files(table.name, delta)}
-    try:
+    file = commit(
+        record,
+        table.name,
+        delta,
+        _stamped(table, appended, entry),
+        {"append": entry.load_seq},
         # The entry travels in the commit too: see the ledger.
-        commit(
-            delta,
-            _stamped(table, appended, entry),
-            {"append": entry.load_seq},
-            {ledger.ENTRY_KEY: entry.model_dump_json()},
-        )
-    except CommitFailedError:
+        {ledger.ENTRY_KEY: entry.model_dump_json()},
+    )
+    if file is None:
         return None
-    new_files = {file.path for file in record.files(table.name, delta)} - files_before
-    # Index the new file while its rows are in memory; a large load makes several files, whose
-    # indexes are written when they are first needed.
-    if len(new_files) == 1:
-        write_index(record.index_folder(table.name), new_files.pop(), appended)
+    # Index the new file while its rows are in memory.
+    write_index(record.index_folder(table.name), file.path, appended)
     return entry
 
 

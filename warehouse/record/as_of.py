@@ -31,10 +31,7 @@ _COMPARED = (
     *("figure", "figure_check", "sighting", "content", "withdrawn", "again"),
     *("available_at", "publication", "observed_at", "document", "load_seq"),
 )
-_SQL = sql_file(
-    __name__,
-    "as_of",
-)
+_SQL = sql_file(__name__, "as_of")
 
 
 def vintages_query(

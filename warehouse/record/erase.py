@@ -17,14 +17,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
-from deltalake import DeltaTable, PostCommitHookProperties
+from deltalake import DeltaTable, WriterProperties
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.record import ledger
 from warehouse.record.documents import Document, Removal
 from warehouse.record.integrity import note_files, require_intact
-from warehouse.record.row_index import delete_stale_indexes
-from warehouse.record.store import COMMIT_ATTEMPTS, WRITER, Record, commit_entries, sql_text
+from warehouse.record.row_index import SUMS, delete_stale_indexes
+from warehouse.record.store import (
+    COMMIT_ATTEMPTS,
+    NO_HOOKS,
+    ROW_GROUP,
+    Record,
+    commit_entries,
+    sql_text,
+)
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.errors import WriteConflict
 from warehouse.tables import ErasedEntry
@@ -34,8 +41,7 @@ _APPEND_ONLY = "delta.appendOnly"
 _CHUNK = 2_000
 # Object stores date files to the second.
 _CLOCK_TICK = 1.1
-# Nothing is cleaned up behind our back: we delete exactly what the erasure is about.
-_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+_WRITER = WriterProperties(compression="ZSTD", max_row_group_size=ROW_GROUP)
 
 
 def erasures(record: Record) -> list[ErasedEntry]:
@@ -156,9 +162,8 @@ def erase_rows(record: Record, document: str) -> None:
     tables = _tables_with_documents(record)
     # The files that stay are written anew: damage would look like rows.
     require_intact(record, tables, thorough=not record.is_shared)
-    for table in RECORD_TABLES:
-        # The ledger is completed from commits, which are deleted below.
-        ledger.write_missing_entries(record, table)
+    # The ledger is completed from commits, which are deleted below.
+    ledger.write_missing_entries(record, RECORD_TABLES)
     # First, while the rows still say which figures the document had shown: killed in between, the
     # erasure finds them again.
     for table in RECORD_TABLES:
@@ -215,7 +220,7 @@ def _delete(record: Record, name: str, predicate: str) -> int:
         # Others may append to a table in an object store, and a deletion has to see their rows.
         with suppress(CommitFailedError), _deletions_allowed(delta):
             lifted = delta.version()
-            delta.delete(predicate, WRITER, post_commithook_properties=_NO_HOOKS)
+            delta.delete(predicate, _WRITER, post_commithook_properties=NO_HOOKS)
             if record.is_shared:
                 # So that the two changes of the metadata have different seconds: see below.
                 time.sleep(_CLOCK_TICK)
@@ -252,7 +257,7 @@ def _delete_old_files(record: Record, name: str, lifted: int) -> None:
             retention_hours=0,
             dry_run=False,
             enforce_retention_duration=False,
-            post_commithook_properties=_NO_HOOKS,
+            post_commithook_properties=NO_HOOKS,
             full=True,
         )
     delta.create_checkpoint()
@@ -265,6 +270,9 @@ def _delete_old_files(record: Record, name: str, lifted: int) -> None:
             record.store.delete(path)
     record.forget(name)
     delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
+    # A publication keeps the keys of all rows, which are made from what is erased.
+    for sums in record.index_folder(name).glob(f"*{SUMS}"):
+        sums.unlink(missing_ok=True)
 
 
 def _delete_replaced(record: Record, name: str, lifted: int) -> None:

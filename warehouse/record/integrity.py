@@ -6,7 +6,7 @@ no longer the same, or gone, is damage that only a backup can undo.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from deltalake import DeltaTable
 
-from warehouse.record.store import Record
+from warehouse.record.store import DataFile, Record
 from warehouse.shared.errors import DamagedFile, DamagedRecord
 from warehouse.shared.files import (
     FileCheck,
@@ -56,7 +56,7 @@ def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
 def _note(record: Record, name: str, held: dict[str, int]) -> None:
     noted = _noted(record, name)
     new = [path for path in held if path not in noted]
-    kept = {path: noted[path] for path in noted if path in held or _must_be(path, held)}
+    kept = {path: noted[path] for path in noted.keys() & (held.keys() | _needed(noted, held))}
     if new or kept.keys() != noted.keys():
         # Of two machines that do this at once one may undo what the other noted: it is noted again
         # the next time.
@@ -92,11 +92,25 @@ def require_intact(
     record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
 ) -> None:
     """Raise ``DamagedRecord`` if a file of the tables is damaged; say which, and what to do."""
-    damage = list(damaged_files(record, tables, thorough=thorough))
+    _refuse(record, list(damaged_files(record, tables, thorough=thorough)))
+
+
+def _refuse(record: Record, damage: Sequence[RecordDamage]) -> None:
     if damage:
         first = damage[0]
         more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
         raise DamagedRecord(f"{first.says}{more}. {advice(record, first)}")
+
+
+def require_intact_files(record: Record, name: str, files: Iterable[DataFile]) -> None:
+    """Raise ``DamagedRecord`` if any byte of some data files of a table is not what was noted.
+
+    A record in an object store is checked by its store; to read all of it twice would take long.
+    """
+    if not record.is_shared:
+        sizes = {file.path[len(record.root) + 1 :]: file.size for file in files}
+        noted = {path: check for path, check in _noted(record, name).items() if path in sizes}
+        _refuse(record, list(_damaged(record, name, sizes, sizes, noted, thorough=True)))
 
 
 def advice(record: Record, damage: RecordDamage) -> str:
@@ -119,12 +133,16 @@ def _damaged(
     *,
     thorough: bool,
 ) -> Iterator[RecordDamage]:
+    needed = _needed(noted, held)
+    # What every use of the table reads: commits can be damaged and still be JSON.
+    whole = noted if thorough else () if record.is_shared else needed
+
     def wrong(path: str) -> str | None:
         written = noted[path] if path in noted else FileCheck(held[path], "")
-        read = partial(_check, record, path) if thorough and path in noted else None
+        read = partial(_check, record, path) if path in whole else None
         return difference(written, sizes.get(path), read)
 
-    paths = sorted(held.keys() | {path for path in noted if _must_be(path, held)})
+    paths = sorted(held.keys() | needed)
     with ThreadPoolExecutor(_THREADS) as threads:
         for path, says in zip(paths, threads.map(wrong, paths), strict=True):
             if says is not None:
@@ -153,13 +171,14 @@ def _is_log(path: str) -> bool:
     )
 
 
-def _must_be(path: str, held: dict[str, int]) -> bool:
-    """Return whether a noted file has to be there: erasures delete commits before a checkpoint."""
-    if PurePosixPath(path).parent.name != _LOG:
-        # Data that the table no longer consists of was replaced.
-        return path in held
-    checkpoints = [_version(other) for other in held if ".checkpoint" in other]
-    return _version(path) >= max(checkpoints, default=0)
+def _needed(noted: Iterable[str], held: Iterable[str]) -> set[str]:
+    """Return the noted files of the log that have to be there.
+
+    Erasures delete commits before a checkpoint; data that is no longer held was replaced.
+    """
+    checkpoint = max((_version(path) for path in held if ".checkpoint" in path), default=0)
+    log = (path for path in noted if PurePosixPath(path).parent.name == _LOG)
+    return {path for path in log if _version(path) >= checkpoint}
 
 
 def _version(path: str) -> int:

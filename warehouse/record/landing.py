@@ -33,11 +33,7 @@ from warehouse.record.documents import (
     url_hash,
 )
 from warehouse.record.documents import World as World
-from warehouse.shared.errors import (
-    BadStore,
-    DamagedFile,
-    LandingError,
-)
+from warehouse.shared.errors import BadStore, DamagedFile, LandingError
 from warehouse.shared.file_store import is_object_store
 from warehouse.shared.files import decode_sealed, private_folder, seal
 from warehouse.shared.locks import file_lock, shared_file_lock

@@ -2,10 +2,11 @@
 
 The rows of a load and its ledger entry are two commits. The first also carries the entry in its
 metadata, so a process killed between the two loses nothing: the next writer completes the ledger
-from the commits.
+from the commits. A source enters the loads of many batches at once.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +15,6 @@ from deltalake import DeltaTable
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
     Record,
-    commit_entries,
     last_transaction,
     sql_text,
     try_commit_entries,
@@ -27,27 +27,28 @@ from warehouse.tables import LoadEntry
 ENTRY_KEY = "sankofa.load"
 
 
-def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
-    """Add the entry of a load, after any missing entries of loads before it."""
-    write_missing_entries(record, table)
-    # A load that appended has just been entered from its own commit; one that did not has none.
-    if not entry.appended + entry.withdrawn + (entry.retracted or 0):
-        commit_entries(record, "loads", [entry])
+def write_missing_entries(
+    record: Record, tables: Iterable[RecordTable], entries: Iterable[LoadEntry] = ()
+) -> None:
+    """Enter all loads that were committed to tables and are not in the ledger yet, in one commit.
 
-
-def write_missing_entries(record: Record, table: RecordTable) -> None:
-    """Write the entries of all loads that were committed and are not in the ledger yet.
-
-    The ledger's transaction number for the table is the last load entered. Of two writers that
-    do this at once, the second finds it done.
+    Of ``entries``, those that appended nothing are entered as well: no commit has them. The
+    ledger's transaction number for a table is the last load entered. Of two writers that do this
+    at once, the second finds it done.
     """
+    without_commit = [
+        entry for entry in entries if not entry.appended + entry.withdrawn + (entry.retracted or 0)
+    ]
     for _ in range(COMMIT_ATTEMPTS):
-        delta, ledger = record.table(table.name), record.table("loads")
-        newest, entered = last_transaction(delta), last_transaction(ledger, table.name)
-        if newest <= entered or try_commit_entries(
-            ledger, _entries_between(delta, entered, newest), {table.name: newest}
-        ):
-            return
+        with record.write_lock:
+            ledger, missing, newest = record.table("loads"), list(without_commit), dict[str, int]()
+            for table in tables:
+                delta, entered = record.table(table.name), last_transaction(ledger, table.name)
+                if last_transaction(delta) > entered:
+                    newest[table.name] = last_transaction(delta)
+                    missing += _entries_between(delta, entered, newest[table.name])
+            if not missing or try_commit_entries(record, "loads", ledger, missing, newest):
+                return
     raise WriteConflict("the ledger: other writers kept committing first; run the load again")
 
 

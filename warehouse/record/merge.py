@@ -23,11 +23,13 @@ from deltalake import DeltaTable
 from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.landing import Document
 from warehouse.record.row_index import (
+    SMALL_FILE,
     FileIndex,
     IntArray,
     column_as_numpy,
     content_hashes,
     parallel_map,
+    small_index,
 )
 from warehouse.record.store import DataFile, Record, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
@@ -45,6 +47,8 @@ from warehouse.tables import FIRST_READ
 _SQL = sql_file(__name__, "merge")
 # One reading of a publication: a document at a moment.
 _READ_ROW = ("sighting", "figure_check", "document", "observed_at")
+# Rows from which on files are searched by several threads.
+_MANY_ROWS = 10_000
 
 
 @dataclass
@@ -148,7 +152,8 @@ def merge(
     if retracted is not None:
         new, undecided = np.arange(0), np.arange(len(incoming))
     else:
-        new, undecided = _compare_hashes(record.index_folder(table.name), files, incoming)
+        folder = record.index_folder(table.name)
+        new, undecided, files = _compare_hashes(folder, files, incoming)
     first_readings = _first_readings(incoming, new)
     if not len(undecided):
         return MergeResult(first_readings, [])
@@ -164,12 +169,8 @@ def touched_files(
 ) -> list[DataFile]:
     """Return the files whose range of the cluster column contains any of the incoming values."""
     values = sorted(incoming[table.cluster].unique().to_pylist())
-    low, high = f"min.{table.cluster}", f"max.{table.cluster}"
-    return [
-        file
-        for file in record.files(table.name, delta)
-        if _in_range(values, file.log_entry.get(low), file.log_entry.get(high))
-    ]
+    files = record.files(table.name, delta)
+    return [file for file in files if _in_range(values, file.low, file.high)]
 
 
 def _in_range(values: list[str], lowest: str | None, highest: str | None) -> bool:
@@ -186,8 +187,11 @@ def _in_range(values: list[str], lowest: str | None, highest: str | None) -> boo
 
 def _compare_hashes(
     folder: Path, files: list[DataFile], incoming: pa.Table
-) -> tuple[IntArray, IntArray]:
-    """Return the numbers of new rows, and of those that hashes alone do not decide."""
+) -> tuple[IntArray, IntArray, list[DataFile]]:
+    """Return the numbers of new rows, of those that hashes do not decide, and the files of these.
+
+    The files are those that have any of the rows: usually few of those that could have them.
+    """
     order = np.argsort(column_as_numpy(incoming, "sighting"))
     names = ("sighting", "content", "observed_at", "figure_check")
     sighting, content, observed_at, check = (
@@ -195,10 +199,18 @@ def _compare_hashes(
     )
     times_stored = np.zeros(len(order), np.int64)
     same = np.zeros(len(order), bool)
-    matches = parallel_map(lambda file: _matches(folder, file, sighting), files)
-    for index, (first, counts) in matches:
-        times_stored += counts
+    # A few rows are found sooner than a thread is told to look for them.
+    look = parallel_map if len(order) > _MANY_ROWS else map
+    with_rows: list[DataFile] = []
+    for file, found in zip(
+        files, look(lambda each: _matches(folder, each, sighting), files), strict=True
+    ):
+        index, (first, counts) = found
         in_file = np.flatnonzero(counts)
+        if not len(in_file):
+            continue
+        with_rows.append(file)
+        times_stored += counts
         position = first[in_file]
         # A reading made before the stored one is not the same, even if its content is: it may be
         # the one that dates the publication. Nor is the stored one, read again: a reading before it
@@ -213,17 +225,18 @@ def _compare_hashes(
     repeated = _repeated(sighting)
     new = (times_stored == 0) & ~repeated
     stored = (times_stored == 1) & same & ~repeated
-    return np.sort(order[new]), np.sort(order[~new & ~stored])
+    return np.sort(order[new]), np.sort(order[~new & ~stored]), with_rows
 
 
 def _matches(
     folder: Path, file: DataFile, sighting: IntArray
 ) -> tuple[FileIndex, tuple[IntArray, IntArray]]:
+    index_of = small_index if file.rows <= SMALL_FILE else FileIndex
     try:
-        index = FileIndex(folder, file.path, file.rows)
+        index = index_of(folder, file.path, file.rows)
     except FileNotFoundError:
         # A compaction deleted it between the check and the opening; the second try writes it.
-        index = FileIndex(folder, file.path, file.rows)
+        index = index_of(folder, file.path, file.rows)
     return index, index.find(sighting)
 
 

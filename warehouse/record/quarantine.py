@@ -78,7 +78,7 @@ def add_to_quarantine(
         # The number makes two loads that quarantine at once conflict. The second compares again,
         # so that no id is stored twice.
         transactions = {"quarantine": last_transaction(delta, "quarantine") + 1}
-        if not new or try_commit_entries(delta, new, transactions):
+        if not new or try_commit_entries(record, "quarantine", delta, new, transactions):
             return ids
     raise WriteConflict("the quarantine: other writers kept committing first; run the load again")
 
@@ -182,7 +182,7 @@ def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
             not_erased = [
                 failure for failure in failures if failure.document.partition("-")[0] not in erased
             ]
-            if not not_erased or try_commit_entries(delta, not_erased, {}):
+            if not not_erased or try_commit_entries(record, "failures", delta, not_erased, {}):
                 return
     raise WriteConflict("failures: other writers kept committing first; run the load again")
 

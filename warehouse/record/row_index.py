@@ -11,6 +11,7 @@ the hash that they would have today.
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -34,6 +35,8 @@ from warehouse.tables.column import columns_of
 IntArray = npt.NDArray[np.int64]
 
 _COLUMNS = ("sighting", "content", "observed_at", "figure_check")
+# The suffix of what publications keep in the same folder (``warehouse/publish/stored_sums.py``).
+SUMS = ".sums"
 # Three columns of 8 bytes and one of 4, written one after the other.
 _ROW_BYTES = 8 + 8 + 8 + 4
 
@@ -46,10 +49,13 @@ class FileIndex:
         # It may be missing, cut short by a power cut, or just now be deleted by a compaction.
         if not path.exists() or path.stat().st_size != rows * _ROW_BYTES:
             write_index(folder, data_file, pq.read_table(data_file, columns=list(_COLUMNS)))
-        self.sighting = _map(path, "<i8", 0, rows)
-        self.content = _map(path, "<i8", 8 * rows, rows)
-        self.observed_at = _map(path, "<i8", 16 * rows, rows)
-        self.check = _map(path, "<i4", 24 * rows, rows)
+        # It stays readable while it is mapped: no file is left open for each of many.
+        with pa.memory_map(str(path)) as file:
+            mapped = file.read_buffer()
+        self.sighting = np.frombuffer(mapped, "<i8", rows, 0)
+        self.content = np.frombuffer(mapped, "<i8", rows, 8 * rows)
+        self.observed_at = np.frombuffer(mapped, "<i8", rows, 16 * rows)
+        self.check = np.frombuffer(mapped, "<i4", rows, 24 * rows)
 
     def find(self, sightings: IntArray) -> tuple[IntArray, IntArray]:
         """Return the first position and the count of each of the sorted sightings."""
@@ -62,6 +68,11 @@ class FileIndex:
         after_last = np.searchsorted(self.sighting, sightings[present], "right")
         counts[present] = after_last - first[present]
         return first, counts
+
+
+# Of small files a table may have many, each of which every append looks into: they stay mapped.
+SMALL_FILE = 4096
+small_index = lru_cache(maxsize=1024)(FileIndex)
 
 
 def delete_stale_indexes(folder: Path, data_files: list[str]) -> None:
@@ -108,10 +119,6 @@ def column_as_numpy(rows: pa.Table, name: str) -> IntArray:
 
 def _index_path(folder: Path, data_file: str) -> Path:
     return folder / f"{data_file.rsplit('/', 1)[-1]}.marks"
-
-
-def _map(path: Path, kind: str, offset: int, rows: int) -> IntArray:
-    return np.memmap(path, dtype=kind, mode="r", offset=offset, shape=(rows,))
 
 
 Item = TypeVar("Item")

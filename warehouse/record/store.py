@@ -7,27 +7,24 @@ overwrites; ``erase`` has the one exception. Deciding which rows to write belong
 """
 
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-from deltalake import (
-    ColumnProperties,
-    CommitProperties,
-    DeltaTable,
-    PostCommitHookProperties,
-    Transaction,
-    WriterProperties,
-    write_deltalake,
-)
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, PostCommitHookProperties
 from deltalake.exceptions import CommitFailedError, DeltaError
 from sqlmodel import SQLModel
 
@@ -88,40 +85,49 @@ ROWS: Mapping[str, type[SQLModel]] = {
     **{table.name: table.row for table in RECORD_TABLES},
     **_OPERATIONS,
 }
+# The column by which the files of each table of sightings are sorted.
+CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+_INTERVAL = "delta.checkpointInterval"
+# The ledger is completed from the commits, so they are kept as long as the rows.
 _CONFIGURATION = {
     "delta.appendOnly": "true",
-    "delta.checkpointInterval": "50",
-    # The ledger is completed from the commits, so they are kept as long as the rows (and the hook
-    # below deletes none).
     "delta.logRetentionDuration": "interval 36500 days",
+    _INTERVAL: "50",
 }
 # Each use of a table reads the commits since its last checkpoint, and each is a request.
-_REMOTE = {"delta.checkpointInterval": "10"}
+_REMOTE = {_INTERVAL: "10"}
+# Updates after which a table is opened anew: each makes the next one slower, and 400 of them take
+# ten times as long as opening it.
+_UPDATES = 16
 # Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
 # writer would build a dictionary of them only to throw it away.
 ROW_GROUP = 131_072
 HASH_COLUMNS = ("figure", "figure_check", "sighting", "content")
-WRITER = WriterProperties(
-    compression="ZSTD",
-    compression_level=1,
-    max_row_group_size=ROW_GROUP,
-    column_properties={name: ColumnProperties(dictionary_enabled=False) for name in HASH_COLUMNS},
-)
 # How often a writer tries again after another one has committed first.
 COMMIT_ATTEMPTS = 50
 # Leases on a record in an object store: who rewrites and deletes files, and who publishes.
 UPKEEP, PUBLISHING = "upkeep", "publish"
-HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+# Nothing is cleaned up behind our back.
+NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a table, with its entry in the Delta log (sizes, column statistics)."""
+    """One Parquet file of a table: its rows, its bytes, and the bounds of its cluster column.
+
+    A file that says nothing of its bounds may contain any value.
+    """
 
     path: str
     rows: int
     size: int
-    log_entry: dict[str, Any]
+    low: str | None = None
+    high: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name by which the Delta log knows it."""
+        return self.path.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
@@ -250,10 +256,16 @@ class Record:
         """Open a table anew at its next use, because its history was rewritten."""
         with self.write_lock:
             self._tables.pop(name, None)
+            self._files.pop(name, None)
 
     @cached_property
     def _tables(self) -> dict[str, DeltaTable]:
         """The tables opened so far: the next use reads only the commits since."""
+        return {}
+
+    @cached_property
+    def _files(self) -> dict[str, tuple[int, tuple[DataFile, ...]]]:
+        """The files of each table as last listed, with the version of the table they are of."""
         return {}
 
     def table(self, name: str) -> DeltaTable:
@@ -332,21 +344,51 @@ class Record:
             f"{name}: other writers kept changing its columns; nothing was written, try again"
         )
 
-    def files(self, name: str, delta: DeltaTable | None = None) -> list[DataFile]:
+    def files(self, name: str, delta: DeltaTable | None = None) -> tuple[DataFile, ...]:
         """Return the data files of a table as it is now, or as ``delta`` was opened."""
         delta = delta or self.stored_table(name)
         if delta is None:
-            return []
-        actions = pa.table(delta.get_add_actions(flatten=True))
-        return [
-            DataFile(
-                f"{self.root}/{name}/{log_entry['path']}",
-                log_entry["num_records"],
-                log_entry["size_bytes"],
-                log_entry,
-            )
-            for log_entry in actions.to_pylist()
-        ]
+            return ()
+        # Other threads move the table on.
+        with self.write_lock:
+            version, files = self._files.get(name, (-1, ()))
+            if version != delta.version():
+                files = _listed_files(f"{self.root}/{name}", CLUSTERS.get(name), delta)
+                self._files[name] = delta.version(), files
+        return files
+
+    def put_version(
+        self,
+        name: str,
+        delta: DeltaTable,
+        new: DataFile,
+        replaced: Sequence[DataFile] = (),
+        transactions: Mapping[str, int] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Add a file to a table, and take away those that it replaces, in the next version.
+
+        False if another writer was first: nothing but the version after that of ``delta`` is
+        written. deltalake's own writer goes through the statistics of every file at each commit.
+        """
+        version, listed = delta.version() + 1, self._files.get(name)
+        body = _commit_body(name, new, replaced, transactions or {}, metadata or {})
+        path = (name, "_delta_log", f"{version:020}.json")
+        # It may be our own that is there: a request whose answer is lost is sent again.
+        if not self.store.put_new(body, *path) and self.store.read(*path) != body:
+            return False
+        if listed is not None and listed[0] == version - 1:
+            gone = {file.path for file in replaced}
+            left = (file for file in listed[1] if file.path not in gone)
+            self._files[name] = version, (*left, new)
+        # Both only make reading faster, and the commit counts.
+        with suppress(DeltaError, OSError):
+            delta.update_incremental()
+            if version % int(delta.metadata().configuration.get(_INTERVAL, "100")) == 0:
+                delta.create_checkpoint()
+        if version % _UPDATES == 0:
+            self._tables.pop(name, None)
+        return True
 
     def relation(
         self, name: str, delta: DeltaTable | None = None, files: Iterable[DataFile] | None = None
@@ -388,6 +430,18 @@ class Record:
     def index_folder(self, name: str) -> Path:
         """Return the folder of the indexes of a table's files."""
         return self.local / ".index" / name
+
+
+def _listed_files(folder: str, cluster: str | None, delta: DeltaTable) -> tuple[DataFile, ...]:
+    actions = pa.table(delta.get_add_actions(flatten=True))
+    absent = [None] * len(actions)
+    columns = (
+        actions[column].to_pylist() if column in actions.column_names else absent
+        for column in ("path", "num_records", "size_bytes", f"min.{cluster}", f"max.{cluster}")
+    )
+    return tuple(
+        DataFile(f"{folder}/{path}", *entry) for path, *entry in zip(*columns, strict=True)
+    )
 
 
 def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
@@ -463,46 +517,109 @@ def last_transaction(delta: DeltaTable, writer: str = "append") -> int:
 
 
 def commit(
+    record: Record,
+    name: str,
     delta: DeltaTable,
     rows: pa.Table,
-    transactions: dict[str, int],
-    metadata: dict[str, str] | None = None,
-) -> None:
-    """Append rows in one commit that fails if another writer's transaction came first.
+    transactions: Mapping[str, int],
+    metadata: Mapping[str, str] | None = None,
+) -> DataFile | None:
+    """Append rows as one file; None if another writer changed the table since ``delta``.
 
-    Delta lets two concurrent appends both succeed. A transaction number makes them conflict: of
-    two commits made from the same version, the second is refused with ``CommitFailedError``.
+    ``transactions`` are the numbers of this load, by writer: the next one counts on from them.
     """
-    write_deltalake(
-        delta,
-        rows,
-        mode="append",
-        writer_properties=WRITER,
-        commit_properties=CommitProperties(
-            custom_metadata=metadata,
-            app_transactions=[Transaction(name, number) for name, number in transactions.items()],
+    batches = rows.combine_chunks().to_batches(ROW_GROUP)
+    file = write_file(record, name, rows.schema, batches)
+    committed = record.put_version(name, delta, file, (), transactions, metadata)
+    return file if committed else None
+
+
+def write_file(
+    record: Record, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> DataFile:
+    """Write a file that is no part of its table yet; each batch becomes a row group.
+
+    One that never becomes a part is deleted when it is old enough: see ``upkeep``.
+    """
+    rows, cluster, bounds = 0, CLUSTERS.get(name), set[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"part-{uuid4()}.parquet")
+        with pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
+        ) as writer:
+            for batch in batches:
+                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
+                rows += len(batch)
+                if cluster is not None:
+                    bounds.update(pc.min_max(batch[cluster]).as_py().values())
+        record.store.upload(path, name, path.name)
+        size = path.stat().st_size
+    low, high = min(bounds, default=None), max(bounds, default=None)
+    return DataFile(f"{record.root}/{name}/{path.name}", rows, size, low, high)
+
+
+def _commit_body(
+    name: str,
+    new: DataFile,
+    replaced: Sequence[DataFile],
+    transactions: Mapping[str, int],
+    metadata: Mapping[str, str],
+) -> bytes:
+    """Return a commit of the Delta log.
+
+    The statistics of a file are the bounds that a load looks for, and no more: every use of the
+    table reads those of all files.
+    """
+    moment, changes = int(datetime.now(UTC).timestamp() * 1000), not replaced
+    statistics: dict[str, Any] = {"numRecords": new.rows}
+    if new.low is not None:
+        column = CLUSTERS[name]
+        statistics |= {"minValues": {column: new.low}, "maxValues": {column: new.high}}
+    file = {"partitionValues": {}, "dataChange": changes}
+    added = {
+        **file,
+        "path": new.name,
+        "size": new.size,
+        "modificationTime": moment,
+        "stats": json.dumps(statistics, separators=(",", ":")),
+    }
+    operation = {"timestamp": moment, "operation": "WRITE" if changes else "OPTIMIZE"}
+    actions: list[dict[str, Any]] = [
+        {"commitInfo": {**operation, **metadata}},
+        *(
+            {"txn": {"appId": writer, "version": number, "lastUpdated": moment}}
+            for writer, number in transactions.items()
         ),
-        post_commithook_properties=HOOKS,
-    )
+        *(
+            {"remove": {**file, "path": old.name, "size": old.size, "deletionTimestamp": moment}}
+            for old in replaced
+        ),
+        {"add": added},
+    ]
+    return b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
 
 
 def try_commit_entries(
-    delta: DeltaTable, entries: Sequence[SQLModel], transactions: dict[str, int]
+    record: Record,
+    name: str,
+    delta: DeltaTable,
+    entries: Sequence[SQLModel],
+    transactions: Mapping[str, int],
 ) -> bool:
     """Append entries of one kind in one commit; False if another writer came first."""
     schema = arrow_schema(type(entries[0]))
     rows = pa.Table.from_pylist([entry.model_dump() for entry in entries], schema)
-    try:
-        commit(delta, rows, transactions)
-    except CommitFailedError:
-        return False
-    return True
+    return commit(record, name, delta, rows, transactions) is not None
 
 
 def commit_entries(record: Record, name: str, entries: Sequence[SQLModel]) -> None:
-    """Append entries that need no transaction number: only a change of columns can conflict."""
+    """Append entries to a table, whatever others append to it."""
     for _ in range(COMMIT_ATTEMPTS):
-        if try_commit_entries(record.table(name), entries, {}):
+        if try_commit_entries(record, name, record.table(name), entries, {}):
             return
     raise WriteConflict(f"{name}: other writers kept committing first; nothing was written")
 

@@ -1,29 +1,21 @@
 """The upkeep of the record: merge small files, delete old ones. One process does it at a time."""
 
-import json
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
-from warehouse.record.integrity import note_files, require_intact
+from warehouse.record.integrity import note_files, require_intact, require_intact_files
 from warehouse.record.row_index import delete_stale_indexes
 from warehouse.record.store import (
+    CLUSTERS,
     COMMIT_ATTEMPTS,
-    HASH_COLUMNS,
-    HOOKS,
+    NO_HOOKS,
     ROW_GROUP,
     DataFile,
     Record,
+    write_file,
 )
-from warehouse.record.tables import RECORD_TABLES, stored_columns
+from warehouse.record.tables import stored_columns
 from warehouse.shared.errors import SankofaError, WriteConflict
 
 # Delete files of which a table no longer consists: replaced ones, and those of killed writers.
@@ -46,7 +38,7 @@ def vacuum(record: Record, name: str, hours: int) -> str | None:
         hours,
         dry_run=False,
         enforce_retention_duration=False,
-        post_commithook_properties=HOOKS,
+        post_commithook_properties=NO_HOOKS,
         full=True,
     )
     if not deleted:
@@ -68,7 +60,8 @@ def vacuum(record: Record, name: str, hours: int) -> str | None:
 FILE_SIZE = 64 << 20
 # A table is compacted if it has more small files than this.
 MAX_SMALL_FILES = 32
-_CLUSTERS = {table.name: table.cluster for table in RECORD_TABLES}
+# And within a load, which it holds up, with more than this: every append looks into them.
+MAX_IN_LOAD = 64
 
 
 def small_files(record: Record, name: str) -> list[DataFile]:
@@ -86,11 +79,13 @@ def compact(
 
     Call it within ``Record.upkeep``, with the check that this yields.
     """
-    # A writer adds the columns of newer code: they belong into the merged files.
-    if record.stored_table(name) is None or len(small_files(record, name)) <= max_small_files:
+    small = small_files(record, name)
+    if len(small) <= max_small_files:
         return None
     # Damage that is merged would look like rows.
-    require_intact(record, [name], thorough=not record.is_shared)
+    require_intact(record, [name])
+    require_intact_files(record, name, small)
+    # A writer adds the columns of newer code: they belong into the merged files.
     record.table(name)
     before = record.files(name)
     for bundle in _bundles(small_files(record, name)):
@@ -120,143 +115,51 @@ def _bundles(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
 def _merge(
     record: Record, name: str, bundle: Sequence[DataFile], check: Callable[[], None]
 ) -> None:
-    delta = record.table(name)
-    with tempfile.TemporaryDirectory() as folder:
-        merged = Path(folder, f"part-{uuid4()}-merged.parquet")
-        rows = _write(record, name, delta, bundle, merged)
-        if rows != sum(file.rows for file in bundle):
-            raise SankofaError(
-                f"{name}: {len(bundle)} files say that they have "
-                f"{sum(file.rows for file in bundle)} rows, but have {rows}; nothing was "
-                "changed. Compare the record with its backup"
-            )
-        check()
-        record.store.upload(merged, name, merged.name)
-        add = _add_action(name, merged, bundle)
-    try:
-        _commit(record, name, bundle, add, check)
-    except BaseException:
-        # Nothing names it. If that fails as well, it is deleted when it is old enough.
-        with suppress(Exception):
-            record.store.delete(name, merged.name)
-        raise
-
-
-def _write(
-    record: Record, name: str, delta: DeltaTable, bundle: Sequence[DataFile], path: Path
-) -> int:
-    """Write the rows of files as one file, in order; return how many there are."""
-    schema = stored_columns(delta).remove_metadata()
-    schema = pa.schema([field.remove_metadata() for field in schema])
-    columns = ", ".join(f'"{column}"' for column in schema.names)
-    order = f"ORDER BY {_CLUSTERS[name]}, figure" if name in _CLUSTERS else ""
-    statement = f"SELECT {columns} FROM {record.relation(name, delta, bundle)} {order}"
-    cursor = record.connection.cursor()
-    rows = 0
-    try:
-        # A batch becomes a row group.
-        batches = cursor.sql(statement).to_arrow_reader(ROW_GROUP)
-        with pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=[column for column in schema.names if column not in HASH_COLUMNS],
-        ) as writer:
-            for batch in batches:
-                writer.write_table(pa.Table.from_batches([batch]).cast(schema))
-                rows += len(batch)
-    finally:
-        cursor.close()
-    return rows
-
-
-def _commit(
-    record: Record,
-    name: str,
-    bundle: Sequence[DataFile],
-    add: dict[str, Any],
-    check: Callable[[], None],
-) -> None:
-    """Replace files by one, in a version that follows directly on one that has them all."""
-    replaced = {file.path: file for file in bundle}
+    merged = _write(record, name, bundle)
+    rows = sum(file.rows for file in bundle)
+    if merged.rows != rows:
+        raise SankofaError(
+            f"{name}: {len(bundle)} files say that they have {rows} rows, but have {merged.rows}; "
+            "nothing was changed. Compare the record with its backup"
+        )
+    replaced = {file.path for file in bundle}
     for _ in range(COMMIT_ATTEMPTS):
-        delta = record.table(name)
-        version = delta.version()
-        # Files never change: that those are present which were read, row by row, is enough.
-        if not replaced.keys() <= {file.path for file in record.files(name, delta)}:
-            raise WriteConflict(
-                f"{name}: its files were replaced by somebody else meanwhile; nothing was changed"
-            )
-        check()
-        body = _commit_body(version, replaced.values(), add)
-        if record.store.put_new(body, name, "_delta_log", f"{version + 1:020}.json"):
-            return
+        with record.write_lock:
+            delta = record.table(name)
+            # Files never change: that those are present which were read, row by row, is enough.
+            if not replaced <= {file.path for file in record.files(name, delta)}:
+                raise WriteConflict(
+                    f"{name}: its files were replaced by somebody else meanwhile; "
+                    "nothing was changed"
+                )
+            check()
+            if record.put_version(name, delta, merged, bundle):
+                return
     raise WriteConflict(f"{name}: other writers kept committing first; nothing was changed")
 
 
-def _commit_body(version: int, replaced: Any, add: dict[str, Any]) -> bytes:
-    now = _milliseconds(datetime.now(UTC))
-    removes = [
-        {
-            "remove": {
-                "path": file.log_entry["path"],
-                "dataChange": False,
-                "deletionTimestamp": now,
-                "extendedFileMetadata": True,
-                "partitionValues": {},
-                "size": file.size,
-            }
-        }
-        for file in replaced
-    ]
-    information = {
-        "commitInfo": {
-            "timestamp": now,
-            "operation": "OPTIMIZE",
-            "operationParameters": {"predicate": "[]", "targetSize": str(FILE_SIZE)},
-            "readVersion": version,
-            "isBlindAppend": False,
-            "operationMetrics": {"numFilesAdded": 1, "numFilesRemoved": len(removes)},
-        }
-    }
-    actions = [information, *removes, {"add": add}]
-    return b"\n".join(json.dumps(action, separators=(",", ":")).encode() for action in actions)
+def _write(record: Record, name: str, bundle: Sequence[DataFile]) -> DataFile:
+    """Write the rows of files as one file, in order."""
+    delta = record.table(name)
+    schema = stored_columns(delta).remove_metadata()
+    schema = pa.schema([field.remove_metadata() for field in schema])
+    columns = ", ".join(f'"{column}"' for column in schema.names)
+    order = f"ORDER BY {CLUSTERS[name]}, figure" if name in CLUSTERS else ""
+    statement = f"SELECT {columns} FROM {record.relation(name, delta, bundle)} {order}"
+    cursor = record.connection.cursor()
+    try:
+        return write_file(record, name, schema, cursor.sql(statement).to_arrow_reader(ROW_GROUP))
+    finally:
+        cursor.close()
 
 
-def _add_action(name: str, merged: Path, bundle: Sequence[DataFile]) -> dict[str, Any]:
-    return {
-        "path": merged.name,
-        "partitionValues": {},
-        "size": merged.stat().st_size,
-        "modificationTime": _milliseconds(datetime.now(UTC)),
-        "dataChange": False,
-        "stats": json.dumps(_statistics(name, bundle), separators=(",", ":")),
-    }
-
-
-def _statistics(name: str, bundle: Sequence[DataFile]) -> dict[str, Any]:
-    """Return the statistics of a merged file: its rows, and the bounds that a load looks for.
-
-    Those of the cluster column, which is never null, follow from those of the files.
-    """
-    statistics: dict[str, Any] = {"numRecords": sum(file.rows for file in bundle)}
-    if (column := _CLUSTERS.get(name)) is not None:
-        lows: list[Any] = [file.log_entry.get(f"min.{column}") for file in bundle]
-        highs: list[Any] = [file.log_entry.get(f"max.{column}") for file in bundle]
-        # One that says nothing leaves no bounds: a load then looks into the merged file.
-        if None not in (*lows, *highs):
-            statistics |= {"minValues": {column: min(lows)}, "maxValues": {column: max(highs)}}
-    return statistics
-
-
-def _milliseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
-
-
-def fragmented_tables(record: Record) -> list[str]:
-    """Return the tables with so many small files that merging them pays."""
-    return [name for name in record.schemas if len(small_files(record, name)) > MAX_SMALL_FILES]
+def compact_after_appends(record: Record, tables: Iterable[str]) -> None:
+    """Merge the small files of tables to which a load has added many, in the middle of it."""
+    many = [name for name in tables if len(small_files(record, name)) > MAX_IN_LOAD]
+    if many:
+        with record.upkeep() as check:
+            for name in many:
+                compact(record, name, check, MAX_IN_LOAD)
 
 
 def keep_up(

@@ -105,9 +105,8 @@ def name_version(record: Record, taken: Collection[str] = ()) -> str:
             )
             for table in RECORD_TABLES
         ]
-        if try_commit_entries(
-            delta, entries, {"versions": last_transaction(delta, "versions") + 1}
-        ):
+        number = last_transaction(delta, "versions") + 1
+        if try_commit_entries(record, "versions", delta, entries, {"versions": number}):
             return name
     raise WriteConflict("versions: other writers kept committing first; publish again")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from warehouse.shared.settings import Settings
+from warehouse.shared.settings import Settings, cores
 from warehouse.shared.texts import redact_keys
 
 # The log of a server: JSON lines on stderr that can be lost, and never hold up or end the
@@ -267,7 +267,7 @@ def server_options(
         parser.add_argument(f"--{name}", default=default, required=is_required)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=port)
-    parser.add_argument("--workers", type=int, default=len(available_cores()))
+    parser.add_argument("--workers", type=int, default=cores())
     for name, value in values.items():
         parser.add_argument(f"--{name}", default=value, type=int if isinstance(value, int) else str)
     for option, name in lists.items():
@@ -276,11 +276,3 @@ def server_options(
         parser.add_argument(f"--{name}", action="store_true")
     chosen = vars(parser.parse_args())
     return chosen | {name: tuple(chosen[name]) for name in lists.values()}
-
-
-def available_cores() -> list[int]:
-    """Return the numbers of the cores that this process may use."""
-    # Linux only; macOS has no CPU affinity.
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))

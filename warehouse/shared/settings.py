@@ -132,11 +132,17 @@ def _in_home(path: str, alias: str | None = None) -> Any:
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
+def available_cores() -> list[int]:
+    """Return the numbers of the cores that this process may use."""
+    # Linux only; macOS has no CPU affinity.
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
 def cores() -> int:
     """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(available_cores())
 
 
 def spill_folder() -> str:

@@ -12,7 +12,8 @@ from pipelines import ports
 from pipelines.output import Steps
 from pipelines.supervisor import FILES, LogFile
 from warehouse.shared.errors import SankofaError
-from warehouse.shared.server_log import LineWriter, available_cores
+from warehouse.shared.server_log import LineWriter
+from warehouse.shared.settings import available_cores
 
 
 def test_without_proc_a_port_in_use_is_refused_without_naming_the_process(

@@ -11,11 +11,12 @@ from tests.helpers.facts import fact, facts
 from warehouse.record import upkeep
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
-from warehouse.record.store import Record
+from warehouse.record.store import DataFile, Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.record.upkeep import compact, vacuum
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.shared.errors import WriteConflict
+from warehouse.shared.file_store import FileStore
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,7 @@ def test_two_compactions_of_one_version_do_not_double_a_row(
     other = Record(filled.root)
     write = upkeep._write
 
-    def write_after_the_other(record: Record, *others: object) -> int:
+    def write_after_the_other(record: Record, *others: object) -> DataFile:
         monkeypatch.setattr(upkeep, "_write", write)
         assert compact(other, "fundamentals", max_small_files=1)
         return write(record, *others)  # type: ignore[arg-type]
@@ -54,7 +55,9 @@ def test_two_compactions_of_one_version_do_not_double_a_row(
     with pytest.raises(WriteConflict, match="replaced by somebody else"):
         compact(filled, "fundamentals", max_small_files=1)
     assert (rows(filled), len(filled.files("fundamentals"))) == (LOADS, 1)
-    assert len(list(Path(filled.root, "fundamentals").glob("*merged.parquet"))) == 1
+    # What the second one wrote is no part of the table.
+    assert vacuum(filled, "fundamentals", 0) == f"{LOADS + 1} old files deleted"
+    assert rows(Record(filled.root)) == LOADS
 
 
 def test_rows_appended_while_files_are_merged_are_kept(
@@ -63,7 +66,7 @@ def test_rows_appended_while_files_are_merged_are_kept(
     """Rows that are appended while files are merged are kept, and found again."""
     write = upkeep._write
 
-    def write_after_an_append(record: Record, *others: object) -> int:
+    def write_after_an_append(record: Record, *others: object) -> DataFile:
         load(Record(filled.root), 2050, 2051)
         return write(record, *others)  # type: ignore[arg-type]
 
@@ -85,13 +88,35 @@ def test_a_compaction_that_lost_its_lease_changes_nothing(filled: Record) -> Non
     assert {file.path for file in filled.files("fundamentals")} == before
 
 
+def test_a_commit_whose_answer_was_lost_counts_once(
+    filled: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An object store is asked again, and says that the version is there: it is our own."""
+    put_new = FileStore.put_new
+
+    def put_and_lose_the_answer(store: FileStore, body: bytes, *parts: str) -> bool:
+        put_new(store, body, *parts)
+        return put_new(store, body, *parts)
+
+    monkeypatch.setattr(FileStore, "put_new", put_and_lose_the_answer)
+    load(filled, 2050)
+    assert compact(filled, "fundamentals", max_small_files=1) is not None
+    assert len(filled.files("fundamentals")) == 1
+    assert rows(Record(filled.root)) == LOADS + 1
+    entered = filled.query(f"SELECT appended FROM {filled.relation('loads')}")
+    assert entered["appended"].to_pylist() == [1] * (LOADS + 1)
+
+
 def test_a_merged_file_has_the_bounds_by_which_a_load_finds_it(filled: Record) -> None:
-    before = [file.log_entry for file in filled.files("fundamentals")]
+    before = filled.files("fundamentals")
     compact(filled, "fundamentals", max_small_files=1)
-    (after,) = [file.log_entry for file in filled.files("fundamentals")]
-    column = FUNDAMENTALS.cluster
-    assert after[f"min.{column}"] == min(entry[f"min.{column}"] for entry in before)
-    assert after[f"max.{column}"] == max(entry[f"max.{column}"] for entry in before)
+    (after,) = filled.files("fundamentals")
+    assert (after.low, after.high) == (
+        min(str(file.low) for file in before),
+        max(str(file.high) for file in before),
+    )
+    # As every process reads them in the log.
+    assert Record(filled.root).files("fundamentals") == (after,)
 
 
 def test_published_versions_stay_as_they_are(filled: Record) -> None:

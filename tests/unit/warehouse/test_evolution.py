@@ -239,7 +239,7 @@ def test_the_ledger_is_completed_from_commits_made_before_a_column_was_added(
     wider.model_fields["note"].default = ...
     monkeypatch.setattr(ledger, "LoadEntry", wider)
     newer = opened(record, loads=wider)
-    ledger.write_missing_entries(newer, FUNDAMENTALS)
+    ledger.write_missing_entries(newer, [FUNDAMENTALS])
     loads = newer.query(f"SELECT load_seq, note FROM {newer.relation('loads')}").to_pylist()
     assert loads == [{"load_seq": 1, "note": None}]
 
