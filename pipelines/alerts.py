@@ -91,24 +91,23 @@ def send_alert(settings: Settings, alert: Alert) -> None:
 
 def _run_command(command: str, body: bytes) -> bool:
     try:
-        completed = subprocess.run(  # noqa: S603
+        subprocess.run(  # noqa: S603
             shlex.split(command),
             input=body,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             timeout=_COMMAND_SECONDS,
-            check=False,
+            check=True,
         )
+        return True
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.decode("utf-8", "replace").strip().splitlines() or ["no output"]
+        status = error.returncode
+        _log.error("SANKOFA_ALERT_COMMAND failed with exit status %d: %s", status, lines[-1])
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         # The words of the command can hold a password.
         _log.error("SANKOFA_ALERT_COMMAND could not be run: %s", type(error).__name__)
-        return False
-    if completed.returncode:
-        lines = completed.stderr.decode("utf-8", "replace").strip().splitlines() or ["no output"]
-        _log.error(
-            "SANKOFA_ALERT_COMMAND failed with exit status %d: %s", completed.returncode, lines[-1]
-        )
-    return completed.returncode == 0
+    return False
 
 
 def _post(url: str, body: bytes) -> bool:

@@ -87,7 +87,7 @@ def roll_back(
         recorded(settings.control, "rollback", wanted, why) as action,
     ):
         previous = builds.current()
-        name = data_version or _before(builds.names(), readable_builds(builds), previous)
+        name = data_version or _before(builds, previous)
         if name in builds.names():
             # A build that cannot be read is refused before anyone is switched to it.
             mart = Mart(settings.marts)
@@ -173,19 +173,16 @@ def _withdraw(settings: Settings, name: str, reason: str) -> None:
         published.remove(name)
 
 
-def readable_builds(builds: Builds) -> list[str]:
-    """Return the builds that this code can read, oldest first: newer code may publish beside it."""
-    return [name for name in builds.names() if builds.metadata(name).get("layout") in READABLE]
-
-
-def _before(names: list[str], readable: list[str], current: str | None) -> str:
+def _before(builds: Builds, current: str | None) -> str:
     if current is None:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
     # The current one itself may be gone.
-    older = [name for name in names if version_key(name) < version_key(current)]
+    older = [name for name in builds.names() if version_key(name) < version_key(current)]
     if not older:
         raise UnknownVersion("there is no build before the current one; see `sankofa builds`")
-    return next((name for name in reversed(older) if name in readable), older[-1])
+    # Newer code may publish beside this one, which cannot read it.
+    readable = [name for name in older if builds.metadata(name).get("layout") in READABLE]
+    return (readable or older)[-1]
 
 
 def clear_unpublished(marts: str, exports: str) -> None:
@@ -249,6 +246,12 @@ def list_builds(settings: Settings) -> list[BuildInfo]:
     return [
         _info(name, name == current, builds.metadata(name)) for name in reversed(builds.names())
     ]
+
+
+def last_published(settings: Settings) -> datetime | None:
+    """Return when the newest build was published."""
+    moments = [build.published_at for build in list_builds(settings) if build.published_at]
+    return max(moments, default=None)
 
 
 def _info(name: str, current: bool, metadata: Mapping[str, str]) -> BuildInfo:

@@ -6,11 +6,10 @@ in the published builds where only those have the id.
 """
 
 import re
-from calendar import monthrange
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain
@@ -20,6 +19,7 @@ import msgspec
 
 from assets.ingest.failures import in_words
 from assets.ingest.quarantine import excerpt
+from assets.macro.periods import Span, period_of
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.names.redaction import open_names, redaction_of
@@ -470,16 +470,10 @@ def _listed(values: Iterable[str]) -> str:
     return ", ".join(map(sql_text, values))
 
 
-def _span(name: str, text: str) -> tuple[date, date]:
-    """Return the first and the last day of a year, a month or a day."""
-    parts = name.split("-")
+def _span(name: str, text: str) -> Span:
+    """Return the first and the last day of a period."""
     try:
-        if len(parts) == 1:
-            return date(int(name), 1, 1), date(int(name), 12, 31)
-        if len(parts) == 2:
-            first = date(int(parts[0]), int(parts[1]), 1)
-            return first, first.replace(day=monthrange(first.year, first.month)[1])
-        return date.fromisoformat(name), date.fromisoformat(name)
+        return period_of(name)[0]
     except ValueError:
         raise SankofaError(
             f"{name!r} is no field of {text}; give a country, or a period as YYYY, YYYY-MM or "

@@ -4,7 +4,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +12,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import click
 import msgspec
+from pydantic import BaseModel
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -62,8 +63,22 @@ class Column(Generic[Row]):
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; decimals keep their digits, dates and times are ISO 8601."""
-    encoded = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode(value)
+    encoded = msgspec.json.Encoder(decimal_format="number", enc_hook=_plain).encode(value)
     click.echo(msgspec.json.format(encoded, indent=2).decode())
+
+
+def _plain(value: object) -> object:
+    return value.model_dump() if isinstance(value, BaseModel) else str(value)
+
+
+def print_rows(rows: Sequence[Row], as_json: bool, nothing: str, *columns: Column[Row]) -> None:
+    """Print rows as JSON or as a table; ``nothing`` is said where a table would have none."""
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_table(rows, *columns)
+    else:
+        click.echo(nothing)
 
 
 def print_table(rows: Iterable[Row], *columns: Column[Row]) -> None:

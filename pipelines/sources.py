@@ -9,7 +9,7 @@ from typing import Literal
 from assets.ingest.failures import in_words
 from assets.ingest.load import failed_documents
 from assets.source import Source, asked_url_of
-from warehouse.record.landing import Landing, observed_at_of, open_landing
+from warehouse.record.landing import observed_at_of, open_landing
 from warehouse.record.quarantine import sources_with_failures
 from warehouse.record.store import Record, open_record
 from warehouse.shared.settings import Settings
@@ -63,6 +63,8 @@ def source_statuses(settings: Settings, sources: Sequence[Source]) -> list[Sourc
     statuses = []
     for source in sources:
         keys, last_fetched = landing.keys(source.key), landing.last_fetched(source.key)
+        is_mirrored, has_failed = source.key in settings.source_urls, source.key in failed_sources
+        failures = failed_documents(record, landing, source) if has_failed else []
         statuses.append(
             SourceStatus(
                 source.key,
@@ -77,12 +79,12 @@ def source_statuses(settings: Settings, sources: Sequence[Source]) -> list[Sourc
                 dict(source.rates),
                 tuple(table.name for table in source.tables),
                 state=state_of(source, fetched=last_fetched is not None),
-                asked_at=_mirror(source, settings),
+                asked_at=asked_url_of(source, settings) if is_mirrored else None,
                 last_success=last_fetched,
                 documents=len(keys),
                 newest_document=max(map(observed_at_of, keys), default=None),
                 rows=rows[source.key],
-                failing=_failing(record, landing, source) if source.key in failed_sources else (),
+                failing=tuple(f"{failure.url}: {in_words(failure)}" for failure in failures),
             )
         )
     return statuses
@@ -108,17 +110,6 @@ def _absolute(base_url: str, request: str) -> str:
     if "://" not in address:
         address = f"{base_url.rstrip('/')}/{address.lstrip('/')}"
     return f"{method} {address}".strip()
-
-
-def _mirror(source: Source, settings: Settings) -> str | None:
-    if source.key not in settings.source_urls:
-        return None
-    return asked_url_of(source, settings)
-
-
-def _failing(record: Record, landing: Landing, source: Source) -> tuple[str, ...]:
-    failures = failed_documents(record, landing, source)
-    return tuple(f"{failure.url}: {in_words(failure)}" for failure in failures)
 
 
 def _rows_by_source(record: Record, sources: Sequence[Source]) -> Counter[str]:

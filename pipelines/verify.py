@@ -188,12 +188,10 @@ def damaged_keys(settings: Settings) -> Iterator[Damage]:
             continue
         try:
             check()
-        except SankofaError as error:
-            yield Damage(what, str(error), _restore(location.rpartition("@")[2], otherwise))
         # Drivers raise exceptions of any kind.
         except Exception as error:
-            do = _restore(location.rpartition("@")[2], otherwise)
-            yield Damage(what, f"cannot be read: {error}", do)
+            says = str(error) if isinstance(error, SankofaError) else f"cannot be read: {error}"
+            yield Damage(what, says, _restore(location.rpartition("@")[2], otherwise))
 
 
 STORES: dict[str, Callable[[Settings], Iterator[Damage]]] = {

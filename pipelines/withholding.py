@@ -35,7 +35,6 @@ from warehouse.record.withheld import (
     process_subject,
     release,
     sighting_subject,
-    tombstones,
     withheld_now,
     withhold,
 )
@@ -160,11 +159,6 @@ def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = Fal
         return Change(found, ())
     with recorded(settings.control, "release", _ids(found.kind, chosen), why):
         return Change(found, tuple(release(finder.record, chosen, why, current_user())))
-
-
-def list_withheld(settings: Settings) -> list[WithheldEntry]:
-    """Return everything ever withheld with its last entry, the newest last."""
-    return tombstones(open_record(settings))
 
 
 def _refuse_names(why: str, text: str, found: Match) -> None:

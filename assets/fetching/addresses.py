@@ -98,11 +98,6 @@ def refuse_private(url: str) -> None:
             )
 
 
-def is_on_this_machine(url: str) -> bool:
-    """Return whether a URL names this machine itself, as test servers do."""
-    return (urlsplit(url).hostname or "") in LOOPBACK
-
-
 # Rate limits per host, shared by all processes of this machine.
 
 # Most requests per second to a domain that no source declares; a longer suffix goes before.

@@ -23,7 +23,6 @@ import tenacity
 from assets.fetching.addresses import (
     LOOPBACK,
     RateLimiter,
-    is_on_this_machine,
     log_without_secrets,
     refuse_other_host,
     refuse_private,
@@ -228,14 +227,13 @@ class Client:
         url: str,
         target: IO[bytes],
         expects: ExpectedFormat = "any",
-        limits: BodyLimits = LARGE,
         *,
         retry_on: frozenset[int] = RETRYABLE_STATUSES,
     ) -> SourceResponse:
         """Write a body of any size to an empty file; the returned response carries none."""
         url, seconds = self.published_url(url), self._times.download
         headers = self._conditions(url)
-        spec = _RequestSpec("GET", url, expects, limits, seconds, retry_on, headers)
+        spec = _RequestSpec("GET", url, expects, LARGE, seconds, retry_on, headers)
         return self._fetch(spec, target)
 
     def _request_url(self, url: str) -> str:
@@ -322,8 +320,9 @@ class Client:
             self._rate_limiter.wait(request.url.host)
             # An address in a private network only if whoever runs this chose its host.
             asked = self._request_url(spec.url)
-            is_chosen = asked != spec.url or is_on_this_machine(asked)
-            if not is_chosen or urlsplit(str(request.url)).hostname != urlsplit(asked).hostname:
+            host = urlsplit(asked).hostname
+            is_chosen = asked != spec.url or host in LOOPBACK
+            if not is_chosen or urlsplit(str(request.url)).hostname != host:
                 refuse_private(str(request.url))
             response = self._http.send(request, stream=True)
             if response.next_request is None:

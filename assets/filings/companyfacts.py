@@ -7,7 +7,7 @@ The facts of other sources of the SEC become figures in the same way (``add_figu
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -146,18 +146,18 @@ def _stated(
 
 def _witness(name: Element, unit: str, fact: dict[str, Any]) -> Witness:
     start = None if fact.get("start") is None else calendar_day(fact["start"])
-    end = _read_member("end", calendar_day, fact)
+    end = read_member("end", calendar_day, fact)
     accession = accession_number(fact.get("accn"))
     statement = (accession, STANDARDS[name[0]], unit, start, end)
-    return Witness(statement, ":".join(name), _read_member("val", json_number, fact))
+    return Witness(statement, ":".join(name), read_member("val", json_number, fact))
 
 
 def _fact(element: TaxonomyElement, unit: str, location: str, record: object) -> Fact:
     fact = json_object(record)
-    start = None if fact.get("start") is None else _read_member("start", calendar_day, fact)
-    end = _read_member("end", calendar_day, fact)
-    filed = _read_member("filed", calendar_day, fact)
-    value = _read_member("val", json_number, fact)
+    start = None if fact.get("start") is None else read_member("start", calendar_day, fact)
+    end = read_member("end", calendar_day, fact)
+    filed = read_member("filed", calendar_day, fact)
+    value = read_member("val", json_number, fact)
     refuse_impossible(element, start, end, filed)
     return Fact(
         element,
@@ -168,12 +168,12 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
         start,
         end,
         filed,
-        _read_member("accn", accession_number, fact),
+        read_member("accn", accession_number, fact),
         form if isinstance(form := fact.get("form"), str) else None,
     )
 
 
-def _read_member(name: str, read: Any, members: dict[str, Any]) -> Any:
+def read_member(name: str, read: Any, members: Mapping[str, Any]) -> Any:
     """Read one member; errors are prefixed with its name."""
     if members.get(name) is None:
         raise ValueError(f"{name}: missing")

@@ -34,6 +34,7 @@ from assets.filings.companyfacts import (
     Fact,
     add_figures,
     name_issuer,
+    read_member,
     refuse_impossible,
     without_scaled,
 )
@@ -295,7 +296,7 @@ def _read_submission(location: str, cells: _Cells) -> _Submission:
         cik_of(cells["cik"]),
         cells["name"],
         cells["form"],
-        _member("period", cells),
+        read_member("period", _day_of, cells),
         _year_end(cells["fye"]),
         _available_at(cells),
         cells["instance"],
@@ -315,20 +316,14 @@ def _available_at(cells: _Cells) -> date:
         moment = datetime.fromisoformat(accepted)
     except ValueError:
         raise ValueError(f"accepted: {accepted} is not in the calendar") from None
-    return max(_member("filed", cells), moment.date())
+    filed: date = read_member("filed", _day_of, cells)
+    return max(filed, moment.date())
 
 
 def _year_end(text: str) -> int | None:
     """Return the month in which a financial year ends; None if it is not stated."""
     month = text.strip()[:2]
     return int(month) if month.isdecimal() and 1 <= int(month) <= 12 else None
-
-
-def _member(name: str, cells: _Cells) -> date:
-    try:
-        return _day_of(cells[name])
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _day_of(text: str) -> date:

@@ -118,39 +118,27 @@ class FilingSizes:
         return after - before
 
 
-class StatedValues:
-    """Which values each element stated for a period, on whatever line, and since when."""
-
-    def __init__(self, readings: Iterable[Reading]) -> None:
-        """Keep the first filing that states each value."""
-        self._since: dict[tuple[Any, ...], _Filing] = {}
-        for reading in readings:
-            statement, filing = self._statement(reading, reading.value), _filing(reading)
-            self._since[statement] = min(filing, self._since.get(statement, filing))
-
-    @staticmethod
-    def _statement(reading: Reading, value: Decimal) -> tuple[Any, ...]:
-        identity = (reading.row[name] for name in FUNDAMENTALS.identity if name != "line_item")
-        return (*identity, reading.row["element"], value)
-
-    def before(self, reading: Reading, value: Decimal) -> bool:
-        """Return whether the element of a reading had stated another value by then."""
-        since = self._since.get(self._statement(reading, value))
-        return since is not None and since <= _filing(reading)
-
-
 class LaterStatements:
     """What the later statements of an issuer's figures are, judged by what was public by then."""
 
     def __init__(self, readings: list[Reading]) -> None:
         """Learn scales, sizes, profits and balance sheets of the filings of an issuer."""
         self._filings, self._sizes = FilingScales(readings), FilingSizes(readings)
-        self._profits, self._stated = Profits(readings), StatedValues(readings)
+        self._profits = Profits(readings)
         self._sides: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+        # The first filing in which each element stated a value for a period, on whatever line.
+        self._since: dict[tuple[Any, ...], _Filing] = {}
         for reading in readings:
+            statement, filing = self._statement(reading, reading.value), _filing(reading)
+            self._since[statement] = min(filing, self._since.get(statement, filing))
             # A side that contradicts the others proves nothing.
             if not conflicts_of(reading):
                 self._sides[self._balance(reading)].add(reading.row["line_item"])
+
+    @staticmethod
+    def _statement(reading: Reading, value: Decimal) -> tuple[Any, ...]:
+        identity = (reading.row[name] for name in FUNDAMENTALS.identity if name != "line_item")
+        return (*identity, reading.row["element"], value)
 
     @staticmethod
     def _balance(reading: Reading) -> tuple[Any, ...]:
@@ -248,9 +236,9 @@ class LaterStatements:
         if not standing.value or is_misused(standing, reading):
             return False
         elements = standing.row["element"], reading.row["element"]
-        return is_worse(reading.row["line_item"], *elements) and not self._stated.before(
-            reading, standing.value
-        )
+        since = self._since.get(self._statement(reading, standing.value))
+        had_stated = since is not None and since <= _filing(reading)
+        return is_worse(reading.row["line_item"], *elements) and not had_stated
 
     def _is_turned_away(
         self, standing: Reading, reading: Reading, until_then: list[Reading]
@@ -392,8 +380,23 @@ def without_roundings(
 
     ``as_written``: only trailing zeros show how far a value was rounded, and no decimals.
     """
-    is_rounded = is_written_rounded if as_written else is_rounding
-    precision = _written_precision if as_written else _precision
+
+    def decimals_of(reading: Reading) -> int | None:
+        return -scale_of(reading.value) if as_written else reading.decimals
+
+    def precision(reading: Reading) -> tuple[bool, int]:
+        decimals = decimals_of(reading)
+        return decimals is None, decimals or 0
+
+    def is_rounded(reading: Reading, precise: Reading) -> bool:
+        decimals = decimals_of(reading)
+        if decimals is None:
+            return False
+        # Zeros alone show nothing: the precise value must have more digits.
+        if as_written and (decimals == decimals_of(precise) or not _has_digits(reading.value)):
+            return False
+        return abs(reading.value - precise.value) <= Decimal(5).scaleb(-decimals - 1)
+
     for group in grouped(readings, (*FUNDAMENTALS.identity, "publication")):
         best = group[0] if len(group) == 1 else max(group, key=precision)
         for reading in group:
@@ -402,27 +405,3 @@ def without_roundings(
                 parsed.reject(FUNDAMENTALS, document, reading.location, reason)
             else:
                 yield reading
-
-
-def is_written_rounded(reading: Reading, precise: Reading) -> bool:
-    """Return whether a value is the precise one with its last digits replaced by zeros."""
-    scale = scale_of(reading.value)
-    if scale <= scale_of(precise.value) or not _has_digits(reading.value):
-        return False
-    return abs(reading.value - precise.value) <= Decimal(5).scaleb(scale - 1)
-
-
-def is_rounding(reading: Reading, precise: Reading) -> bool:
-    """Return whether a value is the precise one with fewer decimals."""
-    if reading.decimals is None:
-        return False
-    half = Decimal(5).scaleb(-reading.decimals - 1)
-    return abs(reading.value - precise.value) <= half
-
-
-def _precision(reading: Reading) -> tuple[bool, int]:
-    return reading.decimals is None, reading.decimals or 0
-
-
-def _written_precision(reading: Reading) -> tuple[bool, int]:
-    return True, -scale_of(reading.value)

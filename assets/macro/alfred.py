@@ -316,9 +316,7 @@ def _description(name: str, version: Mapping[str, str]) -> SeriesDescription:
         return SeriesDescription(frequency, next(types, "macro"), country, unit, base, since)
     # The table wins, except for the unit: only FRED says from when on a unit is valid.
     unit, base = (unit, base) if unit or base else (listed.unit, listed.base_period)
-    return SeriesDescription(
-        listed.frequency, listed.series_type, listed.country, unit, base, since
-    )
+    return replace(listed, unit=unit, base_period=base, since=since)
 
 
 def _split_by_unit(

@@ -12,6 +12,15 @@ _BIS_FILES = ("/static/bulk/WS_LONG_CPI_csv_col.zip", "/static/bulk/WS_CREDIT_GA
 # Raise it whenever the same document of any table gives other rows or rejections than before.
 TABLE_PARSER_VERSION = 3
 
+_imf = partial(
+    Source,
+    subject="macro",
+    license_class="restricted",
+    license_name="Terms of use of the IMF, not cleared",
+    license_url="https://www.imf.org/external/terms.htm",
+    tables=(MACRO_SERIES,),
+)
+
 
 def table_source(entry: TableEntry) -> Source:
     """Return the source of series in tables."""
@@ -81,29 +90,19 @@ SOURCES = (
         archives=frozenset({"zip"}),
         other_hosts=("stats.bis.org",),
     ),
-    Source(
+    _imf(
         "imf-data",
-        "macro",
-        "International Monetary Fund, data portal",
-        "restricted",
-        "Terms of use of the IMF, not cleared",
-        Parser(3, sdmx_csv.parse),
-        (MACRO_SERIES,),
+        title="International Monetary Fund, data portal",
+        parser=Parser(3, sdmx_csv.parse),
         base_url="https://data.imf.org",
-        license_url="https://www.imf.org/external/terms.htm",
         new_within=45,
         other_hosts=("api.imf.org",),
     ),
-    Source(
+    _imf(
         "imf-weo",
-        "macro",
-        "International Monetary Fund, World Economic Outlook",
-        "restricted",
-        "Terms of use of the IMF, not cleared",
-        Parser(2, weo.parse),
-        (MACRO_SERIES,),
+        title="International Monetary Fund, World Economic Outlook",
+        parser=Parser(2, weo.parse),
         base_url="https://www.imf.org",
-        license_url="https://www.imf.org/external/terms.htm",
         # An edition every April and October.
         new_within=200,
     ),

@@ -308,11 +308,11 @@ def _data_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return data[0]
 
 
-def _split_at_header(lines: Lines) -> tuple[Lines, list[str], Lines]:
-    """Return the lines above the header of a wide file, the header, and the lines below it."""
+def _split_at_header(lines: Lines) -> tuple[Lines, list[str]]:
+    """Return the lines above the header of a wide file, and the header."""
     for position, (_, cells) in enumerate(lines):
         if "Country Code" in cells and set(_CODES) & set(cells):
-            return lines[:position], cells, lines[position + 1 :]
+            return lines[:position], cells
     raise ValueError("the document is not a wide CSV of the World Bank: it has no such header")
 
 
@@ -405,7 +405,7 @@ def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[P
 def _parts(document: Document, opened: Open) -> Iterator[Parsed]:
     with opened() as body, closing(_csv_lines(body)) as lines:
         head = [line for line, _ in zip(lines, range(_HEAD_LINES), strict=False)]
-    above, header, _ = _split_at_header(head)
+    above, header = _split_at_header(head)
     updated = _update_day(above, _last_lines(opened))
     parsed, is_below = Parsed(), False
     with opened() as body, closing(_csv_lines(body)) as lines:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 from zipfile import BadZipFile
 
 from assets.parsing.limits import count_unpacked
@@ -262,6 +262,7 @@ def _from_extra(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, int, 
 # What reading a damaged, encrypted or unknown member raises.
 UNREADABLE = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 
+Item = TypeVar("Item")
 LocatedRecords = Iterator[tuple[str, Any]]
 Read = Callable[["io.BufferedReader[Any]"], LocatedRecords]
 
@@ -278,18 +279,34 @@ def located_records(body: IO[bytes], read: Read) -> LocatedRecords:
     if buffered.peek(4)[:4] != b"PK\x03\x04":
         yield from read(counted(cast(IO[bytes], buffered)))
         return
+    for name, found in in_zip(cast(IO[bytes], buffered), lambda member: read(counted(member))):
+        location, record = ("", found) if isinstance(found, str) else found
+        yield located_in(name, location), record
+
+
+def in_zip(
+    body: IO[bytes], read: Callable[[IO[bytes]], Iterator[Item]]
+) -> Iterator[tuple[str, Item | str]]:
+    """Yield what ``read`` finds in each member of a zip, with the name of the member.
+
+    A text in its place says that the member, or the zip, is damaged.
+    """
     try:
-        with open_zip(cast(IO[bytes], buffered)) as archive:
+        with open_zip(body) as archive:
             for info in zip_members(archive):
-                name = info.filename
                 try:
                     with archive.open(info) as member:
-                        for location, record in read(counted(member)):
-                            yield (f"{name}#{location}" if location else name), record
+                        for item in read(member):
+                            yield info.filename, item
                 except UNREADABLE as error:
-                    yield name, f"damaged from here on: {type(error).__name__}"
+                    yield info.filename, f"damaged from here on: {type(error).__name__}"
     except BadZipFile as error:
         yield "", f"not a zip: {error}"
+
+
+def located_in(member: str, location: str) -> str:
+    """Return a location in a member of a zip."""
+    return f"{member}#{location}" if location and member else member or location
 
 
 @contextmanager

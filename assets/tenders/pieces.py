@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from assets.parsing.limits import count_unpacked
 from assets.parsing.parsed import InPieces, Parsed
-from assets.parsing.unpacking import TruncatedBody, gunzip_chunks
+from assets.parsing.unpacking import TruncatedBody, gunzip_chunks, located_in
 from assets.tenders.long_json import Part, cut_lines, first_value_is_complete, members, values
 from assets.tenders.parse import ReleaseReader
 from assets.tenders.portal_files import Portal
@@ -28,8 +28,7 @@ from assets.tenders.releases import (
     JsonValue,
     LocatedRelease,
     Unreadable,
-    in_zip,
-    located_in,
+    members_in,
     releases_in_json,
     releases_in_value,
 )
@@ -163,7 +162,7 @@ def _parts(body: IO[bytes], size: int, head: int) -> Iterator[Part]:
         spooled.write(first)
         shutil.copyfileobj(body, spooled, CHUNK)
         spooled.seek(0)
-        for name, part in in_zip(spooled, lambda member: _json_parts(member, size, head)):
+        for name, part in members_in(spooled, lambda member: _json_parts(member, size, head)):
             found = part if isinstance(part, Part) else _packed([part])
             yield replace(found, within=name or None)
 
@@ -177,14 +176,11 @@ def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> It
         for lines in cut_lines(chain([start], body_chunks), size):
             yield lines if isinstance(lines, Part) else _packed([lines])
     else:
-        yield from _in_packs(members(chain([start], body_chunks)))
+        items = members(chain([start], body_chunks))
+        while pack := list(islice(items, _PACKED)):
+            yield _packed(pack)
     if body_chunks.broken:
         yield _packed([Unreadable("", f"the body cannot be opened: {body_chunks.broken}")])
-
-
-def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
-    while pack := list(islice(items, _PACKED)):
-        yield _packed(pack)
 
 
 def _packed(items: list[Any]) -> Part:

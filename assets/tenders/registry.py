@@ -80,11 +80,6 @@ def read_licence(settings: Settings, publication_id: str) -> str | None:
     return licence_in(page.body.decode("utf-8", "replace"))
 
 
-def publication_page(publication_id: str) -> str:
-    """Return the URL of the page of a publication, whichever mirror is asked."""
-    return URL + _PAGE.format(publication_id)
-
-
 def matching(
     publications: Iterable[Publication], country: str | None, words: str | None
 ) -> list[Publication]:
@@ -115,7 +110,7 @@ def licence_in(page: str) -> str | None:
     return None
 
 
-def portal_entry(publication: Publication, licence: str | None, page: str) -> str:
+def portal_entry(publication: Publication, licence: str | None) -> str:
     """Return the entry of a publication for a file of portals, ready to save."""
     code = publication.country_code
     license_class = license_of(licence) if licence else None
@@ -138,7 +133,8 @@ def portal_entry(publication: Publication, licence: str | None, page: str) -> st
             else '"per-package"  # not recognised: see docs/add-a-portal.md'
         ),
         f"licence.name = {_quoted(name)}",
-        f"licence.stated_at = {_quoted(page)}",
+        # Whichever mirror is asked.
+        f"licence.stated_at = {_quoted(URL + _PAGE.format(publication.id))}",
         "",
         'request.shape = "files"',
         f'request.address = "/en/publication/{publication.id}/download?name={{year}}.jsonl.gz"',

@@ -7,16 +7,15 @@ that portals put around them, and zips of all these. The content of a release is
 import io
 import json
 import re
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import IO, Any, NamedTuple, TypeVar, cast
+from typing import IO, Any, NamedTuple, cast
 
 import msgspec
 
-from assets.parsing.unpacking import UNREADABLE, gunzip, open_zip, read_member, zip_members
+from assets.parsing.unpacking import Item, gunzip, in_zip, located_in, read_member
 from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
 
 # From bytes to located JSON values: nothing here knows what a release is. Numbers are read exactly.
@@ -248,7 +247,6 @@ WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", 
 _RELEASE_MEMBERS = frozenset({"ocid", "tag", "tender", "awards", "contracts", "buyer", "planning"})
 # Packages nest a few levels; the limit stops hostile nesting.
 _DEEPEST = 8
-_Item = TypeVar("_Item")
 # How a zip begins.
 ZIP = b"PK\x03\x04"
 
@@ -296,7 +294,7 @@ def releases_in(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
     if not body.startswith(ZIP):
         yield from releases_in_json(body)
         return
-    for name, item in in_zip(
+    for name, item in members_in(
         io.BytesIO(body), lambda member: releases_in_json(read_member(member))
     ):
         yield replace(item, location=located_in(name, item.location))
@@ -314,32 +312,16 @@ def releases_in_json(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
             yield replace(item, location=f"line {value.line}") if is_whole else item
 
 
-def in_zip(
-    body: IO[bytes], read: Callable[[IO[bytes]], Iterator[_Item]]
-) -> Iterator[tuple[str, _Item | Unreadable]]:
+def members_in(
+    body: IO[bytes], read: Callable[[IO[bytes]], Iterator[Item]]
+) -> Iterator[tuple[str, Item | Unreadable]]:
     """Yield what ``read`` finds in each member of a zip, with the name of the member."""
     is_empty = True
-    try:
-        with open_zip(body) as archive:
-            for info in zip_members(archive):
-                is_empty = False
-                try:
-                    with archive.open(info) as member:
-                        for item in read(member):
-                            yield info.filename, item
-                except UNREADABLE as error:
-                    reason = f"damaged from here on: {type(error).__name__}"
-                    yield info.filename, Unreadable("", reason)
-    except zipfile.BadZipFile as error:
-        yield "", Unreadable("", f"not a zip: {error}")
-        return
+    for name, item in in_zip(body, read):
+        is_empty = False
+        yield name, Unreadable("", item) if isinstance(item, str) else item
     if is_empty:
         yield "", Unreadable("", "the zip holds no release")
-
-
-def located_in(member: str, location: str) -> str:
-    """Return a location in a member of a zip."""
-    return f"{member}#{location}" if location and member else member or location
 
 
 def decode_release_or_value(text: str) -> Any:

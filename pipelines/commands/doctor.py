@@ -25,7 +25,13 @@ from assets.ingest.load import failed_documents, lost_documents
 from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source, asked_url_of, fetch_task
 from pipelines import ports
-from pipelines.builds import BEGIN, builds_before_withheld, is_loaded, list_builds
+from pipelines.builds import (
+    BEGIN,
+    builds_before_withheld,
+    is_loaded,
+    last_published,
+    list_builds,
+)
 from pipelines.commands import doctor_machine as machine
 from pipelines.commands.doctor_machine import CheckContext, Finding, fault, note, ok
 from pipelines.commands.exit_status import Exit
@@ -118,14 +124,7 @@ def publishing(context: CheckContext) -> Iterator[Finding]:
 def refused_build(context: CheckContext) -> Iterator[Finding]:
     """Check that the last publication was not refused."""
     failed = sorted((context.settings.work / "failed").glob("*/why.txt"), key=_changed)
-    newest = max(
-        (
-            build_info.published_at
-            for build_info in list_builds(context.settings)
-            if build_info.published_at
-        ),
-        default=None,
-    )
+    newest = last_published(context.settings)
     if failed and (newest is None or _changed(failed[-1]) > newest.timestamp()):
         yield fault(
             "audit",
@@ -203,8 +202,8 @@ def sources(context: CheckContext) -> Iterator[Finding]:
         yield from executor.map(lambda source: _check_source(context, source, client), known)
 
 
-def failed_parsers(context: CheckContext) -> Iterator[Finding]:
-    """Report documents that are unread because a parser failed on them."""
+def unread_documents(context: CheckContext) -> Iterator[Finding]:
+    """Report documents on which a parser failed, and those that can no longer be read."""
     record, landing = open_record(context.settings), open_landing(context.settings)
     suspects = sources_with_failures(record)
     for source in sources_of(context.settings):
@@ -217,12 +216,6 @@ def failed_parsers(context: CheckContext) -> Iterator[Finding]:
                 f"{in_words(last)}",
                 f"report it, or correct the parser; then `sankofa ingest {source.key}`",
             )
-
-
-def lost_bodies(context: CheckContext) -> Iterator[Finding]:
-    """Report documents that can no longer be read into this record."""
-    record, landing = open_record(context.settings), open_landing(context.settings)
-    for source in sources_of(context.settings):
         lost = lost_documents(record, landing, source)
         if lost:
             yield fault(
@@ -303,7 +296,7 @@ _CHECKS: dict[str, tuple[Check, ...]] = {
     ),
     "Build": (build, publishing, refused_build, held_back, freshness),
     "Files": (files,),
-    "Sources": (sources, failed_parsers, lost_bodies),
+    "Sources": (sources, unread_documents),
 }
 _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "bold red")}
 

@@ -87,11 +87,6 @@ def ingest(
     if as_json:
         print_json(outcomes)
     _fail(outcomes)
-    _hint_if_empty(settings)
-
-
-def _hint_if_empty(settings: Settings) -> None:
-    """Say how to begin in a home that has no document."""
     if open_landing(settings).world() is None:
         click.echo(f"nothing is here to ingest: {BEGIN}", err=True)
 

@@ -9,7 +9,16 @@ from typing import get_args
 import click
 
 from pipelines.commands.exit_status import ListingGroup
-from pipelines.output import Column, Styled, json_option, moment, number, print_json, print_table
+from pipelines.output import (
+    Column,
+    Styled,
+    json_option,
+    moment,
+    number,
+    print_json,
+    print_rows,
+    print_table,
+)
 from warehouse.control import keys as key_store
 from warehouse.control.keys import KeyStore
 from warehouse.control.models import ACTION_KINDS, Action, ApiKey, list_actions
@@ -23,39 +32,31 @@ _NAME = click.argument("name", metavar="PREFIX_OR_ID")
 _WHY = click.option("--why", default="", help="The reason, for `sankofa actions`.")
 
 
-class _Expiry(click.ParamType[datetime]):
-    """A day, or a number of days from now, as the moment at which a key expires."""
-
-    name = "expiry"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """Return the moment; refuse one that has passed."""
-        now = datetime.now(UTC)
-        try:
-            if value.isdecimal():
-                moment = now + timedelta(days=int(value))
-            else:
-                moment = datetime.combine(date.fromisoformat(value), time.min, UTC)
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is neither a day such as 2027-01-01 nor a number of days")
-        if moment <= now:
-            self.fail(f"{value} has passed; give a later day")
-        return moment
+def _expiry(value: str) -> datetime:
+    """Return a day, or a number of days from now, as the moment at which a key expires."""
+    now = datetime.now(UTC)
+    try:
+        if value.isdecimal():
+            moment = now + timedelta(days=int(value))
+        else:
+            moment = datetime.combine(date.fromisoformat(value), time.min, UTC)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is neither a day such as 2027-01-01 nor a number of days"
+        ) from None
+    if moment <= now:
+        raise click.BadParameter(f"{value} has passed; give a later day")
+    return moment
 
 
-class _Network(click.ParamType[str]):
-    """A network in CIDR notation."""
-
-    name = "network"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the network as it is stored."""
-        try:
-            return str(ip_network(value))
-        except ValueError as error:
-            self.fail(f"{error}; write a network as 192.0.2.0/24 or 2001:db8::/32")
+def _network(value: str) -> str:
+    """Return a network in CIDR notation as it is stored."""
+    try:
+        return str(ip_network(value))
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{error}; write a network as 192.0.2.0/24 or 2001:db8::/32"
+        ) from None
 
 
 @click.group(cls=ListingGroup)
@@ -71,7 +72,7 @@ def keys() -> None:
 @click.option("--label", default="", help="Owner of the key; shown in the list only.")
 @click.option(
     "--expires",
-    type=_Expiry(),
+    type=_expiry,
     metavar="YYYY-MM-DD|DAYS",
     help="First day, UTC, on which it does not work any more, or the days that it works.",
 )
@@ -86,7 +87,7 @@ def keys() -> None:
     "--network",
     "networks",
     multiple=True,
-    type=_Network(),
+    type=_network,
     metavar="CIDR",
     help="Network that it may be sent from, such as 192.0.2.0/24; may be repeated.",
 )
@@ -255,14 +256,10 @@ def actions(kind: str | None, since: datetime | None, as_json: bool) -> None:
         raise click.BadParameter(f"{kind!r} is none of {', '.join(ACTION_KINDS)}")
     first_day = None if since is None else since.replace(tzinfo=UTC)
     rows = list_actions(read_settings(os.environ).control, known, first_day)
-    if as_json:
-        print_json([row.model_dump() for row in rows])
-        return
-    if not rows:
-        click.echo("no such action was recorded")
-        return
-    print_table(
+    print_rows(
         rows,
+        as_json,
+        "no such action was recorded",
         Column("when, UTC", lambda row: moment(row.began_at), whole=True),
         Column("who", lambda row: row.who),
         Column("command", lambda row: row.kind, whole=True),

@@ -3,15 +3,14 @@
 import logging
 import os
 import signal
-import socket
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import click
 import msgspec
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -58,27 +57,22 @@ class FileCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield every metric that has a value."""
         files = read_all(self._folder)
-        counters: dict[str, dict[str, float]] = {}
-        gauges: dict[str, dict[str, Gauge]] = {}
-        for file in files:
-            for name, values in file.counters.items():
-                summed = counters.setdefault(name, {})
-                for labels, value in values.items():
+        for metric in METRICS:
+            summed, newest = dict[str, float](), dict[str, Gauge]()
+            for file in files:
+                for labels, value in file.counters.get(metric.name, {}).items():
                     summed[labels] = summed.get(labels, 0) + value
-            for name, settings in file.gauges.items():
-                newest = gauges.setdefault(name, {})
-                for labels, gauge in settings.items():
+                for labels, gauge in file.gauges.get(metric.name, {}).items():
                     if labels not in newest or newest[labels].set_at < gauge.set_at:
                         newest[labels] = gauge
-        for metric in METRICS:
-            if metric.name in counters:
+            if summed:
                 counter = CounterMetricFamily(metric.name, metric.meaning, labels=metric.labels)
-                for labels, value in counters[metric.name].items():
+                for labels, value in summed.items():
                     counter.add_metric(_split(labels), value)
                 yield counter
-            if metric.name in gauges:
+            if newest:
                 family = GaugeMetricFamily(metric.name, metric.meaning, labels=metric.labels)
-                for labels, gauge in gauges[metric.name].items():
+                for labels, gauge in newest.items():
                     family.add_metric(_split(labels), gauge.value)
                 yield family
         yield _requests((file.surface, file.requests) for file in files)
@@ -111,10 +105,7 @@ def _requests(files: Iterable[tuple[str, dict[str, list[float]]]]) -> Metric:
         REQUEST_SECONDS.name, REQUEST_SECONDS.meaning, labels=REQUEST_SECONDS.labels
     )
     for (surface, labels), (*counts, seconds) in summed.items():
-        total, buckets = 0.0, []
-        for bound, count in zip(_BOUNDS, counts, strict=True):
-            total += count
-            buckets.append((bound, total))
+        buckets = list(zip(_BOUNDS, accumulate(counts), strict=True))
         family.add_metric([surface, *_split(labels)], buckets, seconds)
     return family
 
@@ -123,26 +114,13 @@ def serve_metrics(folder: Path, mart: Mart, host: str, port: int, stop: Stop) ->
     """Serve ``/metrics`` until ``stop`` is set."""
     registry = CollectorRegistry()
     registry.register(FileCollector(folder, mart))
-    server_class = _Ipv6Server if ":" in host else WSGIServer
-    with make_server(
-        host, port, make_wsgi_app(registry), server_class, handler_class=_QuietHandler
-    ) as server:
-        server.timeout = 0.2
-        _log.info("listening at port %d, metrics only", server.server_port)
-        while not stop.is_set():
-            server.handle_request()
-
-
-class _Ipv6Server(WSGIServer):
-    address_family = socket.AF_INET6
-
-
-class _QuietHandler(WSGIRequestHandler):
-    # A client that connects and sends nothing must not keep the others waiting.
-    timeout = 5
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: a scrape every few seconds tells nobody anything."""
+    # A thread for each client: one that connects and sends nothing keeps no other waiting.
+    server, _ = start_http_server(port, host, registry)
+    _log.info("listening at port %d, metrics only", server.server_port)
+    while not stop.wait(0.2):
+        pass
+    server.shutdown()
+    server.server_close()
 
 
 def _split(labels: str) -> list[str]:

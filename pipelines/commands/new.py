@@ -20,11 +20,10 @@ _PORTAL = re.compile(r"[a-z]{2}(-[a-z0-9]+)+")
 
 @dataclass(frozen=True)
 class Scaffold:
-    """Files to write, of which ``new`` must not exist; the test to run, and what to fill in."""
+    """Files to change and to write, the last of which is the test to run; what to fill in."""
 
-    texts: Mapping[str, str]
-    new: tuple[str, ...]
-    test: str
+    changed: dict[str, str]
+    new: dict[str, str]
     steps: tuple[str, ...] = ()
 
 
@@ -68,7 +67,7 @@ def write(root: Path, made: Scaffold) -> None:
     taken = [path for path in made.new if (root / path).exists()]
     if taken:
         raise SankofaError(f"{taken[0]} exists already; nothing was written. Choose another name")
-    for path, text in made.texts.items():
+    for path, text in (made.changed | made.new).items():
         (root / path).write_text(text, "utf-8")
 
 
@@ -98,15 +97,9 @@ def _source(root: Path, name: _Name) -> Scaffold:
         lines = "".join(f"    {module},\n" for module in sorted({*modules, name.snake}))
         line = f"from assets.macro import (\n{lines})"
     text = text[: imported.start()] + line + text[imported.end() :]
-    text = _before(text, r"^\)\n\Z", name.filled("source_entry.txt"), sources)
     return Scaffold(
-        {
-            sources: text,
-            parser: name.filled("source_parser.txt"),
-            test: name.filled("source_test.txt"),
-        },
-        (parser, test),
-        test,
+        {sources: _inserted(text, r"^(?=\)\n\Z)", name.filled("source_entry.txt"), sources)},
+        {parser: name.filled("source_parser.txt"), test: name.filled("source_test.txt")},
     )
 
 
@@ -115,12 +108,8 @@ def _portal(root: Path, name: _Name) -> Scaffold:
     text = _text(root, portals)
     _refuse_taken(f"[{name.key}]\n", text, portals)
     return Scaffold(
-        {
-            portals: f"{text.rstrip()}\n\n{name.filled('portal_entry.txt')}",
-            test: name.filled("portal_test.txt"),
-        },
-        (test,),
-        test,
+        {portals: f"{text.rstrip()}\n\n{name.filled('portal_entry.txt')}"},
+        {test: name.filled("portal_test.txt")},
     )
 
 
@@ -133,11 +122,9 @@ def _metric(root: Path, name: _Name) -> Scaffold:
     return Scaffold(
         {
             formulas: text + name.filled("metric_entry.txt"),
-            model: _after(plans, r"^PLANS: .*\{\n", plan, model),
-            test: name.filled("metric_test.txt"),
+            model: _inserted(plans, r"^PLANS: .*\{\n", plan, model),
         },
-        (test,),
-        test,
+        {test: name.filled("metric_test.txt")},
     )
 
 
@@ -149,29 +136,24 @@ def _panel(root: Path, name: _Name) -> Scaffold:
     _refuse_taken(f"\n{name.key},", text, panels)
     column = f"is_{name.snake}"
     answer = f"        CAST(units IS NOT NULL AS INTEGER) AS {column},\n"
-    sql = _before(sql, r"^        method\n    FROM states", answer, rates)
+    sql = _inserted(sql, r"^(?=        method\n    FROM states)", answer, rates)
     for end, line in (
         ("'method'\n        ]) AS question", f"'{name.snake}'"),
         ("method\n        ]) AS value", column),
     ):
-        sql = _before(sql, rf"^            {re.escape(end)}", f"            {line},\n", rates)
+        place = rf"^(?=            {re.escape(end)})"
+        sql = _inserted(sql, place, f"            {line},\n", rates)
     measure = f"    ('{name.snake}', '{name.key}', '{name.snake}_rate'),\n"
-    sql = _after(sql, r"^    \('revalued', .*\),\n", measure, rates)
+    sql = _inserted(sql, r"^    \('revalued', .*\),\n", measure, rates)
+    plan = name.filled("panel_model.txt")
     return Scaffold(
         {
             panels: text + name.filled("panel_entry.txt"),
             measures: _text(root, measures) + name.filled("measure_entry.txt"),
             rates: sql,
-            model: _before(
-                plain,
-                r"^    \}\n    for method in ",
-                name.filled("panel_model.txt"),
-                model,
-            ),
-            test: name.filled("panel_test.txt"),
+            model: _inserted(plain, r"^(?=    \}\n    for method in )", plan, model),
         },
-        (test,),
-        test,
+        {test: name.filled("panel_test.txt")},
     )
 
 
@@ -192,21 +174,12 @@ def _refuse_taken(mark: str, text: str, path: str) -> None:
         raise SankofaError(f"{path} has {mark.strip()} already; nothing was written")
 
 
-def _before(text: str, place: str, addition: str, path: str) -> str:
-    """Insert a text before the one place that a pattern matches."""
-    return _inserted(text, place, addition, path, after=False)
-
-
-def _after(text: str, place: str, addition: str, path: str) -> str:
-    return _inserted(text, place, addition, path, after=True)
-
-
-def _inserted(text: str, place: str, addition: str, path: str, *, after: bool) -> str:
+def _inserted(text: str, place: str, addition: str, path: str) -> str:
+    """Insert a text after the one place that a pattern matches."""
     found = list(re.finditer(place, text, re.MULTILINE))
     if len(found) != 1:
         raise _no_place(path)
-    position = found[0].end() if after else found[0].start()
-    return text[:position] + addition + text[position:]
+    return text[: found[0].end()] + addition + text[found[0].end() :]
 
 
 def _no_place(path: str) -> SankofaError:
@@ -231,12 +204,15 @@ def new(kind: Kind, name: str, as_json: bool) -> None:
     """
     made = scaffold(_ROOT, kind, name)
     write(_ROOT, made)
+    *_, test = made.new
     if as_json:
-        files = {path: "written" if path in made.new else "changed" for path in made.texts}
-        print_json({"files": files, "test": made.test, "fill_in": made.steps})
+        files = dict.fromkeys(made.changed, "changed") | dict.fromkeys(made.new, "written")
+        print_json({"files": files, "test": test, "fill_in": made.steps})
         return
-    for path in made.texts:
-        click.echo(f"{'wrote  ' if path in made.new else 'changed'}  {path}")
-    click.echo(f"\nIts test passes:\n  python -m pytest {made.test}\n\nFill in:")
+    for path in made.changed:
+        click.echo(f"changed  {path}")
+    for path in made.new:
+        click.echo(f"wrote    {path}")
+    click.echo(f"\nIts test passes:\n  python -m pytest {test}\n\nFill in:")
     for step in made.steps:
         click.echo(f"  - {step}")

@@ -64,7 +64,7 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
             {
                 "data_version": data_version,
                 "changes": changes,
-                "left_out": [row.model_dump() for row in left_out],
+                "left_out": left_out,
                 "assets": metadata,
             }
         )

@@ -11,7 +11,16 @@ import click
 from pydantic import TypeAdapter
 
 from pipelines.builds import LEFT_OUT, MEASURED
-from pipelines.output import Cell, Column, Styled, json_option, number, print_json, print_table
+from pipelines.output import (
+    Cell,
+    Column,
+    Styled,
+    json_option,
+    number,
+    print_json,
+    print_rows,
+    print_table,
+)
 from quality.floors import MAXIMUMS
 from quality.report import history
 from warehouse.publish.builds import builds_at
@@ -85,11 +94,7 @@ def quality(
     """Show the quality metrics of the build being served, against their thresholds."""
     settings = read_settings(os.environ)
     if left_out:
-        left_out_rows = current_left_out(settings)
-        if as_json:
-            print_json([row.model_dump() for row in left_out_rows])
-        else:
-            print_left_out(left_out_rows)
+        print_left_out(current_left_out(settings), as_json)
         return
     measured = [
         row
@@ -98,7 +103,7 @@ def quality(
     ]
     rows = [row for row in measured if status is None or row.status == status]
     if as_json:
-        print_json([row.model_dump() for row in rows])
+        print_json(rows)
     elif history:
         _print_history(rows)
     else:
@@ -130,13 +135,12 @@ def _print_counts(measured: Sequence[QualityMetric]) -> None:
     click.echo(f"\n{summary}; data_version {', '.join(versions) or 'without measurements'}")
 
 
-def print_left_out(rows: Sequence[LeftOut]) -> None:
+def print_left_out(rows: Sequence[LeftOut], as_json: bool = False) -> None:
     """Print what a build leaves out, with the first row of each rule and source."""
-    if not rows:
-        click.echo("no row is left out")
-        return
-    print_table(
+    print_rows(
         rows,
+        as_json,
+        "no row is left out",
         Column("rows left out", lambda row: number(row.rows_left_out), right=True),
         Column("table", lambda row: row.table_name, whole=True),
         Column("source", lambda row: row.source),

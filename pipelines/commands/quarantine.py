@@ -16,6 +16,7 @@ from pipelines.commands.exit_status import ListingGroup
 from pipelines.finder import Finder
 from pipelines.output import (
     Column,
+    Row,
     Styled,
     json_option,
     moment,
@@ -25,7 +26,7 @@ from pipelines.output import (
     print_table,
     progress_bar,
 )
-from pipelines.why import Explanation, explain
+from pipelines.why import explain
 from warehouse.record.landing import open_landing
 from warehouse.record.quarantine import QuarantinedRow, quarantine_groups, quarantined_rows
 from warehouse.record.store import Record, open_record
@@ -236,20 +237,11 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     for line in explanation.metric[-limit:]:
         click.echo(f"  {line}")
     _print_rest(len(explanation.metric), limit, "lines")
-    _print_readings(explanation, limit)
-    _print_documents(explanation, limit)
-    _print_quarantined(explanation, limit)
-    for note in explanation.notes:
-        click.echo(f"note: {note}")
-
-
-def _print_readings(explanation: Explanation, limit: int) -> None:
-    if not explanation.readings:
-        return
-    click.echo()
-    # The newest figures come last, and are mostly what is wanted.
-    print_table(
+    _print_part(
+        # The newest figures come last, and are mostly what is wanted.
         explanation.readings[-limit:],
+        len(explanation.readings),
+        "rows",
         Column("table", lambda reading: reading.table, wide=True),
         Column("figure", lambda reading: reading.figure),
         Column("value", lambda reading: reading.value or "", right=True),
@@ -262,15 +254,10 @@ def _print_readings(explanation: Explanation, limit: int) -> None:
         ),
         Column("source_ref", lambda reading: reading.source_ref, wide=True),
     )
-    _print_rest(len(explanation.readings), limit, "rows")
-
-
-def _print_documents(explanation: Explanation, limit: int) -> None:
-    if not explanation.documents:
-        return
-    click.echo()
-    print_table(
+    _print_part(
         explanation.documents[:limit],
+        len(explanation.documents),
+        "documents",
         Column("document", lambda mention: mention.document[:12], whole=True),
         Column("source", lambda mention: mention.source, whole=True),
         Column("rows", lambda mention: number(mention.rows), right=True),
@@ -278,21 +265,25 @@ def _print_documents(explanation: Explanation, limit: int) -> None:
         Column("state", lambda mention: mention.state),
         Column("address", lambda mention: mention.url or "", wide=True),
     )
-    _print_rest(len(explanation.documents), limit, "documents")
-
-
-def _print_quarantined(explanation: Explanation, limit: int) -> None:
-    if not explanation.quarantined:
-        return
-    click.echo()
-    print_table(
+    _print_part(
         explanation.quarantined[:limit],
+        len(explanation.quarantined),
+        "reasons",
         Column("quarantined", lambda group: group.table),
         Column("rows", lambda group: number(group.rows), right=True),
         Column("why", lambda group: group.reason),
         Column("one of them", lambda group: group.example, whole=True),
     )
-    _print_rest(len(explanation.quarantined), limit, "reasons")
+    for note in explanation.notes:
+        click.echo(f"note: {note}")
+
+
+def _print_part(shown: Sequence[Row], count: int, what: str, *columns: Column[Row]) -> None:
+    """Print those of so many rows that are shown, if any."""
+    if shown:
+        click.echo()
+        print_table(shown, *columns)
+        _print_rest(count, len(shown), what)
 
 
 def _print_rest(count: int, limit: int, what: str) -> None:

@@ -9,10 +9,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
 import click
 import dagster as dg
@@ -96,10 +94,23 @@ def off(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _switch(names: tuple[str, ...], as_json: bool, *, on: bool) -> None:
+    """Turn schedules and sensors on or off, all of them without names.
+
+    Alerts are no part of all: failures must be heard of while everything is off. Without a contact
+    address no source may be fetched, so the fetching of all then stays off.
+    """
     settings = read_settings(os.environ)
     word = "on" if on else "off"
     with progress_console().status(f"Turning schedules {word}"):
-        changed = _switch_schedules(settings, on=on, names=names)
+        listed = {schedule.name: schedule for schedule in _list_schedules(settings)}
+        if unknown := sorted(set(names) - set(listed)):
+            known = ", ".join(listed)
+            raise SankofaError(f"there is no schedule {unknown[0]}; choose from {known}")
+        left_alone = {ALERTS} if settings.contact or not on else {ALERTS, FETCH_SENSOR}
+        wanted = set(names) or set(listed) - left_alone
+        changed = [name for name in listed if name in wanted and listed[name].on != on]
+        for name in changed:
+            _turn(settings, listed[name], on=on)
     if as_json:
         print_json({"turned": word, "changed": changed})
         return
@@ -117,7 +128,7 @@ class _Schedule:
     """A schedule or a sensor; ``cron`` is None if it looks every ``seconds`` instead."""
 
     name: str
-    kind: Literal["schedule", "sensor"]
+    kind: str
     on: bool
     cron: str | None
     seconds: int | None
@@ -143,35 +154,26 @@ def _list_schedules(settings: Settings) -> list[_Schedule]:
             state.instigator_name: state.status.value
             for state in dagster_instance.all_instigator_state()
         }
-
     found: list[dg.ScheduleDefinition | dg.SensorDefinition] = [
         *repository.schedule_defs,
         *repository.sensor_defs,
     ]
-
-    def listed() -> Iterator[_Schedule]:
-        for definition in found:
-            name, cron, seconds = definition.name, None, None
-            if isinstance(definition, dg.ScheduleDefinition):
-                cron = str(definition.cron_schedule)
-            elif name == FETCH_SENSOR:
-                cron = FETCH_CRON
-            else:
-                seconds = definition.minimum_interval_seconds or 30
-            state = states.get(name, "DECLARED_IN_CODE")
-            default = definition.default_status.value
-            on = (default if state == "DECLARED_IN_CODE" else state) == "RUNNING"
-            yield _Schedule(
-                name,
-                "schedule" if isinstance(definition, dg.ScheduleDefinition) else "sensor",
-                on,
-                cron,
-                seconds,
-                next_tick(cron, datetime.now(UTC)) if on and cron is not None else None,
-                str(definition.description),
-            )
-
-    return sorted(listed(), key=lambda schedule: schedule.name)
+    listed = []
+    for definition in sorted(found, key=lambda definition: definition.name):
+        name, kind, cron, seconds = definition.name, "sensor", None, None
+        if isinstance(definition, dg.ScheduleDefinition):
+            kind, cron = "schedule", str(definition.cron_schedule)
+        elif name == FETCH_SENSOR:
+            cron = FETCH_CRON
+        else:
+            seconds = definition.minimum_interval_seconds or 30
+        state = states.get(name, "DECLARED_IN_CODE")
+        default = definition.default_status.value
+        on = (default if state == "DECLARED_IN_CODE" else state) == "RUNNING"
+        next_run = next_tick(cron, datetime.now(UTC)) if on and cron is not None else None
+        about = str(definition.description)
+        listed.append(_Schedule(name, kind, on, cron, seconds, next_run, about))
+    return listed
 
 
 def next_tick(cron: str, after: datetime) -> datetime | None:
@@ -188,25 +190,6 @@ def _daemon_runs(settings: Settings) -> bool:
     with instance(settings) as dagster_instance:
         beats = dagster_instance.get_daemon_heartbeats().values()
     return any(time.time() - beat.timestamp < _ALIVE_SECONDS for beat in beats)
-
-
-def _switch_schedules(settings: Settings, *, on: bool, names: Collection[str] = ()) -> list[str]:
-    """Turn schedules and sensors on or off, all of them without names; return those changed.
-
-    Alerts are no part of all: failures must be heard of while everything is off. Without a contact
-    address no source may be fetched, so the fetching of all then stays off.
-    """
-    listed = _list_schedules(settings)
-    unknown = sorted(set(names) - {schedule.name for schedule in listed})
-    if unknown:
-        known = ", ".join(schedule.name for schedule in listed)
-        raise SankofaError(f"there is no schedule {unknown[0]}; choose from {known}")
-    left_alone = {ALERTS} if settings.contact or not on else {ALERTS, FETCH_SENSOR}
-    wanted = set(names) or {schedule.name for schedule in listed} - left_alone
-    chosen = [schedule for schedule in listed if schedule.name in wanted and schedule.on != on]
-    for schedule in chosen:
-        _turn(settings, schedule, on=on)
-    return [schedule.name for schedule in chosen]
 
 
 def _turn(settings: Settings, schedule: _Schedule, *, on: bool) -> None:

@@ -18,6 +18,7 @@ from pipelines.output import (
     print_counts,
     print_json,
     print_pairs,
+    print_rows,
     print_table,
 )
 from pipelines.sample_world import unpack_world
@@ -38,7 +39,7 @@ def sample(folder: Path | None, as_json: bool) -> None:
     target = folder or settings.sample
     if folder is None:
         # Whoever writes it into the home is going to ingest it there.
-        _refuse_sample_in_real_home(settings)
+        open_landing(settings).refuse_other_world("fictional")
     counts = unpack_world(target)
     if as_json:
         print_json({"folder": target, "written": counts})
@@ -47,10 +48,6 @@ def sample(folder: Path | None, as_json: bool) -> None:
     click.echo(f"written to {target}")
     if folder is None:
         click.echo("next: `sankofa ingest`, then `sankofa publish`")
-
-
-def _refuse_sample_in_real_home(settings: Settings) -> None:
-    open_landing(settings).refuse_other_world("fictional")
 
 
 _COLOURS = {"working": "green", "untried": "yellow", "refused": "red"}
@@ -182,22 +179,18 @@ def registry(
         if not chosen:
             raise SankofaError(f"the registry has no publication {entry}: list them without --toml")
         licence = published.read_licence(settings, entry)
-        page = published.publication_page(entry)
-        click.echo(published.portal_entry(chosen[0], licence, page), nl=False)
+        click.echo(published.portal_entry(chosen[0], licence), nl=False)
         return
     found = published.matching(publications, country, search)
-    if as_json:
-        print_json(found)
-    elif not found:
-        click.echo(f"none of {len(publications)} publications matches")
-    else:
-        print_table(
-            found,
-            Column("id", lambda publication: publication.id, right=True, whole=True),
-            Column("country", lambda publication: publication.country),
-            Column("title", lambda publication: publication.title),
-            Column("source_id", lambda publication: publication.source_id, wide=True),
-            Column("from", lambda publication: publication.date_from, whole=True),
-            Column("to", lambda publication: publication.date_to, whole=True),
-            Column("last retrieved", lambda publication: publication.last_retrieved, wide=True),
-        )
+    print_rows(
+        found,
+        as_json,
+        f"none of {len(publications)} publications matches",
+        Column("id", lambda publication: publication.id, right=True, whole=True),
+        Column("country", lambda publication: publication.country),
+        Column("title", lambda publication: publication.title),
+        Column("source_id", lambda publication: publication.source_id, wide=True),
+        Column("from", lambda publication: publication.date_from, whole=True),
+        Column("to", lambda publication: publication.date_to, whole=True),
+        Column("last retrieved", lambda publication: publication.last_retrieved, wide=True),
+    )

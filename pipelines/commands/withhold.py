@@ -13,19 +13,20 @@ from pipelines.output import (
     moment,
     print_counts,
     print_json,
-    print_table,
+    print_rows,
 )
 from pipelines.withholding import (
     Change,
     Match,
     find_to_withhold,
-    list_withheld,
     release_text,
     served_names,
     withhold_found,
 )
 from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
+from warehouse.record.store import open_record
+from warehouse.record.withheld import tombstones
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import read_settings
 
@@ -115,19 +116,12 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
     if check:
         _check_served(as_json)
         return
-    entries = [
-        entry
-        for entry in list_withheld(read_settings(os.environ))
-        if everything or not entry.released
-    ]
-    if as_json:
-        print_json([entry.model_dump() for entry in entries])
-        return
-    if not entries:
-        click.echo("nothing is withheld")
-        return
-    print_table(
-        entries,
+    # Everything ever withheld with its last entry, the newest last.
+    entries = tombstones(open_record(read_settings(os.environ)))
+    print_rows(
+        [entry for entry in entries if everything or not entry.released],
+        as_json,
+        "nothing is withheld",
         Column("id", lambda entry: entry.withheld_id[:12], whole=True),
         Column("kind", lambda entry: entry.kind),
         Column("by", lambda entry: entry.by, wide=True),
