@@ -8,15 +8,7 @@ import falcon
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import ALLOW
 from api.site.render import Site
-from warehouse.contract.problems import (
-    CHALLENGE,
-    PRICING,
-    Problem,
-    internal_error,
-    no_oauth,
-    problem_for_error,
-    problem_members,
-)
+from warehouse.contract import problems
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import count_problem
 from warehouse.shared.texts import nearest, redact_keys
@@ -47,7 +39,7 @@ def add_error_handlers(
         req: falcon.Request, resp: falcon.Response, error: Exception, params: object
     ) -> None:
         problem = problem_of(error, req, known)
-        send_problem(req, resp, problem, upgrade_url or f"{req.context.base_url}{PRICING}")
+        send_problem(req, resp, problem, upgrade_url or f"{req.context.base_url}{problems.PRICING}")
         # Browsers name text/html; what is below /v1 is for programs.
         if not req.path.startswith("/v1"):
             resp.append_header("Vary", "Accept")
@@ -58,9 +50,9 @@ def add_error_handlers(
     app.add_error_handler((Exception, falcon.HTTPError), handle)
 
 
-def problem_of(error: Exception, req: falcon.Request, known: Iterable[str]) -> Problem:
+def problem_of(error: Exception, req: falcon.Request, known: Iterable[str]) -> problems.Problem:
     """Return the problem for an exception; an unexpected one is logged and not shown."""
-    problem = problem_for_error(error)
+    problem = problems.problem_for_error(error)
     if problem is not None:
         count_problem(problem.code, problem.members.get("violated_policies", ()))
         if problem.kind.status >= 500:
@@ -76,22 +68,22 @@ def send_unexpected(req: falcon.Request, resp: falcon.Response, error: Exception
     send_problem(req, resp, _unexpected(error, req), "")
 
 
-def _unexpected(error: Exception, req: falcon.Request) -> Problem:
+def _unexpected(error: Exception, req: falcon.Request) -> problems.Problem:
     _LOG.error("unexpected error, request %s", req.context.request_id, exc_info=error)
-    return internal_error()
+    return problems.internal_error()
 
 
 def send_problem(
-    req: falcon.Request, resp: falcon.Response, problem: Problem, upgrade_url: str
+    req: falcon.Request, resp: falcon.Response, problem: problems.Problem, upgrade_url: str
 ) -> None:
     """Write a problem and the headers that go with its status."""
     status, members = (
         problem.kind.status,
-        problem_members(problem, req.context.request_id, upgrade_url),
+        problems.problem_members(problem, req.context.request_id, upgrade_url),
     )
     # RFC 9110 requires WWW-Authenticate with 401 and Allow with 405.
     if status == 401:
-        resp.set_header("WWW-Authenticate", CHALLENGE)
+        resp.set_header("WWW-Authenticate", problems.CHALLENGE)
     if "upgrade_url" in members:
         resp.set_header("X-Upgrade-URL", upgrade_url)
     if "retry_after" in members:
@@ -106,16 +98,18 @@ def send_problem(
 
 def _problem_of_http_error(
     error: falcon.HTTPError, req: falcon.Request, known: Iterable[str]
-) -> Problem:
+) -> problems.Problem:
     if error.status_code == 404:
-        if (problem := no_oauth(req.path)) is not None:
+        if (problem := problems.no_oauth(req.path)) is not None:
             return problem
         near = _nearest_paths(req.path, known)
         hint = f"the nearest: {', '.join(near)}; all are at /docs" if near else "see /docs"
-        return Problem("not_found", f"No such path: {req.path[:200]}; {hint}.", nearest=near)
+        return problems.Problem(
+            "not_found", f"No such path: {req.path[:200]}; {hint}.", nearest=near
+        )
     if error.status_code == 405:
-        return Problem("method_not_allowed", f"{req.method} is not allowed here.")
-    return Problem("request_refused", error.title or "The request cannot be parsed.")
+        return problems.Problem("method_not_allowed", f"{req.method} is not allowed here.")
+    return problems.Problem("request_refused", error.title or "The request cannot be parsed.")
 
 
 def _nearest_paths(path: str, known: Iterable[str]) -> list[str]:

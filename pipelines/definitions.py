@@ -15,32 +15,11 @@ import dagster as dg
 from assets.ingest.assets import ALIVE, FRESHNESS_POLICY, column_metadata, table_key
 from assets.ingest.sources import sources_of
 from assets.source import Source
-from pipelines.alerts import (
-    ALERTS,
-    BY_COMMAND,
-    StepFailure,
-    alert_of,
-    alerts_are_set,
-    send_alert,
-    step_failure,
-)
+from pipelines import alerts, stages
 from pipelines.builds import delete_old_versions
 from pipelines.dagster_home import PUBLISH
 from pipelines.ingest_definitions import WHEN_INPUTS_CHANGE, ingest_definitions
 from pipelines.publication import Publishing, refuse_failed
-from pipelines.stages import (
-    BUILD,
-    DEPS,
-    EXPORTS,
-    MART,
-    NODES,
-    QUALITY,
-    SNAPSHOT,
-    STAGES,
-    WHOLE_SUITES,
-    Node,
-    suites_of,
-)
 from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, Report
 from quality.rules import Suite
 from warehouse.publish.steps import compute_of
@@ -167,7 +146,7 @@ class AuditConfig(dg.Config):
 
 def published_assets(sources: Sequence[Source]) -> list[dg.AssetsDefinition]:
     """Return the assets that publish what was loaded from the sources, with their checks."""
-    nodes = map(node_asset, NODES)
+    nodes = map(node_asset, stages.NODES)
     return [snapshot_asset(sources), *nodes, quality, exports, mart, published_build]
 
 
@@ -181,7 +160,7 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
     ]
 
     @dg.asset(
-        name=SNAPSHOT,
+        name=stages.SNAPSHOT,
         deps=loaded,
         group_name="snapshot",
         description="Which loads belong to the publication. If nothing changed since the last one, "
@@ -200,7 +179,7 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
     return snapshot
 
 
-def node_asset(node: Node) -> dg.AssetsDefinition:
+def node_asset(node: stages.Node) -> dg.AssetsDefinition:
     """Return the asset of a node, which runs its step for every partition that changed.
 
     Its checks are of the same step, so that they run whenever it does: if one fails, nothing that
@@ -208,7 +187,7 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
     """
     derived = node.name in DERIVED
 
-    key, suites = dg.AssetKey(node.name), suites_of(node)
+    key, suites = dg.AssetKey(node.name), stages.suites_of(node)
 
     @dg.asset(
         name=node.name,
@@ -234,13 +213,13 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
 
 
 @dg.asset(
-    deps=DEPS[QUALITY],
+    deps=stages.DEPS[stages.QUALITY],
     group_name="published",
     kinds={"duckdb"},
-    metadata=column_metadata(DERIVED[QUALITY]),
+    metadata=column_metadata(DERIVED[stages.QUALITY]),
     check_specs=[
-        *suite_specs(dg.AssetKey(QUALITY), WHOLE_SUITES),
-        *audit_specs(dg.AssetKey(QUALITY)),
+        *suite_specs(dg.AssetKey(stages.QUALITY), stages.WHOLE_SUITES),
+        *audit_specs(dg.AssetKey(stages.QUALITY)),
     ],
     automation_condition=WHEN_INPUTS_CHANGE,
 )
@@ -251,14 +230,14 @@ def quality(
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Measurements against the floors of each dataset, with their history."""
     report = publishing.publication(config.confirm_loss).audit()
-    yield from suite_results(report, context.asset_key, WHOLE_SUITES)
+    yield from suite_results(report, context.asset_key, stages.WHOLE_SUITES)
     yield from audit_results(report, context.asset_key)
     refuse_failed(report)
     yield dg.MaterializeResult(metadata=dict(Counter(row.status for row in report.measurements)))
 
 
 @dg.asset(
-    deps=DEPS[EXPORTS],
+    deps=stages.DEPS[stages.EXPORTS],
     group_name="published",
     kinds={"parquet"},
     automation_condition=WHEN_INPUTS_CHANGE,
@@ -276,7 +255,7 @@ def exports(publishing: PublishingParam) -> dg.MaterializeResult[None]:
 
 
 @dg.asset(
-    deps=DEPS[MART],
+    deps=stages.DEPS[stages.MART],
     group_name="published",
     kinds={"sqlite"},
     automation_condition=WHEN_INPUTS_CHANGE,
@@ -294,7 +273,7 @@ def mart(publishing: PublishingParam) -> dg.MaterializeResult[None]:
 
 
 @dg.asset(
-    deps=DEPS[BUILD],
+    deps=stages.DEPS[stages.BUILD],
     group_name="published",
     kinds={"json"},
     freshness_policy=FRESHNESS_POLICY,
@@ -323,7 +302,7 @@ def definitions(settings: Settings) -> dg.Definitions:
 def _publish_definitions(settings: Settings) -> dg.Definitions:
     publish = dg.define_asset_job(
         PUBLISH,
-        dg.AssetSelection.assets(*STAGES),
+        dg.AssetSelection.assets(*stages.STAGES),
         description="Publish the loaded data as one build: a snapshot of the record, what is "
         "derived from it, its audit, the files, and the switch of `published_build`, "
         "which alone changes what readers see. If nothing has changed, it does nothing.",
@@ -331,7 +310,7 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
     return dg.Definitions(
         assets=published_assets(sources_of(settings)),
         jobs=[publish],
-        sensors=[failed_runs(settings)] if alerts_are_set(settings) else [],
+        sensors=[failed_runs(settings)] if alerts.alerts_are_set(settings) else [],
         resources={"publishing": publishing_resource(settings)},
     )
 
@@ -340,25 +319,26 @@ def failed_runs(settings: Settings) -> dg.SensorDefinition:
     """Return a sensor that sends an alert for each run of Dagster's own that fails."""
 
     @dg.run_failure_sensor(
-        name=ALERTS,
+        name=alerts.ALERTS,
         description="Tell SANKOFA_ALERT_COMMAND and SANKOFA_ALERT_WEBHOOK of each failed run.",
         default_status=dg.DefaultSensorStatus.RUNNING,
     )
     def alert_on_failure(context: dg.RunFailureSensorContext) -> None:
         """Send an alert; the command tells of its runs by itself."""
         run = context.dagster_run
-        if BY_COMMAND in run.tags:
+        if alerts.BY_COMMAND in run.tags:
             return
         failures = {
-            str(event.step_key): step_failure(event) for event in context.get_step_failure_events()
+            str(event.step_key): alerts.step_failure(event)
+            for event in context.get_step_failure_events()
         }
         # It failed before its first step, or its process was killed.
         reason = context.failure_event.message or "no reason given"
-        alert = alert_of(
-            run.job_name, run.run_id, failures or {run.job_name: StepFailure(reason, "")}
+        alert = alerts.alert_of(
+            run.job_name, run.run_id, failures or {run.job_name: alerts.StepFailure(reason, "")}
         )
         if alert is not None:
-            send_alert(settings, alert)
+            alerts.send_alert(settings, alert)
 
     return alert_on_failure
 

@@ -20,14 +20,7 @@ from pipelines.ingest_definitions import fetch_job
 from pipelines.jobs import instance
 from warehouse.control.models import current_user
 from warehouse.publish.builds import builds_at
-from warehouse.record.erase import (
-    enter_erasure,
-    erase_rows,
-    erasures,
-    sources_with,
-    stored_rows,
-    versions_with,
-)
+from warehouse.record import erase
 from warehouse.record.landing import Landing, open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.shared.errors import SankofaError
@@ -71,14 +64,14 @@ def find_documents(settings: Settings, text: str) -> list[Erasure]:
 
 def _describe(landing: Landing, record: Record, document: str) -> Erasure | None:
     notes = landing.find(sha256=document)
-    rows = stored_rows(record, document)
-    entries = [entry for entry in erasures(record) if entry.document == document]
+    rows = erase.stored_rows(record, document)
+    entries = [entry for entry in erase.erasures(record) if entry.document == document]
     if not notes and not rows and not entries:
         return None
     addresses = tuple(dict.fromkeys(note.url for note in notes))
     others = [other.sha256 for url in addresses for other in landing.find(url=url)]
-    versions = entries[0].data_versions if entries else versions_with(record, document)
-    sources = (*(note.source for note in notes), *sources_with(record, document))
+    versions = entries[0].data_versions if entries else erase.versions_with(record, document)
+    sources = (*(note.source for note in notes), *erase.sources_with(record, document))
     return Erasure(
         document,
         tuple(dict.fromkeys(sources)),
@@ -113,7 +106,7 @@ def erase_documents(
                 entry = _enter(record, landing, erasure.document, source, why)
                 affected.update(entry.data_versions)
             landing.erase(erasure.document)
-            erase_rows(record, erasure.document)
+            erase.erase_rows(record, erasure.document)
             for source in erasure.sources:
                 _delete_sample_files(settings.sample / source, erasure.document)
             for declared in sources_of(settings):
@@ -134,7 +127,7 @@ def erase_documents(
 def _enter(record: Record, landing: Landing, document: str, source: str, why: str) -> ErasedEntry:
     notes = [note for note in landing.find(sha256=document) if note.source == source]
     first = min((note.observed_at for note in notes), default=datetime(1970, 1, 1, tzinfo=UTC))
-    return enter_erasure(record, document, source, first, why, current_user())
+    return erase.enter_erasure(record, document, source, first, why, current_user())
 
 
 def erased_reason() -> str:

@@ -13,18 +13,7 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.alerts import (
-    BY_COMMAND,
-    EXPECTED,
-    INTERRUPTIONS,
-    Alert,
-    StepFailure,
-    alert_of,
-    failure_of,
-    metadata_values,
-    send_alert,
-    step_failure,
-)
+from pipelines import alerts
 from pipelines.dagster_home import PUBLISH, alive_folder, create_dagster_home, killed_runs
 from pipelines.ingest_definitions import ingest_definitions
 from warehouse.shared.errors import SankofaError
@@ -56,19 +45,19 @@ class Run:
     def __init__(self, job: str) -> None:
         self.job, self.run_id = job, str(uuid.uuid4())
         self.metadata: dict[str, dict[str, Any]] = {}
-        self.failures: dict[str, StepFailure] = {}
+        self.failures: dict[str, alerts.StepFailure] = {}
 
     def read(self, event: dg.DagsterEvent) -> None:
         """Take over what an event says."""
         if event.event_type == dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key:
             materialization = event.step_materialization_data.materialization
             key = event.asset_key.to_user_string()
-            self.metadata[key] = metadata_values(materialization.metadata)
+            self.metadata[key] = alerts.metadata_values(materialization.metadata)
         elif event.is_step_failure:
             self.failures[str(event.step_key)] = _logged_failure(event)
         elif event.event_type == dg.DagsterEventType.RUN_FAILURE and not self.failures:
             # It failed before its first step.
-            self.failures[self.job] = failure_of(event.job_failure_data.error)
+            self.failures[self.job] = alerts.failure_of(event.job_failure_data.error)
 
     def raise_failures(self) -> None:
         """Raise if a step failed."""
@@ -76,16 +65,19 @@ class Run:
             return
         why = ", ".join(f"{step}: {failure.message}" for step, failure in self.failures.items())
         kinds = {failure.kind for failure in self.failures.values()}
-        kind = EXPECTED.get(kinds.pop(), SankofaError) if len(kinds) == 1 else SankofaError
+        kind = alerts.EXPECTED.get(kinds.pop(), SankofaError) if len(kinds) == 1 else SankofaError
         raise kind(
             f"the job {self.job} failed in {why.removesuffix('.')}. What does not depend on it is "
             f"done. `sankofa up` shows run {self.run_id} on Dagster's page"
         )
 
 
-def _logged_failure(event: dg.DagsterEvent) -> StepFailure:
-    failure, data = step_failure(event), event.step_failure_data
-    expected = failure.kind in (*EXPECTED, *INTERRUPTIONS) or data.user_failure_data is not None
+def _logged_failure(event: dg.DagsterEvent) -> alerts.StepFailure:
+    failure, data = alerts.step_failure(event), event.step_failure_data
+    expected = (
+        failure.kind in (*alerts.EXPECTED, *alerts.INTERRUPTIONS)
+        or data.user_failure_data is not None
+    )
     if data.error is not None and not expected:
         # It is a bug: its traceback is worth reading.
         _log.error("%s failed\n%s", event.step_key, data.error.to_string())
@@ -157,15 +149,15 @@ class Runner:
                 instance=self._instance,
                 asset_selection=list(assets),
                 run_id=run.run_id,
-                tags={BY_COMMAND: "command", **(tags or {})},
+                tags={alerts.BY_COMMAND: "command", **(tags or {})},
                 raise_on_error=False,
             )
-        if any(failure.kind in INTERRUPTIONS for failure in run.failures.values()):
+        if any(failure.kind in alerts.INTERRUPTIONS for failure in run.failures.values()):
             # Dagster handles Ctrl-C and ends the run; we end the command.
             raise KeyboardInterrupt
-        alert = alert_of(name, run.run_id, run.failures) if run.failures else None
+        alert = alerts.alert_of(name, run.run_id, run.failures) if run.failures else None
         if alert is not None:
-            send_alert(self._settings, alert)
+            alerts.send_alert(self._settings, alert)
         return run
 
     def observe(self, asset: dg.AssetKey, metadata: Mapping[str, int]) -> None:
@@ -234,7 +226,7 @@ def _end_killed_runs(
                 _log.warning("Dagster still believes that run %s goes on: %s", run_id, error)
                 continue
         # Of its own runs Dagster tells by a sensor.
-        if run is None or run.is_success or BY_COMMAND not in run.tags:
+        if run is None or run.is_success or alerts.BY_COMMAND not in run.tags:
             file.unlink(missing_ok=True)
         else:
             yield run
@@ -244,7 +236,7 @@ def _tell_of(settings: Settings, killed: Collection[dg.DagsterRun]) -> None:
     """Send the alerts of killed runs; after that, nothing is left of them to clean up."""
     for run in killed:
         failures = {run.job_name: _KILLED}
-        send_alert(settings, Alert("run_failed", run.job_name, run.run_id, failures))
+        alerts.send_alert(settings, alerts.Alert("run_failed", run.job_name, run.run_id, failures))
         (alive_folder(settings) / run.run_id).unlink(missing_ok=True)
 
 

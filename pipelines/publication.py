@@ -21,6 +21,7 @@ from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.ingest.sources import sources_of
 from assets.page_data import change_totals, page_data
+from pipelines import stages
 from pipelines.builds import (
     ACCEPTED,
     COUNTS,
@@ -31,22 +32,6 @@ from pipelines.builds import (
     refuse_empty,
 )
 from pipelines.guides import generated_guides
-from pipelines.stages import (
-    BUILD,
-    DEPS,
-    EXPORTS,
-    MART,
-    NODE_NAMES,
-    QUALITY,
-    SNAPSHOT,
-    Node,
-    checks,
-    derivations,
-    derived_counts,
-    files_of,
-    stages_after,
-    suites_of,
-)
 from pipelines.verify import is_incomplete
 from quality.audit import audit, audit_tables
 from quality.data_docs import DATA_DOCS, data_docs
@@ -115,11 +100,11 @@ class Publication:
     @cached_property
     def candidate(self) -> Candidate:
         """The build that is made."""
-        joins, *derived = derivations(community_lists(self.settings.list_files))
+        joins, *derived = stages.derivations(community_lists(self.settings.list_files))
         return Candidate(
             self.record,
             self.settings.work,
-            checks(),
+            stages.checks(),
             joins,
             derived,
             self.settings.withheld_key,
@@ -137,7 +122,7 @@ class Publication:
 
     def begin(self) -> Plan | None:
         """Fix which loads belong to the publication; None if nothing changed since the last."""
-        with counted_stage(self.settings.metrics, SNAPSHOT):
+        with counted_stage(self.settings.metrics, stages.SNAPSHOT):
             builds = self.candidate.builds
             if self.settings.shared_marts and not builds.names():
                 # Another machine published before this one.
@@ -153,28 +138,28 @@ class Publication:
             count_publication(self.settings.metrics, "unchanged")
         return plan
 
-    def make(self, node: Node) -> Mapping[str, Any]:
+    def make(self, node: stages.Node) -> Mapping[str, Any]:
         """Run a node for the partitions that changed; return the metadata of its files."""
-        names = files_of([node.name])
+        names = stages.files_of([node.name])
         with self._stage(node.name):
             differs = [self.candidate.run_again(name) for name in names]
             if any(differs):
-                self.candidate.forget(list(stages_after(node.name)))
+                self.candidate.forget(list(stages.stages_after(node.name)))
             files = [file for name in names for file in self.candidate.run(name)]
             counts: Mapping[str, Any] = {}
             if node.name in DERIVED:
                 with self.candidate.open(self.candidate.folder) as snapshot:
-                    counts = derived_counts(snapshot, node.name)
+                    counts = stages.derived_counts(snapshot, node.name)
         return {**counts, **_described(files)}
 
-    def check(self, node: Node) -> Report:
+    def check(self, node: stages.Node) -> Report:
         """Audit what a node made; the audit of the whole takes over what passed."""
         name = _checked(node.name)
         with counted_stage(self.settings.metrics, name), self.candidate.working():
             self.candidate.require([node.name])
             self.candidate.forget([name])
             with self.candidate.open(self.candidate.folder) as snapshot:
-                report = audit_tables(snapshot, suites_of(node), self._audited_before())
+                report = audit_tables(snapshot, stages.suites_of(node), self._audited_before())
                 files = with_results(snapshot.files, snapshot.results)
             if report.ok:
                 self.candidate.hand_over(name, [file for file in files if file.audit])
@@ -184,15 +169,15 @@ class Publication:
 
     def audit(self) -> Report:
         """Audit the snapshot as a whole; if that fails, nothing after it can be made."""
-        with self._stage(QUALITY):
-            self.candidate.forget([QUALITY, *stages_after(QUALITY)])
+        with self._stage(stages.QUALITY):
+            self.candidate.forget([stages.QUALITY, *stages.stages_after(stages.QUALITY)])
             with self.candidate.snapshot() as snapshot:
                 report = self.audited(snapshot)
                 files = with_results(self.candidate.files(), snapshot.results)
             if report.ok:
                 docs = data_docs(report, board="../")
                 audited = Audited(dict(self._metadata(report)), files, docs)
-                self.candidate.hand_over(QUALITY, audited)
+                self.candidate.hand_over(stages.QUALITY, audited)
             else:
                 self._keep_failed(report)
         return report
@@ -214,8 +199,8 @@ class Publication:
 
     def export(self) -> Manifest:
         """Write the bulk files and return their manifest."""
-        with self._stage(EXPORTS), self.candidate.snapshot() as snapshot:
-            self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
+        with self._stage(stages.EXPORTS), self.candidate.snapshot() as snapshot:
+            self.candidate.forget([stages.EXPORTS, *stages.stages_after(stages.EXPORTS)])
             self.candidate.take_back()
             clear_unpublished(self.settings.marts, self.settings.exports)
             before = self.candidate.plan.before
@@ -235,22 +220,22 @@ class Publication:
                 EXPORT_KEYS: keys,
                 CHANGE_TOTALS: msgspec.json.encode(change_totals(snapshot)).decode(),
             }
-            self.candidate.hand_over(EXPORTS, exported)
+            self.candidate.hand_over(stages.EXPORTS, exported)
         return manifest
 
     def write_mart(self) -> Sequence[BuildFile]:
         """Write the files of the mart that no build has yet; return all of them."""
         published, before = PublishedExports(self.settings.exports), self.candidate.plan.before
         manifest_before = None if before is None else self.candidate.builds.manifest(before)
-        with self._stage(MART), self.candidate.snapshot() as snapshot:
+        with self._stage(stages.MART), self.candidate.snapshot() as snapshot:
             shown = page_data(snapshot, published.manifest(self.data_version), published)
-            docs = self.candidate.handed_over(QUALITY, Audited).docs
+            docs = self.candidate.handed_over(stages.QUALITY, Audited).docs
             shown |= {f"{DATA_DOCS}/{name}": page for name, page in docs.items()}
             shown["guides"] = generated_guides()
             written = write_mart_files(
                 snapshot, self.settings.marts, self.compute, shown, manifest_before
             )
-            self.candidate.hand_over(MART, written)
+            self.candidate.hand_over(stages.MART, written)
         return written.files
 
     def switch(self) -> str:
@@ -259,10 +244,12 @@ class Publication:
         Raise ``AuditFailed`` if any of its files has a name that was withheld.
         """
         begun_at = self.candidate.begun_at
-        with self._stage(BUILD):
-            audited = self.candidate.handed_over(QUALITY, Audited)
-            exported = self.candidate.handed_over(EXPORTS, dict[str, str])
-            files, keys = msgspec.structs.astuple(self.candidate.handed_over(MART, MartFiles))
+        with self._stage(stages.BUILD):
+            audited = self.candidate.handed_over(stages.QUALITY, Audited)
+            exported = self.candidate.handed_over(stages.EXPORTS, dict[str, str])
+            files, keys = msgspec.structs.astuple(
+                self.candidate.handed_over(stages.MART, MartFiles)
+            )
             metadata = {**exported, **audited.metadata}
             metadata[MART_KEYS] = msgspec.json.encode(keys).decode()
             findings = self._withheld_names(files, metadata)
@@ -283,8 +270,8 @@ class Publication:
     def _stage(self, name: str) -> Iterator[None]:
         """Work on a stage whose inputs are there; raise if a published build would change."""
         with counted_stage(self.settings.metrics, name), self.candidate.working():
-            self.candidate.require(files_of(DEPS[name]))
-            if name not in NODE_NAMES and self.candidate.is_published:
+            self.candidate.require(stages.files_of(stages.DEPS[name]))
+            if name not in stages.NODE_NAMES and self.candidate.is_published:
                 raise AlreadyPublished(
                     f"{self.data_version} is published, and its files never change: `sankofa "
                     "publish` makes a new build if anything changed"
@@ -313,7 +300,7 @@ class Publication:
     def _keep_named(self, places: str) -> None:
         """Keep the tables for inspection, and delete the files: exports can be read by name."""
         self.candidate.keep_failed(_NAMED.format(places))
-        self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
+        self.candidate.forget([stages.EXPORTS, *stages.stages_after(stages.EXPORTS)])
         clear_unpublished(self.settings.marts, self.settings.exports)
 
     def _settle(self) -> None:

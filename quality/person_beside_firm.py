@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from warehouse.names import word_lists
 from warehouse.names.legal_forms import (
     FIRM_WORDS,
     LEADING_FORMS,
@@ -21,16 +22,6 @@ from warehouse.names.legal_forms import (
 )
 from warehouse.names.public_bodies import BODY_FIRST, BODY_LAST, SUBJECTS
 from warehouse.names.reading import Word, is_region, leading_phrase, read_words
-from warehouse.names.word_lists import (
-    CONJUNCTIONS,
-    FAMILY_WORDS,
-    GIVEN_NAMES,
-    IMPERSONAL_WORDS,
-    OFFICE_HOLDERS,
-    PARTICLES,
-    TRADE_SURNAMES,
-    word_set,
-)
 
 # "24/7" is one word, and so are "M/s" before a firm's name and "P/L" after it.
 _NAME_SEPARATORS = re.compile(
@@ -39,10 +30,16 @@ _NAME_SEPARATORS = re.compile(
 _SEGMENT_BREAKS = re.compile(r"[,&():\n]|–|\s-|-\s")
 _LOOSE_BREAKS = frozenset(["OF", "FOR", "AT", "FROM", "BY", "VIA", "PER"])
 _MAX_NAME_WORDS = 5
-_PUBLIC_WORDS = frozenset(word for phrase in BODY_FIRST | BODY_LAST for word in phrase) - PARTICLES
-_NOT_PERSONAL = FIRM_WORDS | IMPERSONAL_WORDS | FAMILY_WORDS | SUBJECTS | _PUBLIC_WORDS
+_PUBLIC_WORDS = (
+    frozenset(word for phrase in BODY_FIRST | BODY_LAST for word in phrase) - word_lists.PARTICLES
+)
+_NOT_PERSONAL = (
+    FIRM_WORDS | word_lists.IMPERSONAL_WORDS | word_lists.FAMILY_WORDS | SUBJECTS | _PUBLIC_WORDS
+)
 # Attorneys and the like have firms of their own name; their profession is no office.
-_OFFICES = OFFICE_HOLDERS - word_set("ATTORNEY ADVOCATE NOTARY PRINCIPAL CHIEF STAFF FISCAL")
+_OFFICES = word_lists.OFFICE_HOLDERS - word_lists.word_set(
+    "ATTORNEY ADVOCATE NOTARY PRINCIPAL CHIEF STAFF FISCAL"
+)
 
 
 class Segment(NamedTuple):
@@ -125,7 +122,7 @@ def is_given_name(words: Sequence[Word]) -> bool:
 def names_office_holder(words: Sequence[Word]) -> bool:
     """Return whether the name is an office holder's: an office together with a given name."""
     upper = {word.upper for word in words}
-    return not upper.isdisjoint(_OFFICES) and not upper.isdisjoint(GIVEN_NAMES)
+    return not upper.isdisjoint(_OFFICES) and not upper.isdisjoint(word_lists.GIVEN_NAMES)
 
 
 def _segments(words: Sequence[Word]) -> list[Segment]:
@@ -137,7 +134,7 @@ def _segments(words: Sequence[Word]) -> list[Segment]:
         if word.is_joined and run and len(word.upper) == len(words[index - 1].upper) == 1:
             run.append(word)
             continue
-        is_break_word = word.upper in CONJUNCTIONS or word.upper in _LOOSE_BREAKS
+        is_break_word = word.upper in word_lists.CONJUNCTIONS or word.upper in _LOOSE_BREAKS
         if (is_break_word or _SEGMENT_BREAKS.search(word.gap)) and run:
             segments.append(Segment(tuple(run), is_bracketed, after_comma, after_loose_break))
             run, is_bracketed, after_comma, after_loose_break = [], False, False, False
@@ -155,7 +152,7 @@ def _segments(words: Sequence[Word]) -> list[Segment]:
 def may_be_person(words: Sequence[Word], country: str | None) -> bool:
     """Return whether the words may be a person's full name, well-known or not."""
     upper = [word.upper for word in words]
-    names = [word for word in words if word.upper not in PARTICLES]
+    names = [word for word in words if word.upper not in word_lists.PARTICLES]
     if len([word for word in names if not word.is_glued]) < 2 or len(names) > _MAX_NAME_WORDS:
         return False
     if is_region(upper, country) or leading_phrase(upper, LEADING_FORMS):
@@ -168,7 +165,7 @@ def _may_be_personal(word: Word) -> bool:
 
 
 def _has_given_name(words: Sequence[Word]) -> bool:
-    return any(word.upper in GIVEN_NAMES for word in words)
+    return any(word.upper in word_lists.GIVEN_NAMES for word in words)
 
 
 def _begins_with_initial(words: Sequence[Word]) -> bool:
@@ -183,13 +180,13 @@ def _are_initials(segment: Segment) -> bool:
 
 
 def _is_lone_given_name(segment: Segment) -> bool:
-    return len(segment.words) == 1 and segment.words[0].upper in GIVEN_NAMES
+    return len(segment.words) == 1 and segment.words[0].upper in word_lists.GIVEN_NAMES
 
 
 def _has_own_name(segment: Segment, country: str | None) -> bool:
     """Return whether a segment begins with a name, not with family, trade, a form or a region."""
     upper = [word.upper for word in segment.words]
     own = [word for word in upper if word not in FIRM_WORDS and word not in SHORT_FORM_WORDS]
-    if not own or upper[0] in FAMILY_WORDS or is_region(own, country):
+    if not own or upper[0] in word_lists.FAMILY_WORDS or is_region(own, country):
         return False
-    return own[0] == upper[0] or upper[0] in TRADE_SURNAMES
+    return own[0] == upper[0] or upper[0] in word_lists.TRADE_SURNAMES

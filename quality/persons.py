@@ -23,21 +23,10 @@ from quality.person_beside_firm import (
     names_office_holder,
     split_names,
 )
+from warehouse.names import word_lists
 from warehouse.names.legal_forms import LONG_FORM_WORDS, SHORT_FORM_WORDS, legal_form, long_form
 from warehouse.names.public_bodies import NAMED_AFTER_PEOPLE, public_body
 from warehouse.names.reading import Word, fold, leading_phrase, read_words, undisguise
-from warehouse.names.word_lists import (
-    EASTERN_SOLE_TRADER_PHRASES,
-    FAMILY_WORDS,
-    FIRST_TITLES,
-    LOOSE_TITLES,
-    NO_PATRONYMICS,
-    PATRONYMIC_ENDINGS,
-    REPRESENTATIVE_PHRASES,
-    SOLE_TRADER_PHRASES,
-    TITLES,
-    TRADING_AS_PHRASES,
-)
 from warehouse.shared.data_files import csv_rows
 
 # Split a cell that lists several firms into their names.
@@ -126,7 +115,7 @@ def _begins_with_firm(text: str, country: str | None) -> bool:
     # "B, S.A." is one name: without a form before the first mark, the whole text counts.
     for end in (*ends, len(text)):
         words = read_words(fold(text[:end]))
-        own_name = words and words[0].upper not in FAMILY_WORDS | _FORM_WORDS
+        own_name = words and words[0].upper not in word_lists.FAMILY_WORDS | _FORM_WORDS
         if own_name and legal_form(words, country):
             return True
     return False
@@ -374,12 +363,12 @@ def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(_phrase_pattern(text) for text in texts)})")
 
 
-_SOLE_TRADER = _any_of(SOLE_TRADER_PHRASES)
-_EASTERN_SOLE_TRADER = _any_of(EASTERN_SOLE_TRADER_PHRASES)
-_REPRESENTATIVE = _any_of(REPRESENTATIVE_PHRASES)
+_SOLE_TRADER = _any_of(word_lists.SOLE_TRADER_PHRASES)
+_EASTERN_SOLE_TRADER = _any_of(word_lists.EASTERN_SOLE_TRADER_PHRASES)
+_REPRESENTATIVE = _any_of(word_lists.REPRESENTATIVE_PHRASES)
 # Also glued to the form before it, with OCR errors, and "ta" between two names.
 _TRADING_AS = re.compile(
-    rf"{_any_of(TRADING_AS_PHRASES).pattern}|(?<=LTD)T\s?/\s?A(?!\w)"
+    rf"{_any_of(word_lists.TRADING_AS_PHRASES).pattern}|(?<=LTD)T\s?/\s?A(?!\w)"
     r"|(?<!\w)TRA[DO]\w{2,4}[\s-]+A[S5](?!\w)|(?<=\w)\s+TA\s+(?=\w)"
 )
 _LATIN = re.compile("[A-Za-z]")
@@ -428,18 +417,21 @@ def _veto(text: str, visible: str, country: str | None) -> str | None:
 def _has_patronymic(words: Sequence[Word]) -> bool:
     """Return whether a word is a patronymic, not an adjective as in "Верховна Рада"."""
     return any(
-        word.upper.endswith(PATRONYMIC_ENDINGS) and word.upper not in NO_PATRONYMICS
+        word.upper.endswith(word_lists.PATRONYMIC_ENDINGS)
+        and word.upper not in word_lists.NO_PATRONYMICS
         for word in words
     )
 
 
 def _has_title(words: Sequence[Word]) -> bool:
     first = next((word.upper for word in words if not word.raw.isdigit()), "")
-    titled = not TITLES.isdisjoint(word.upper for word in words) and not _is_named_after(words)
+    titled = not word_lists.TITLES.isdisjoint(word.upper for word in words) and not _is_named_after(
+        words
+    )
     # "MS Traders Ltd" and "M y F Traders": initials of a firm, and a title only without a form.
     paired = len(words) > 2 and len(words[0].raw) == len(words[2].raw) == 1
-    loosely_titled = first in LOOSE_TITLES and not long_form(words) and not paired
-    return titled or first in FIRST_TITLES or loosely_titled
+    loosely_titled = first in word_lists.LOOSE_TITLES and not long_form(words) and not paired
+    return titled or first in word_lists.FIRST_TITLES or loosely_titled
 
 
 def _is_named_after(words: Sequence[Word]) -> bool:

@@ -9,16 +9,10 @@ from typing import Any, Literal
 
 import falcon
 
+from warehouse.contract import problems
 from warehouse.contract.listing import Listing
 from warehouse.contract.pagination import build_at
 from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.problems import (
-    Problem,
-    check_data_version,
-    invalid_value,
-    missing_parameter,
-    unknown_parameter,
-)
 from warehouse.serve.build import Build, Mart
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.tiers import Tier
@@ -124,9 +118,11 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
     """
     # Rows of a list can be sent in other forms as well.
     if endpoint.listing is None and not req.client_accepts(falcon.MEDIA_JSON):
-        raise Problem("not_acceptable", "The response is application/json; let Accept allow it.")
+        raise problems.Problem(
+            "not_acceptable", "The response is application/json; let Accept allow it."
+        )
     if endpoint.needs_key:
-        check_data_version(req.env.get("HTTP_X_DATA_VERSION"))
+        problems.check_data_version(req.env.get("HTTP_X_DATA_VERSION"))
     return read_values(endpoint, req.params, path)
 
 
@@ -141,13 +137,13 @@ def read_values(
     # Ignoring a misspelt filter would return rows that were not asked for.
     for name in sent:
         if name not in declared:
-            raise unknown_parameter(name, declared, "this endpoint")
+            raise problems.unknown_parameter(name, declared, "this endpoint")
     # In the order of the declaration: of several problems always the same one is reported.
     for name, parameter in declared.items():
         if name in sent:
             parameters[name] = _query_value(parameter, sent[name])
         elif parameter.required:
-            raise missing_parameter(name, parameter.kind.expected)
+            raise problems.missing_parameter(name, parameter.kind.expected)
     return parameters
 
 
@@ -189,17 +185,19 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
         # Then it is an id that no record has: whoever looks for it says so.
         if endpoint.invalid_id_status == 404:
             return text
-        raise invalid_value(name, text, parameter.kind) from None
+        raise problems.invalid_value(name, text, parameter.kind) from None
 
 
 def _query_value(parameter: Parameter, sent: str | list[str]) -> object:
     name, kind = parameter.name, parameter.kind
     # Falcon makes a list of a parameter that is repeated; choosing one would be a guess.
     if isinstance(sent, list):
-        raise Problem("parameter_repeated", f"{name} was sent more than once.", parameter=name)
+        raise problems.Problem(
+            "parameter_repeated", f"{name} was sent more than once.", parameter=name
+        )
     try:
         if not sent:
             raise ValueError
         return kind.read(sent)
     except ValueError:
-        raise invalid_value(name, sent, kind) from None
+        raise problems.invalid_value(name, sent, kind) from None

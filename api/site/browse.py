@@ -7,21 +7,10 @@ import msgspec
 
 from api.endpoints import declarations
 from api.endpoints.lines import csv_table
+from api.site import render
 from api.site.company import METRICS_IN_PERCENT
 from api.site.formats import country_name
 from api.site.macro import entries_of
-from api.site.render import (
-    Body,
-    Page,
-    Reply,
-    Site,
-    check_names,
-    csv_file,
-    csv_page,
-    page_parameters,
-    query_without,
-    wants_csv,
-)
 from api.site.sample import SampleAnswer
 from api.site.tenders import coverage_entries
 from warehouse.contract.problems import Problem
@@ -61,9 +50,9 @@ def issuers_of(build: Build) -> list[Issuer]:
     return build.made_once("issuers", lambda: _ISSUERS.decode(page_data(build, "issuers") or b"[]"))
 
 
-def issuers_page(site: Site, req: falcon.Request) -> Reply:
+def issuers_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return all issuers, filtered and sorted."""
-    sent = check_names(req, "name", "country", "sort", "page")
+    sent = render.check_names(req, "name", "country", "sort", "page")
     every = issuers_of(site.sample.mart.build())
     words = str(sent.get("name", "")).lower().split()
     country, sort = str(sent.get("country", "")), str(sent.get("sort", "name"))
@@ -80,10 +69,10 @@ def issuers_page(site: Site, req: falcon.Request) -> Reply:
     page = _page_number(str(sent.get("page", "1")))
     begin = (page - 1) * _ISSUERS_PER_PAGE
     shown = matches[begin : begin + _ISSUERS_PER_PAGE]
-    if wants_csv(req):
+    if render.wants_csv(req):
         return _issuers_file(shown)
     codes = {issuer.country for issuer in every if issuer.country}
-    return Page(
+    return render.Page(
         "issuers.html",
         issuers=shown,
         count=len(matches),
@@ -93,8 +82,8 @@ def issuers_page(site: Site, req: falcon.Request) -> Reply:
         page=page,
         last_page=max(1, -(-len(matches) // _ISSUERS_PER_PAGE)),
         countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
-        query=query_without(req, "page", "format"),
-        unsorted=query_without(req, "page", "format", "sort"),
+        query=render.query_without(req, "page", "format"),
+        unsorted=render.query_without(req, "page", "format", "sort"),
     )
 
 
@@ -104,18 +93,18 @@ def _page_number(text: str) -> int:
     return int(text)
 
 
-def _issuers_file(issuers: list[Issuer]) -> Body:
+def _issuers_file(issuers: list[Issuer]) -> render.Body:
     lines = csv_table(Issuer.__struct_fields__, map(msgspec.structs.astuple, issuers))
-    return csv_file("issuers", lines)
+    return render.csv_file("issuers", lines)
 
 
-def search_page(site: Site, req: falcon.Request) -> Reply:
+def search_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return what a query finds, best match first."""
     query = str(req.params.get("q", "")).strip()
     answer: SampleAnswer | None = None
     refused, parameters = None, dict[str, Any]()
     if len(query) > 1:
-        parameters = page_parameters(
+        parameters = render.page_parameters(
             req,
             declarations.SEARCH,
             ("q",),
@@ -129,37 +118,37 @@ def search_page(site: Site, req: falcon.Request) -> Reply:
             if problem.members.get("parameter") != "query":
                 raise
             refused = problem.detail
-    if answer is not None and wants_csv(req):
-        return csv_page("search", answer)
-    return Page(
+    if answer is not None and render.wants_csv(req):
+        return render.csv_page("search", answer)
+    return render.Page(
         "search.html",
         searched=query,
         answer=answer,
         refused=refused,
         kind=parameters.get("kind"),
         cursor=parameters.get("cursor"),
-        query=query_without(req, "cursor", "format"),
-        of_kind=query_without(req, "cursor", "format", "kind"),
+        query=render.query_without(req, "cursor", "format"),
+        of_kind=render.query_without(req, "cursor", "format", "kind"),
     )
 
 
-def countries_page(site: Site, req: falcon.Request) -> Reply:
+def countries_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return every country of which something is held."""
-    check_names(req)
+    render.check_names(req)
     answer = site.sample.ask(declarations.CATALOGUE, section="dataset")
     answer = answer.only(lambda row: bool(row["country"]))
-    if wants_csv(req):
-        return csv_page("countries", answer)
+    if render.wants_csv(req):
+        return render.csv_page("countries", answer)
     rows: dict[str, dict[str, Any]] = {}
     for row in answer.rows:
         rows.setdefault(row["country"], {})[row["dataset"]] = row
     countries = sorted(rows, key=country_name)
-    return Page("countries.html", countries=countries, rows=rows)
+    return render.Page("countries.html", countries=countries, rows=rows)
 
 
-def country_page(site: Site, req: falcon.Request, code: str) -> Reply:
+def country_page(site: render.Site, req: falcon.Request, code: str) -> render.Reply:
     """Return everything held of one country."""
-    check_names(req)
+    render.check_names(req)
     sample, build = site.sample, site.sample.mart.build()
     country = alpha_2(build, country_code(code) or code) or code
     datasets = sample.ask(declarations.CATALOGUE, section="dataset", country=country).rows
@@ -174,7 +163,7 @@ def country_page(site: Site, req: falcon.Request, code: str) -> Reply:
     }
     tenders = sample.ask(declarations.TENDERS, country=country).rows[:8] if has_tenders else []
     issuers = [each for each in issuers_of(build) if each.country == country]
-    return Page(
+    return render.Page(
         "country.html",
         code=country,
         datasets=datasets,
@@ -188,16 +177,18 @@ def country_page(site: Site, req: falcon.Request, code: str) -> Reply:
     )
 
 
-def screen_page(site: Site, req: falcon.Request) -> Reply:
+def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return issuers ranked by a metric, as of any day."""
-    parameters = page_parameters(req, declarations.SCREEN, defaults={"metric": _DEFAULT_METRIC})
+    parameters = render.page_parameters(
+        req, declarations.SCREEN, defaults={"metric": _DEFAULT_METRIC}
+    )
     answer = site.sample.ask(declarations.SCREEN, **parameters)
-    if wants_csv(req):
-        return csv_page(f"screen-{parameters['metric']}", answer)
+    if render.wants_csv(req):
+        return render.csv_page(f"screen-{parameters['metric']}", answer)
     issuers = issuers_of(site.sample.mart.build())
     codes = {issuer.country for issuer in issuers if issuer.country}
     largest = max((abs(row["value"]) for row in answer.rows), default=0)
-    return Page(
+    return render.Page(
         "screen.html",
         answer=answer,
         parameters=parameters,
@@ -206,6 +197,6 @@ def screen_page(site: Site, req: falcon.Request) -> Reply:
         in_percent=parameters["metric"] in METRICS_IN_PERCENT,
         largest=largest,
         countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
-        query=query_without(req, "cursor", "format"),
+        query=render.query_without(req, "cursor", "format"),
         today=site.sample.today,
     )

@@ -8,6 +8,7 @@ import falcon
 from msgspec.structs import replace
 
 from api.endpoints import declarations
+from api.site import render
 from api.site.company import plain
 from api.site.formats import (
     SERIES_TYPES,
@@ -16,16 +17,6 @@ from api.site.formats import (
     indicator_title,
     scale_of,
     series_title,
-)
-from api.site.render import (
-    Page,
-    Reply,
-    Site,
-    check_names,
-    csv_page,
-    page_parameters,
-    query_without,
-    wants_csv,
 )
 from api.site.sample import Row, Sample, SampleAnswer
 from warehouse.contract.parameters import PARAMETERS
@@ -42,21 +33,21 @@ _SERIES = declarations.MACRO
 _ASKED = ("country", "frequency", "as_of", "from", "to")
 
 
-def series_list_page(site: Site, req: falcon.Request, section: str) -> Reply:
+def series_list_page(site: render.Site, req: falcon.Request, section: str) -> render.Reply:
     """Return every series and indicator that is held."""
-    sent = check_names(req, "country", "type", "frequency")
+    sent = render.check_names(req, "country", "type", "frequency")
     wanted = {name: value for name, value in sent.items() if name != "format"}
-    if wants_csv(req):
+    if render.wants_csv(req):
         answer = site.sample.ask(declarations.CATALOGUE, section=section)
         shown = answer.only(lambda row: wanted.items() <= row.items(), _MOST_LISTED)
-        return csv_page(section, shown)
+        return render.csv_page(section, shown)
     entries = entries_of(site.sample, section)
     rows = [row for row in entries if wanted.items() <= row.items()]
     choices = {
         name: sorted({row[name] for row in entries if row[name]})
         for name in ("country", "type", "frequency")
     }
-    return Page(
+    return render.Page(
         "series_list.html",
         section=section,
         rows=rows[:_MOST_LISTED],
@@ -64,14 +55,14 @@ def series_list_page(site: Site, req: falcon.Request, section: str) -> Reply:
         parameters=sent,
         choices=choices,
         types=SERIES_TYPES,
-        query=query_without(req, "format"),
+        query=render.query_without(req, "format"),
     )
 
 
-def series_page(site: Site, req: falcon.Request, series: str) -> Reply:
+def series_page(site: render.Site, req: falcon.Request, series: str) -> render.Reply:
     """Return one series: chart, table, unit, base, source, as of any day, beside another day."""
     sample = site.sample
-    parameters = page_parameters(req, _SERIES, ("compare", "with"), _ASKED)
+    parameters = render.page_parameters(req, _SERIES, ("compare", "with"), _ASKED)
     every = entries_of(sample, "series")
     entries = [row for row in every if row["name"].upper() == series.upper()]
     if not entries:
@@ -91,8 +82,8 @@ def series_page(site: Site, req: falcon.Request, series: str) -> Reply:
         own |= {"frequency": entry["frequency"], "country": entry["country"]}
     as_of = parameters["as_of"]
     answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=as_of, **own)
-    if wants_csv(req):
-        return csv_page(series, answer)
+    if render.wants_csv(req):
+        return render.csv_page(series, answer)
     compare = _compared_day(req)
     other = None
     if compare is not None:
@@ -104,7 +95,7 @@ def series_page(site: Site, req: falcon.Request, series: str) -> Reply:
         row["name"]: sample.ask(_SERIES, _SERIES_PAGES, series=row["name"], as_of=as_of)
         for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
     }
-    return Page(
+    return render.Page(
         "series.html",
         alike=alike,
         beside=beside,
@@ -118,7 +109,7 @@ def series_page(site: Site, req: falcon.Request, series: str) -> Reply:
         parameters=parameters,
         days=_days(sample, series, own),
         today=sample.today,
-        query=query_without(req, "format"),
+        query=render.query_without(req, "format"),
         chart=_series_chart(
             entry,
             answer,
@@ -130,10 +121,10 @@ def series_page(site: Site, req: falcon.Request, series: str) -> Reply:
     )
 
 
-def indicator_page(site: Site, req: falcon.Request, indicator: str) -> Reply:
+def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> render.Reply:
     """Return one annual indicator, of several countries beside each other."""
     sample = site.sample
-    sent = check_names(req, "c")
+    sent = render.check_names(req, "c")
     entries = [
         row for row in entries_of(sample, "indicator") if row["name"].upper() == indicator.upper()
     ]
@@ -147,15 +138,15 @@ def indicator_page(site: Site, req: falcon.Request, indicator: str) -> Reply:
         code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code) for code in chosen
     }
     figures = _line_by_line(list(answers.values()))
-    if wants_csv(req):
-        return csv_page(indicator, figures)
+    if render.wants_csv(req):
+        return render.csv_page(indicator, figures)
     years = list(dict.fromkeys(row["period_end"] for row in figures.rows))
     values = [row["value"] for row in figures.rows]
     scale = scale_of(values)
     by_year = {
         code: {row["period_end"]: row for row in part.rows} for code, part in answers.items()
     }
-    return Page(
+    return render.Page(
         "indicator.html",
         entry=entries[0],
         countries=codes,
@@ -165,7 +156,7 @@ def indicator_page(site: Site, req: falcon.Request, indicator: str) -> Reply:
         scale=scale,
         decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
         source=_source_of(figures.rows),
-        query=query_without(req, "format"),
+        query=render.query_without(req, "format"),
         chart=_indicator_chart(entries[0], answers),
         figures=figures,
     )

@@ -10,17 +10,7 @@ import msgspec
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint, mcp_url_for
-from api.site.render import (
-    BY_ACCEPT,
-    TEMPLATES,
-    Body,
-    Page,
-    Reply,
-    Site,
-    check_names,
-    markdown_page,
-    root_of,
-)
+from api.site import render
 from api.site.sample import Sample
 from warehouse.contract.agent_discovery import WELL_KNOWN_CARD
 from warehouse.contract.problems import PROBLEMS, Problem
@@ -68,7 +58,7 @@ def guides(sample: Sample) -> Mapping[str, str]:
     return build.made_once("guides", read)
 
 
-def guide_page(site: Site, req: falcon.Request, name: str = "index") -> Reply:
+def guide_page(site: render.Site, req: falcon.Request, name: str = "index") -> render.Reply:
     """Return one guide, or the one that lists them; its links and code lead to this service."""
     texts, base_url = guides(site.sample), req.context.base_url
     if name not in texts:
@@ -76,16 +66,16 @@ def guide_page(site: Site, req: falcon.Request, name: str = "index") -> Reply:
 
     def link(match: re.Match[str]) -> str:
         known = match[1] in texts
-        return f"]({root_of(req)}guides/{match[1]}{match[2] or ''})" if known else match[0]
+        return f"]({render.root_of(req)}guides/{match[1]}{match[2] or ''})" if known else match[0]
 
     text = _TO_REPOSITORY.sub(r"\1", _TO_GUIDE.sub(link, texts[name]))
     text = text.replace(_LOCAL_URL, base_url) if base_url else text
-    return markdown_page(req, text, (_TITLE.search(text) or [name, name])[1])
+    return render.markdown_page(req, text, (_TITLE.search(text) or [name, name])[1])
 
 
-def methodology_page_list(site: Site, req: falcon.Request) -> Reply:
+def methodology_page_list(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return the list of methodology pages, by ``methodology_ref``."""
-    below = f"{root_of(req)}methodology"
+    below = f"{render.root_of(req)}methodology"
     metrics = "\n".join(
         f"- [{formula.title}]({below}/{METRIC_SET}/{slug}): {formula.expression}"
         for slug, formula in FORMULA_BY_SLUG.items()
@@ -97,19 +87,19 @@ def methodology_page_list(site: Site, req: falcon.Request) -> Reply:
         "# Methodology\n\nHow every derived value is computed.\n\n"
         f"## Metrics of issuers\n\n{metrics}\n\n## Procurement signals\n\n{panels}\n"
     )
-    return markdown_page(req, text, "Methodology")
+    return render.markdown_page(req, text, "Methodology")
 
 
-def formula_page(site: Site, req: falcon.Request, set_name: str, slug: str) -> Reply:
+def formula_page(site: render.Site, req: falcon.Request, set_name: str, slug: str) -> render.Reply:
     """Return how one derived value is computed."""
     page = methodology_page(set_name, slug)
     if page is None:
         name = f"{set_name[:64]}/{slug[:64]}"
         raise Problem("not_found", f"No methodology page {name}; see /methodology.")
-    return markdown_page(req, page, page.partition("\n")[0].lstrip("# "))
+    return render.markdown_page(req, page, page.partition("\n")[0].lstrip("# "))
 
 
-def problem_page(site: Site, req: falcon.Request, code: str) -> Reply:
+def problem_page(site: render.Site, req: falcon.Request, code: str) -> render.Reply:
     """Return the page behind the ``type`` of a problem: what the code means and what to do."""
     kind = PROBLEMS.get(code)
     if kind is None:
@@ -117,14 +107,14 @@ def problem_page(site: Site, req: falcon.Request, code: str) -> Reply:
     if "text/html" in req.accept:
         text = (
             f"# {kind.title}\n\nCode `{code}`, status {kind.status}.\n\n{kind.advice}\n\n"
-            f"[The API reference]({root_of(req)}docs) lists the errors of each endpoint.\n"
+            f"[The API reference]({render.root_of(req)}docs) lists the errors of each endpoint.\n"
         )
-        return markdown_page(req, text, kind.title)
+        return render.markdown_page(req, text, kind.title)
     text = f"{code}\n{kind.status} {kind.title}.\n{kind.advice}\n"
-    return Body(text, "text/plain; charset=utf-8", BY_ACCEPT)
+    return render.Body(text, "text/plain; charset=utf-8", render.BY_ACCEPT)
 
 
-def mcp_page(site: Site, req: falcon.Request) -> Reply:
+def mcp_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return how to connect each client, with the address and the sandbox key filled in."""
     sandbox = site.sandbox_key()
     filled = {
@@ -132,13 +122,13 @@ def mcp_page(site: Site, req: falcon.Request) -> Reply:
         "{key_is}": "the public sandbox key" if sandbox else "to be replaced by yours",
         "{key}": sandbox or "YOUR_KEY",
     }
-    text = (TEMPLATES / "mcp.md").read_text("utf-8")
+    text = (render.TEMPLATES / "mcp.md").read_text("utf-8")
     for placeholder, value in filled.items():
         text = text.replace(placeholder, value)
-    return markdown_page(req, text, "Connect an agent over MCP")
+    return render.markdown_page(req, text, "Connect an agent over MCP")
 
 
-def llms_text(site: Site, req: falcon.Request) -> Body:
+def llms_text(site: render.Site, req: falcon.Request) -> render.Body:
     """Return a summary of the API for language models (llmstxt.org), with absolute URLs."""
     base_url, mcp_url = req.context.base_url, mcp_url_for(req, site.mcp_url)
     mcp = (
@@ -148,7 +138,7 @@ def llms_text(site: Site, req: falcon.Request) -> Body:
         f"- [Server card]({base_url}{WELL_KNOWN_CARD})\n",
     )
     parts = (
-        (TEMPLATES / "llms.md").read_text("utf-8"),
+        (render.TEMPLATES / "llms.md").read_text("utf-8"),
         *(mcp if mcp_url else ()),
         "## Endpoints\n",
         *(_endpoint_line(base_url, endpoint) for endpoint in ENDPOINTS),
@@ -160,7 +150,7 @@ def llms_text(site: Site, req: falcon.Request) -> Body:
         "\n## Optional\n",
         *(f"- [{ref}]({base_url}/methodology/{ref})" for ref in REFS),
     )
-    return Body("\n".join(parts) + "\n", "text/plain; charset=utf-8")
+    return render.Body("\n".join(parts) + "\n", "text/plain; charset=utf-8")
 
 
 def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
@@ -170,20 +160,20 @@ def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
 
 
 def discovery(
-    site: Site, req: falcon.Request, make: Callable[[str], object], media_type: str
-) -> Body:
+    site: render.Site, req: falcon.Request, make: Callable[[str], object], media_type: str
+) -> render.Body:
     """Return a document that a client reads before it connects to the MCP server."""
     body = encode(make(mcp_url_for(req, site.mcp_url)))
-    return Body(body, media_type, {"Cache-Control": "public, max-age=3600"})
+    return render.Body(body, media_type, {"Cache-Control": "public, max-age=3600"})
 
 
-def pricing_page(site: Site, req: falcon.Request) -> Reply:
+def pricing_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return the tiers, and how to get a key."""
-    check_names(req)
-    return Page("pricing.html", tiers=site.tiers, upgrade_url=site.upgrade_url)
+    render.check_names(req)
+    return render.Page("pricing.html", tiers=site.tiers, upgrade_url=site.upgrade_url)
 
 
-def usage_page(site: Site, req: falcon.Request) -> Reply:
+def usage_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return the page that asks ``/v1/usage`` about a key, which stays in the browser."""
-    check_names(req)
-    return Page("usage.html", sandbox_key=site.sandbox_key())
+    render.check_names(req)
+    return render.Page("usage.html", sandbox_key=site.sandbox_key())

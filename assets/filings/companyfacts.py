@@ -25,15 +25,8 @@ from assets.filings.issuers import ANNUAL_REPORTS, accession_number, folded_name
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element, Place, TaxonomyElement
 from assets.filings.periods import KnownPeriods, Span
 from assets.filings.restatements import mark_apparent, settled_figures
+from assets.parsing import strict
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import (
-    calendar_day,
-    json_number,
-    json_object,
-    json_pointer,
-    read_json,
-    read_text,
-)
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 from warehouse.tables import PUBLISHED
@@ -104,7 +97,7 @@ def parse(document: Document, body: bytes) -> Parsed:
 
 def _company(body: bytes) -> _Company:
     try:
-        return msgspec.json.decode(read_text(body), type=_Company)
+        return msgspec.json.decode(strict.read_text(body), type=_Company)
     except msgspec.DecodeError as error:
         raise ValueError(f"the document is not companyfacts: {error}") from None
     except RecursionError:
@@ -123,12 +116,12 @@ def _stated(
             parsed.reject(FUNDAMENTALS, document, location, reason)
 
     try:
-        units = json_object(json_object(read_json(raw)).get("units"))
+        units = strict.json_object(strict.json_object(strict.read_json(raw)).get("units"))
     except ValueError as error:
-        reject(json_pointer(*path), f"units: {error}")
+        reject(strict.json_pointer(*path), f"units: {error}")
         return
     for unit, records in units.items():
-        unit_pointer = json_pointer(*path, "units", unit)
+        unit_pointer = strict.json_pointer(*path, "units", unit)
         if not isinstance(records, list):
             reject(unit_pointer, "the unit holds no list of facts")
             continue
@@ -136,7 +129,7 @@ def _stated(
             location = f"{unit_pointer}/{position}"
             if name in WITNESSES:
                 with suppress(ValueError):
-                    yield _witness(name, unit, json_object(record))
+                    yield _witness(name, unit, strict.json_object(record))
             try:
                 if element is not None:
                     yield _fact(element, unit, location, record)
@@ -145,19 +138,19 @@ def _stated(
 
 
 def _witness(name: Element, unit: str, fact: dict[str, Any]) -> Witness:
-    start = None if fact.get("start") is None else calendar_day(fact["start"])
-    end = read_member("end", calendar_day, fact)
+    start = None if fact.get("start") is None else strict.calendar_day(fact["start"])
+    end = read_member("end", strict.calendar_day, fact)
     accession = accession_number(fact.get("accn"))
     statement = (accession, STANDARDS[name[0]], unit, start, end)
-    return Witness(statement, ":".join(name), read_member("val", json_number, fact))
+    return Witness(statement, ":".join(name), read_member("val", strict.json_number, fact))
 
 
 def _fact(element: TaxonomyElement, unit: str, location: str, record: object) -> Fact:
-    fact = json_object(record)
-    start = None if fact.get("start") is None else read_member("start", calendar_day, fact)
-    end = read_member("end", calendar_day, fact)
-    filed = read_member("filed", calendar_day, fact)
-    value = read_member("val", json_number, fact)
+    fact = strict.json_object(record)
+    start = None if fact.get("start") is None else read_member("start", strict.calendar_day, fact)
+    end = read_member("end", strict.calendar_day, fact)
+    filed = read_member("filed", strict.calendar_day, fact)
+    value = read_member("val", strict.json_number, fact)
     refuse_impossible(element, start, end, filed)
     return Fact(
         element,

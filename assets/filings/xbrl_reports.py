@@ -13,14 +13,8 @@ from functools import cache
 from typing import Any
 
 from assets.filings.oim import Report, add_figures
+from assets.parsing import strict
 from assets.parsing.parsed import Parsed
-from assets.parsing.strict import (
-    calendar_day,
-    json_object,
-    json_pointer,
-    number_from_text,
-    read_json,
-)
 from assets.parsing.unpacking import UNREADABLE, gunzip, open_zip, read_member, zip_members
 from assets.parsing.xml_tree import Element, read_tree
 from warehouse.record.landing import Document
@@ -191,7 +185,7 @@ def _period(context: Element) -> str | None:
 def _midnight(text: str, *, is_end: bool) -> str:
     """Return the start or the end of a period: of a day without a time the end is the next."""
     midnight = _MIDNIGHT.fullmatch(text)
-    day = calendar_day(midnight[1] if midnight else text)
+    day = strict.calendar_day(midnight[1] if midnight else text)
     return f"{day + timedelta(days=is_end and not midnight)}T00:00:00"
 
 
@@ -321,7 +315,7 @@ def _value(element: Element) -> str:
     text = element.text(without=f"{element.namespace} exclude").strip()
     if "format" in attributes:
         text = plain_number(text, *element.qualified(attributes["format"]))
-    number = number_from_text(text)
+    number = strict.number_from_text(text)
     if number < 0 or text.startswith(("-", "+")):
         raise ValueError(f"{text!r:.40} has a sign of its own; inline XBRL states it apart")
     scale = attributes.get("scale", "0").strip()
@@ -342,13 +336,13 @@ _OIM = re.compile(r"https?://(www\.)?xbrl\.org/.*xbrl-json.*")
 
 def read_xbrl_json(body: bytes) -> Report:
     """Return the report in a body, located as JSON pointers; ValueError if it is none."""
-    content = json_object(read_json(body))
+    content = strict.json_object(strict.read_json(body))
     info = content.get("documentInfo")
     if not isinstance(info, dict) or not _OIM.fullmatch(str(info.get("documentType"))):
         raise ValueError("the document is not an xBRL-JSON report")
-    facts = json_object(content.get("facts"))
-    located = {json_pointer("facts", name): fact for name, fact in facts.items()}
-    return Report(json_object(info.get("namespaces")), located)
+    facts = strict.json_object(content.get("facts"))
+    located = {strict.json_pointer("facts", name): fact for name, fact in facts.items()}
+    return Report(strict.json_object(info.get("namespaces")), located)
 
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"

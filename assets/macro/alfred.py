@@ -26,15 +26,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from assets.macro.periods import series_columns, span_from
+from assets.parsing import strict
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import (
-    calendar_day,
-    json_object,
-    json_pointer,
-    number_from_text,
-    read_json,
-    read_text,
-)
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.countries import Area, area_named, area_of
@@ -84,9 +77,9 @@ class ObservedValue:
 
 def values_in(location: str, entry: object) -> Iterator[ObservedValue]:
     """Iterate over the values of an observation: that of its interval, or one for each vintage."""
-    members = json_object(entry)
+    members = strict.json_object(entry)
     if "value" in members or "realtime_start" in members:
-        start = calendar_day(members.get("realtime_start")).isoformat()
+        start = strict.calendar_day(members.get("realtime_start")).isoformat()
         end = members.get("realtime_end") or OPEN
         yield ObservedValue(location, members.get("date"), members.get("value"), start, str(end))
         return
@@ -96,7 +89,7 @@ def values_in(location: str, entry: object) -> Iterator[ObservedValue]:
         raise ValueError("neither a value with its interval nor values by their vintages")
     # A vintage that repeats the value before does not begin a new interval.
     changes = [
-        (calendar_day(day), name)
+        (strict.calendar_day(day), name)
         for number, (day, name) in enumerate(vintages)
         # Compared as text: the publisher's own digits decide whether a value changed.
         if number == 0 or members[name] != members[vintages[number - 1][1]]
@@ -104,7 +97,9 @@ def values_in(location: str, entry: object) -> Iterator[ObservedValue]:
     ends = [(day - timedelta(days=1)).isoformat() for day, _ in changes[1:]] + [OPEN]
     for (day, name), end in zip(changes, ends, strict=True):
         is_pointer = location.startswith("/")
-        value_location = f"{location}{json_pointer(name)}" if is_pointer else f"{location}, {name}"
+        value_location = (
+            f"{location}{strict.json_pointer(name)}" if is_pointer else f"{location}, {name}"
+        )
         yield ObservedValue(
             value_location, members.get("date"), members[name], day.isoformat(), end
         )
@@ -125,7 +120,7 @@ def dropped(values: list[ObservedValue], answer: Answer) -> Iterator[ObservedVal
         if value.end >= until or str(value.day) in cut or value.value in NO_VALUE:
             continue
         try:
-            next_day = (calendar_day(value.end) + timedelta(days=1)).isoformat()
+            next_day = (strict.calendar_day(value.end) + timedelta(days=1)).isoformat()
         except ValueError:
             continue  # An end that is no day is no evidence of a withdrawal.
         if (str(value.day), next_day) not in starts:
@@ -230,13 +225,13 @@ def _read_answer(document: Document, body: bytes) -> tuple[str, Answer]:
     if "frequency" in query or "aggregation_method" in query:
         raise ValueError("the values are aggregated by the source: not as published")
     observed_on = document.observed_at.astimezone(UTC).date()
-    if read_text(body).lstrip()[0] in "{[":
+    if strict.read_text(body).lstrip()[0] in "{[":
         return series_id(document.url), _json_answer(body, observed_on)
-    return _csv_answer(read_text(body), observed_on)
+    return _csv_answer(strict.read_text(body), observed_on)
 
 
 def _json_answer(body: bytes, observed_on: date) -> Answer:
-    answer = json_object(read_json(body))
+    answer = strict.json_object(strict.read_json(body))
     if "error_message" in answer:
         raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
     # lin is FRED's word for levels; chg, pch and log are computed on request.
@@ -249,7 +244,10 @@ def _json_answer(body: bytes, observed_on: date) -> Answer:
     # Unless asked for more, FRED answers what stands today, in its own time zone.
     today = {str(observed_on - timedelta(days=1)), str(observed_on)}
     return Answer(
-        [(json_pointer("observations", index), entry) for index, entry in enumerate(observations)],
+        [
+            (strict.json_pointer("observations", index), entry)
+            for index, entry in enumerate(observations)
+        ],
         until if isinstance(until, str) else None,
         is_page=isinstance(count, int | Decimal) and count > len(observations),
         is_todays=until in today and answer.get("realtime_start") == until,
@@ -284,11 +282,15 @@ def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescripti
     lower_headers = {key.lower(): value for key, value in headers.items()}
     versions = [lower_headers]
     if VERSIONS_HEADER in lower_headers:
-        stated = read_json(lower_headers[VERSIONS_HEADER].encode())
+        stated = strict.read_json(lower_headers[VERSIONS_HEADER].encode())
         if not isinstance(stated, list):
             raise ValueError(f"the header {VERSIONS_HEADER} is not a list of descriptions")
         versions = [
-            {key: value for key, value in json_object(version).items() if isinstance(value, str)}
+            {
+                key: value
+                for key, value in strict.json_object(version).items()
+                if isinstance(value, str)
+            }
             for version in stated
         ] or versions
     descriptions = [_description(name, version) for version in versions]
@@ -345,7 +347,7 @@ def _rows(
     rows: list[dict[str, Any]] = []
     withdrawn = observed.value in NO_VALUE
     for start, series in _split_by_unit(descriptions, observed.start, observed.end):
-        span = span_from(calendar_day(observed.day), series.frequency)
+        span = span_from(strict.calendar_day(observed.day), series.frequency)
         # A value of a period that has not begun is a forecast, and these tables are of
         # observations.
         if start < span[0].isoformat():
@@ -357,12 +359,12 @@ def _rows(
         # A point where there was no value before withdraws nothing.
         if withdrawn and figure not in last_start:
             continue
-        value = None if withdrawn else number_from_text(observed.value)
+        value = None if withdrawn else strict.number_from_text(observed.value)
         last_start[figure] = start
         area = area_of(series.country) if series.country else None
         about = (area, f"FRED.{name}", series.series_type, series.unit, series.base_period)
         row = series_columns(*about, span, series.frequency) | {
-            "available_at": calendar_day(start),
+            "available_at": strict.calendar_day(start),
             "publication": start,
             "value": value,
             "withdrawn": withdrawn,

@@ -32,19 +32,10 @@ from typing import IO, Any, cast
 
 from assets.macro.iso_codes import is_former_country
 from assets.macro.periods import period_of
+from assets.parsing import strict
 from assets.parsing.csv_lines import LineTooLong, bounded_lines
 from assets.parsing.limits import count_unpacked
 from assets.parsing.parsed import Parsed, join_parts, provenance
-from assets.parsing.strict import (
-    calendar_day,
-    json_number,
-    json_object,
-    json_pointer,
-    number_from_text,
-    printable_text,
-    read_json,
-    read_text,
-)
 from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
@@ -126,15 +117,15 @@ def _page(document: Document, body: bytes) -> Parsed:
     with parsed.rejecting(MACRO_ANNUAL, document):
         updated, rows = _read_page(document, body)
         for position, row in enumerate(rows):
-            location = json_pointer(1, position)
+            location = strict.json_pointer(1, position)
             with parsed.rejecting(MACRO_ANNUAL, document, location):
-                columns = _page_row(json_object(row), updated)
+                columns = _page_row(strict.json_object(row), updated)
                 parsed.add(MACRO_ANNUAL, [provenance(document, location, "api") | columns])
     return parsed
 
 
 def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:
-    page = read_json(body)
+    page = strict.read_json(body)
     # The API of archived versions answers in this shape.
     if isinstance(page, dict) and "source" in page:
         raise ValueError("an answer by source and version, not a page of an indicator")
@@ -149,7 +140,7 @@ def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:
     if "lastupdated" not in meta:
         raise ValueError("the page does not say when it was updated: no page of observations")
     _refuse_partial(document, meta, len(page[1]))
-    return calendar_day(meta["lastupdated"]).isoformat(), page[1]
+    return strict.calendar_day(meta["lastupdated"]).isoformat(), page[1]
 
 
 def _refuse_partial(document: Document, meta: dict[str, Any], rows: int) -> None:
@@ -176,7 +167,10 @@ def _count(meta: dict[str, Any], name: str) -> int | None:
 
 
 def _page_row(row: dict[str, Any], updated: str) -> dict[str, Any]:
-    indicator, country = json_object(row.get("indicator")), json_object(row.get("country"))
+    indicator, country = (
+        strict.json_object(row.get("indicator")),
+        strict.json_object(row.get("country")),
+    )
     # countryiso3code is empty for some rows; country.id is then alpha-2, or the code of an
     # aggregate.
     area = _country(row.get("countryiso3code") or country.get("id"))
@@ -184,10 +178,10 @@ def _page_row(row: dict[str, Any], updated: str) -> dict[str, Any]:
         raise ValueError("no value given")
     unit, base = _unit_in(indicator.get("value"))
     # Old answers write a number as text.
-    read = number_from_text if isinstance(row["value"], str) else json_number
+    read = strict.number_from_text if isinstance(row["value"], str) else strict.json_number
     return {
         **_observation(area, str(row.get("date")), read(row["value"])),
-        "indicator": printable_text(indicator.get("id")),
+        "indicator": strict.printable_text(indicator.get("id")),
         # The member is nearly always empty: the unit stands in the name of the indicator.
         "unit": row.get("unit") or unit,
         "base_period": base,
@@ -229,13 +223,13 @@ def _parse_long(document: Document, body: bytes) -> Parsed:
             raise ValueError(reason)
         shared = {
             "available_at": None,
-            "publication": calendar_day(headers["vintage"]).isoformat(),
-            "indicator": printable_text(headers["indicator"]),
+            "publication": strict.calendar_day(headers["vintage"]).isoformat(),
+            "indicator": strict.printable_text(headers["indicator"]),
             "unit": headers.get("unit"),
             "base_period": headers.get("base-period"),
             "obs_status": None,
         }
-        lines = list(csv.reader(StringIO(read_text(body), newline=""), strict=True))
+        lines = list(csv.reader(StringIO(strict.read_text(body), newline=""), strict=True))
         header = [_COLUMN_ALIASES.get(name.strip(), name.strip()) for name in lines[0]]
         # The one column that is neither the country, the year nor the indicator.
         others = [name for name in header if name not in _NAMED_COLUMNS]
@@ -257,10 +251,10 @@ def _long_row(line: dict[str, str], value_column: str) -> dict[str, Any]:
     area = _country(line[_COUNTRY])
     if not line[value_column].strip():
         raise ValueError("no value given")
-    indicator = {"indicator": printable_text(line[_INDICATOR])} if _INDICATOR in line else {}
+    indicator = {"indicator": strict.printable_text(line[_INDICATOR])} if _INDICATOR in line else {}
     # Some collections write a year as its first day.
     year = _FIRST_DAY.sub(r"\1", line[_YEAR].strip())
-    return _observation(area, year, number_from_text(line[value_column])) | indicator
+    return _observation(area, year, strict.number_from_text(line[value_column])) | indicator
 
 
 def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -320,12 +314,12 @@ def _update_day(above: Lines, below: Lines) -> date:
     """Return the day of the update: two cells above the header, or a sentence below the lines."""
     for _, cells in above:
         if cells[0] == "Last Updated Date" and len(cells) > 1:
-            return calendar_day(cells[1])
+            return strict.calendar_day(cells[1])
     # DataBank appends two lines below the data: where it is from, and when it was updated.
     for _, cells in below[-3:]:
         # Month, day, year.
         if match := _UPDATED.fullmatch(cells[0]):
-            return calendar_day(f"{match[3]}-{int(match[1]):02}-{int(match[2]):02}")
+            return strict.calendar_day(f"{match[3]}-{int(match[1]):02}-{int(match[2]):02}")
     raise ValueError("the document does not say when it was updated")
 
 
@@ -338,7 +332,7 @@ def _add_line(
         # A line may stop before the last years; one that is longer than the header is damaged.
         line = dict(zip(header, cells, strict=len(cells) >= len(header)))
         area = _country(line["Country Code"])
-        indicator = printable_text(next(line[name] for name in _CODES if name in line))
+        indicator = strict.printable_text(next(line[name] for name in _CODES if name in line))
         name = next((line[name] for name in _NAMES if name in line), None)
     except (ValueError, KeyError) as error:
         parsed.reject(MACRO_ANNUAL, document, location, str(error))
@@ -352,7 +346,7 @@ def _add_line(
             continue
         cell_location = f"{location}, {match[1]}"
         with parsed.rejecting(MACRO_ANNUAL, document, cell_location):
-            row = shared | _observation(area, match[1], number_from_text(cell))
+            row = shared | _observation(area, match[1], strict.number_from_text(cell))
             parsed.add(MACRO_ANNUAL, [provenance(document, cell_location, "file") | row])
 
 

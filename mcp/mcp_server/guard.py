@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mcp_server.exchange import Exchange
 from mcp_server.service import REFUSED_CODE, SCOPE_KEY, Call, Service
-from warehouse.contract import API_VERSION
+from warehouse.contract import API_VERSION, problems
 from warehouse.contract.agent_discovery import (
     CARD_PATH,
     CARD_TYPE,
@@ -29,13 +29,6 @@ from warehouse.contract.agent_discovery import (
     server_card,
 )
 from warehouse.contract.limits import key_from_headers, rate_limit_headers
-from warehouse.contract.problems import (
-    CHALLENGE,
-    Problem,
-    check_data_version,
-    is_solved_by_upgrade,
-    no_oauth,
-)
 from warehouse.serve.usage import network_of
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import observe_request, stop_counting
@@ -145,17 +138,17 @@ class ResponseWriter:
         self._size += len(body)
         await self._send({"type": "http.response.body", "body": body})
 
-    async def refuse(self, problem: Problem) -> None:
+    async def refuse(self, problem: problems.Problem) -> None:
         """Send a problem; as a JSON-RPC error if the id of the request is known."""
         status = self.call.status = problem.kind.status
         body = self._service.problem_body(problem, self.call)
         await self._settle(self.call)
         headers = {}
         if status == 401:
-            headers["www_authenticate"] = CHALLENGE
+            headers["www_authenticate"] = problems.CHALLENGE
         if status == 405:
             headers["allow"] = "POST"
-        if is_solved_by_upgrade(problem):
+        if problems.is_solved_by_upgrade(problem):
             headers["x_upgrade_url"] = self._service.upgrade_url(self.call)
         if "retry_after" in problem.members:
             headers["retry_after"] = str(problem.members["retry_after"])
@@ -261,20 +254,22 @@ class Guard:
             body = encode(make(self._server_url(scope, headers)))
             await writer.write(200, body, media_type, **_PUBLIC)
             return
-        if (problem := no_oauth(scope["path"])) is not None:
+        if (problem := problems.no_oauth(scope["path"])) is not None:
             raise problem
         if scope["path"] != self._path:
             detail = f"There is nothing at {scope['path'][:200]}; MCP is at {self._path}."
-            raise Problem("not_found", detail)
+            raise problems.Problem("not_found", detail)
         if scope["method"] != "POST":
             # DELETE ends a session and GET opens a stream of notifications: we have neither.
-            raise Problem("method_not_allowed", f"{scope['method']} is not allowed: use POST.")
+            raise problems.Problem(
+                "method_not_allowed", f"{scope['method']} is not allowed: use POST."
+            )
         key = key_from_headers(headers.get("x-api-key"), headers.get("authorization"))
         address = scope["client"][0] if scope.get("client") else None
         self._service.admit(call, key, address)
         try:
             body = await _read_body(headers, receive)
-        except Problem:
+        except problems.Problem:
             # A request whose body is refused still counts against the limit per minute.
             await self._run(lambda: self._service.count(call, address))
             raise
@@ -287,7 +282,7 @@ class Guard:
             await writer.respond(400, _PARSE_ERROR_BODY)
             return
         call.pinned, call.host = headers.get("x-data-version"), headers.get("host")
-        check_data_version(call.pinned)
+        problems.check_data_version(call.pinned)
         scope = {**scope, SCOPE_KEY: call}
         response = await self._exchange.answer(scope, headers, body)
         if response is not None:
@@ -337,7 +332,7 @@ async def _read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise Problem("request_refused", "The client went away.")
+                    raise problems.Problem("request_refused", "The client went away.")
                 body += message.get("body", b"")
                 if len(body) > MAX_BODY_BYTES:
                     raise _too_large()
@@ -345,11 +340,11 @@ async def _read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
                     return bytes(body)
     except TimeoutError:
         detail = f"The body did not come whole in {_BODY_SECONDS:.0f} seconds."
-        raise Problem("request_refused", detail) from None
+        raise problems.Problem("request_refused", detail) from None
 
 
-def _too_large() -> Problem:
-    return Problem("body_too_large", f"A body has at most {MAX_BODY_BYTES:,} bytes.")
+def _too_large() -> problems.Problem:
+    return problems.Problem("body_too_large", f"A body has at most {MAX_BODY_BYTES:,} bytes.")
 
 
 def _peek(body: bytes) -> Peek | None:

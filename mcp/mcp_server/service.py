@@ -14,20 +14,9 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_server.results import Body, ExactJson, Link, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
+from warehouse.contract import problems
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
-from warehouse.contract.problems import (
-    PRICING,
-    UNCHARGED_STATUSES,
-    Problem,
-    conflicting_parameters,
-    internal_error,
-    invalid_value,
-    missing_parameter,
-    problem_for_error,
-    problem_members,
-    unknown_parameter,
-)
 from warehouse.control.keys import Key, KeyStore, signing_secret
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
@@ -49,7 +38,7 @@ def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) ->
     declared = {parameter.name: parameter for parameter in parameters}
     for name in sent:
         if name not in declared:
-            raise unknown_parameter(name, declared, tool)
+            raise problems.unknown_parameter(name, declared, tool)
     return {name: _value(parameter, sent) for name, parameter in declared.items()}
 
 
@@ -58,12 +47,12 @@ def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
     # A null for an optional argument means that it was left out.
     if sent.get(name) is None:
         if parameter.required:
-            raise missing_parameter(name, kind.expected)
+            raise problems.missing_parameter(name, kind.expected)
         return None if parameter.default is None else kind.read(parameter.default)
     try:
         return _read(kind, sent[name])
     except ValueError:
-        raise invalid_value(name, _shown(sent[name]), kind) from None
+        raise problems.invalid_value(name, _shown(sent[name]), kind) from None
 
 
 def _read(kind: ParameterType, value: object) -> object:
@@ -109,7 +98,7 @@ def _shown(value: object) -> str:
 _LOG = logging.getLogger("sankofa.mcp")
 _MAX_MANIFESTS = 8
 EXPORTS_URL = "http://127.0.0.1:8321/exports"
-UPGRADE_URL = f"http://127.0.0.1:8321{PRICING}"
+UPGRADE_URL = f"http://127.0.0.1:8321{problems.PRICING}"
 
 
 @dataclass
@@ -126,7 +115,7 @@ class Call:
     # Only tool calls are charged, and only if they ran; ``app.py`` refuses any not counted as one.
     is_tool: bool = False
     ran: bool = False
-    refused: Problem | None = None
+    refused: problems.Problem | None = None
     status: int = 200
     # For the access log.
     tool: str | None = None
@@ -166,7 +155,7 @@ class Service:
 
     def settle(self, call: Call) -> None:
         """Refund the charge of a call that did not run or ended in an uncharged status."""
-        counts = call.ran and call.status not in UNCHARGED_STATUSES
+        counts = call.ran and call.status not in problems.UNCHARGED_STATUSES
         if self._usage is not None and call.standing is not None and not counts:
             call.standing = self._usage.give_back(call.standing)
 
@@ -194,20 +183,20 @@ class Service:
             call.status = problem.kind.status
             return Body(self.problem_body(problem, call), is_error=True)
 
-    def problem_of(self, error: Exception, call: Call) -> Problem:
+    def problem_of(self, error: Exception, call: Call) -> problems.Problem:
         """Return the problem of an error; an unexpected error is logged and not shown."""
-        problem = problem_for_error(error)
+        problem = problems.problem_for_error(error)
         if problem is None:
             _LOG.error("unforeseen, request %s", call.request_id, exc_info=error)
-            return internal_error()
+            return problems.internal_error()
         count_problem(problem.code, problem.members.get("violated_policies", ()))
         if problem.kind.status >= 500:
             _LOG.error("%s: %s", problem.code, error)
         return problem
 
-    def problem_body(self, problem: Problem, call: Call) -> bytes:
+    def problem_body(self, problem: problems.Problem, call: Call) -> bytes:
         """Return a problem as JSON; keys in it are cut to their public prefix."""
-        body = encode(problem_members(problem, call.request_id, self.upgrade_url(call)))
+        body = encode(problems.problem_members(problem, call.request_id, self.upgrade_url(call)))
         return redact_keys(body.decode()).encode()
 
     def upgrade_url(self, call: Call) -> str:
@@ -252,7 +241,7 @@ def _one_pin(argument: str | None, header: str | None) -> str | None:
     """Return the data_version that is pinned, by the argument or by the header."""
     if argument is not None and header not in (None, argument):
         detail = f"The header X-Data-Version pins {header}; leave data_version out, or send that."
-        raise conflicting_parameters("data_version", detail)
+        raise problems.conflicting_parameters("data_version", detail)
     return argument or header
 
 
@@ -274,7 +263,7 @@ def call_of(ctx: ServerRequestContext[Any, Any]) -> Call:
     return call
 
 
-def refused(service: Service, problem: Problem, call: Call) -> MCPError:
+def refused(service: Service, problem: problems.Problem, call: Call) -> MCPError:
     """Return a problem as a JSON-RPC error, with the problem as its data."""
     call.status = problem.kind.status
     data = msgspec.json.decode(service.problem_body(problem, call))

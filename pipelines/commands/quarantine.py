@@ -12,20 +12,9 @@ from assets.ingest.failures import may_name_people
 from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from assets.parsing.limits import DocumentLimits
+from pipelines import output
 from pipelines.commands.exit_status import ListingGroup
 from pipelines.finder import Finder
-from pipelines.output import (
-    Column,
-    Row,
-    Styled,
-    json_option,
-    moment,
-    number,
-    print_json,
-    print_pairs,
-    print_table,
-    progress_bar,
-)
 from pipelines.why import explain
 from warehouse.record.landing import open_landing
 from warehouse.record.quarantine import QuarantinedRow, quarantine_groups, quarantined_rows
@@ -51,22 +40,22 @@ def quarantine() -> None:
 @_SOURCE
 @_REASON
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1))
-@json_option
+@output.json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count quarantined rows by source, table and reason, with one example id each."""
     groups = quarantine_groups(open_record(read_settings(os.environ)), source, reason)
     listed = groups[:limit]
     if as_json:
-        print_json(listed)
+        output.print_json(listed)
         return
-    print_table(
+    output.print_table(
         listed,
-        Column("source", lambda group: group.source, whole=True),
-        Column("table", lambda group: group.table_name, wide=True),
-        Column("records", lambda group: number(group.records), right=True),
-        Column("open", lambda group: number(group.open), right=True),
-        Column("why", lambda group: group.reason),
-        Column("one of them", lambda group: group.example[:12], whole=True),
+        output.Column("source", lambda group: group.source, whole=True),
+        output.Column("table", lambda group: group.table_name, wide=True),
+        output.Column("records", lambda group: output.number(group.records), right=True),
+        output.Column("open", lambda group: output.number(group.open), right=True),
+        output.Column("why", lambda group: group.reason),
+        output.Column("one of them", lambda group: group.example[:12], whole=True),
     )
     rest = f"; {len(groups) - limit} more with a larger --limit" if len(groups) > limit else ""
     click.echo(f"\n{sum(group.records for group in groups):,} records, {len(groups)} reasons{rest}")
@@ -76,7 +65,7 @@ def list_refusals(source: str | None, reason: str | None, limit: int, as_json: b
 
 @quarantine.command("show")
 @click.argument("name", metavar="ID")
-@json_option
+@output.json_option
 def show_refusal(name: str, as_json: bool) -> None:
     """Show one quarantined row: its location, the reason and an excerpt of its document.
 
@@ -85,9 +74,11 @@ def show_refusal(name: str, as_json: bool) -> None:
     settings = read_settings(os.environ)
     facts = describe_row(settings, Finder(settings).quarantined_row(name))
     if as_json:
-        print_json(facts)
+        output.print_json(facts)
         return
-    print_pairs({label.replace("_", " "): str(fact) for label, fact in facts.items() if fact})
+    output.print_pairs(
+        {label.replace("_", " "): str(fact) for label, fact in facts.items() if fact}
+    )
 
 
 @quarantine.command("retry")
@@ -95,7 +86,7 @@ def show_refusal(name: str, as_json: bool) -> None:
 @_SOURCE
 @_REASON
 @click.option("--all", "everything", is_flag=True, help="All open rows.")
-@json_option
+@output.json_option
 def retry_refusals(
     names: tuple[str, ...],
     source: str | None,
@@ -119,12 +110,12 @@ def retry_refusals(
         for key, rows in retry_each(settings, finder.record, chosen)
     }
     if as_json:
-        print_json({"chosen": len(chosen), "became": became})
+        output.print_json({"chosen": len(chosen), "became": became})
     else:
-        print_table(
+        output.print_table(
             became.items(),
-            Column("source", lambda outcome: outcome[0], whole=True),
-            Column(
+            output.Column("source", lambda outcome: outcome[0], whole=True),
+            output.Column(
                 "what became of its records",
                 lambda outcome: ", ".join(
                     f"{rows:,} {words}" for words, rows in outcome[1].items()
@@ -185,7 +176,7 @@ def retry_each(
     for key, refusals in groupby(in_order, key=lambda row: row.source):
         if key not in sources:
             raise SankofaError(f"unknown source: {key}; its documents cannot be read again")
-        with progress_bar() as bar:
+        with output.progress_bar() as bar:
             step = bar.add_task(f"{key}: reading again", total=None)
             rows = retry(
                 record,
@@ -214,7 +205,7 @@ def retry_each(
     type=click.IntRange(1),
     help="Rows and documents to print.",
 )
-@json_option
+@output.json_option
 def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_json: bool) -> None:
     """Say why a value is or is not served.
 
@@ -230,7 +221,7 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     day = None if as_of is None else as_of.date()
     explanation = explain(read_settings(os.environ), subject, field, day)
     if as_json:
-        print_json(explanation)
+        output.print_json(explanation)
         return
     click.secho(f"{explanation.meaning}: {explanation.answer}", bold=True)
     click.echo(f"data_version {explanation.data_version}")
@@ -242,47 +233,49 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
         explanation.readings[-limit:],
         len(explanation.readings),
         "rows",
-        Column("table", lambda reading: reading.table, wide=True),
-        Column("figure", lambda reading: reading.figure),
-        Column("value", lambda reading: reading.value or "", right=True),
-        Column("published", lambda reading: str(reading.available_at or ""), whole=True),
-        Column(
+        output.Column("table", lambda reading: reading.table, wide=True),
+        output.Column("figure", lambda reading: reading.figure),
+        output.Column("value", lambda reading: reading.value or "", right=True),
+        output.Column("published", lambda reading: str(reading.available_at or ""), whole=True),
+        output.Column(
             "state",
-            lambda reading: Styled(
+            lambda reading: output.Styled(
                 reading.state, "green" if reading.state == "served" else "yellow"
             ),
         ),
-        Column("source_ref", lambda reading: reading.source_ref, wide=True),
+        output.Column("source_ref", lambda reading: reading.source_ref, wide=True),
     )
     _print_part(
         explanation.documents[:limit],
         len(explanation.documents),
         "documents",
-        Column("document", lambda mention: mention.document[:12], whole=True),
-        Column("source", lambda mention: mention.source, whole=True),
-        Column("rows", lambda mention: number(mention.rows), right=True),
-        Column("read, UTC", lambda mention: moment(mention.observed_at), whole=True),
-        Column("state", lambda mention: mention.state),
-        Column("address", lambda mention: mention.url or "", wide=True),
+        output.Column("document", lambda mention: mention.document[:12], whole=True),
+        output.Column("source", lambda mention: mention.source, whole=True),
+        output.Column("rows", lambda mention: output.number(mention.rows), right=True),
+        output.Column("read, UTC", lambda mention: output.moment(mention.observed_at), whole=True),
+        output.Column("state", lambda mention: mention.state),
+        output.Column("address", lambda mention: mention.url or "", wide=True),
     )
     _print_part(
         explanation.quarantined[:limit],
         len(explanation.quarantined),
         "reasons",
-        Column("quarantined", lambda group: group.table),
-        Column("rows", lambda group: number(group.rows), right=True),
-        Column("why", lambda group: group.reason),
-        Column("one of them", lambda group: group.example, whole=True),
+        output.Column("quarantined", lambda group: group.table),
+        output.Column("rows", lambda group: output.number(group.rows), right=True),
+        output.Column("why", lambda group: group.reason),
+        output.Column("one of them", lambda group: group.example, whole=True),
     )
     for note in explanation.notes:
         click.echo(f"note: {note}")
 
 
-def _print_part(shown: Sequence[Row], count: int, what: str, *columns: Column[Row]) -> None:
+def _print_part(
+    shown: Sequence[output.Row], count: int, what: str, *columns: output.Column[output.Row]
+) -> None:
     """Print those of so many rows that are shown, if any."""
     if shown:
         click.echo()
-        print_table(shown, *columns)
+        output.print_table(shown, *columns)
         _print_rest(count, len(shown), what)
 
 

@@ -15,20 +15,12 @@ from datetime import UTC, datetime, timedelta
 import click
 import dagster as dg
 
+from pipelines import output
 from pipelines.alerts import ALERTS
 from pipelines.commands.exit_status import ListingGroup
 from pipelines.definitions import definitions
 from pipelines.ingest_definitions import FETCH_CRON, FETCH_SENSOR
 from pipelines.jobs import instance
-from pipelines.output import (
-    Column,
-    Styled,
-    json_option,
-    moment,
-    print_json,
-    print_table,
-    progress_console,
-)
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
 
@@ -47,25 +39,27 @@ def schedules() -> None:
 
 
 @schedules.command("list")
-@json_option
+@output.json_option
 def list_(as_json: bool) -> None:
     """List schedules and sensors with their state and next run."""
     settings = read_settings(os.environ)
     found, runs = _list_schedules(settings), _daemon_runs(settings)
     if as_json:
-        print_json(
+        output.print_json(
             {
                 "daemon_runs": runs,
                 "schedules": [{**vars(schedule), "when": schedule.when} for schedule in found],
             }
         )
         return
-    print_table(
+    output.print_table(
         found,
-        Column("name", lambda schedule: schedule.name, whole=True),
-        Column("state", lambda schedule: Styled("on", "green") if schedule.on else "off"),
-        Column("when", lambda schedule: schedule.when),
-        Column("next run, UTC", lambda schedule: moment(schedule.next_run)),
+        output.Column("name", lambda schedule: schedule.name, whole=True),
+        output.Column(
+            "state", lambda schedule: output.Styled("on", "green") if schedule.on else "off"
+        ),
+        output.Column("when", lambda schedule: schedule.when),
+        output.Column("next run, UTC", lambda schedule: output.moment(schedule.next_run)),
     )
     if not runs:
         click.echo("Dagster's daemon does not run: nothing starts before `sankofa up` runs it")
@@ -73,7 +67,7 @@ def list_(as_json: bool) -> None:
 
 @schedules.command("on")
 @_NAMES
-@json_option
+@output.json_option
 def on(names: tuple[str, ...], as_json: bool) -> None:
     """Turn everything on, or only the schedules and sensors with these names.
 
@@ -84,7 +78,7 @@ def on(names: tuple[str, ...], as_json: bool) -> None:
 
 @schedules.command("off")
 @_NAMES
-@json_option
+@output.json_option
 def off(names: tuple[str, ...], as_json: bool) -> None:
     """Turn everything off but alerts, or only the schedules and sensors with these names.
 
@@ -101,7 +95,7 @@ def _switch(names: tuple[str, ...], as_json: bool, *, on: bool) -> None:
     """
     settings = read_settings(os.environ)
     word = "on" if on else "off"
-    with progress_console().status(f"Turning schedules {word}"):
+    with output.progress_console().status(f"Turning schedules {word}"):
         listed = {schedule.name: schedule for schedule in _list_schedules(settings)}
         if unknown := sorted(set(names) - set(listed)):
             known = ", ".join(listed)
@@ -112,7 +106,7 @@ def _switch(names: tuple[str, ...], as_json: bool, *, on: bool) -> None:
         for name in changed:
             _turn(settings, listed[name], on=on)
     if as_json:
-        print_json({"turned": word, "changed": changed})
+        output.print_json({"turned": word, "changed": changed})
         return
     for name in changed:
         click.echo(f"{name} is {word}")

@@ -9,18 +9,7 @@ from click.shell_completion import CompletionItem
 
 from assets.ingest.sources import source_of, sources_of
 from assets.tenders import registry as published
-from pipelines.output import (
-    Column,
-    Styled,
-    json_option,
-    moment,
-    number,
-    print_counts,
-    print_json,
-    print_pairs,
-    print_rows,
-    print_table,
-)
+from pipelines import output
 from pipelines.sample_world import unpack_world
 from pipelines.sources import source_statuses
 from warehouse.record.landing import open_landing
@@ -32,7 +21,7 @@ from warehouse.shared.settings import Settings, read_settings
 
 @click.command()
 @click.option("--folder", type=click.Path(path_type=Path), help="Default: sample/ in the home.")
-@json_option
+@output.json_option
 def sample(folder: Path | None, as_json: bool) -> None:
     """Unpack sample data: fictional documents in the formats of the real sources."""
     settings = read_settings(os.environ)
@@ -42,9 +31,9 @@ def sample(folder: Path | None, as_json: bool) -> None:
         open_landing(settings).refuse_other_world("fictional")
     counts = unpack_world(target)
     if as_json:
-        print_json({"folder": target, "written": counts})
+        output.print_json({"folder": target, "written": counts})
         return
-    print_counts(counts, "what", "number")
+    output.print_counts(counts, "what", "number")
     click.echo(f"written to {target}")
     if folder is None:
         click.echo("next: `sankofa ingest`, then `sankofa publish`")
@@ -79,7 +68,7 @@ def complete_source(
 
 
 @click.group(cls=_SourcesGroup, invoke_without_command=True, subcommand_metavar="[SOURCE]")
-@json_option
+@output.json_option
 @click.pass_context
 def sources(context: click.Context, as_json: bool) -> None:
     """List the sources: licence, what is requested, and what this home has of each.
@@ -91,18 +80,22 @@ def sources(context: click.Context, as_json: bool) -> None:
     settings = read_settings(os.environ)
     rows = source_statuses(settings, sources_of(settings))
     if as_json:
-        print_json(rows)
+        output.print_json(rows)
         return
-    print_table(
+    output.print_table(
         rows,
-        Column("source", lambda row: row.source, whole=True),
-        Column("state", lambda row: Styled(row.state, _COLOURS[row.state]), whole=True),
-        Column("licence", lambda row: row.license_class),
-        Column("documents", lambda row: number(row.documents or None), right=True, whole=True),
-        Column("rows", lambda row: number(row.rows or None), right=True, whole=True),
-        Column("fetched, UTC", lambda row: moment(row.last_success), whole=True),
-        Column("licence name", lambda row: row.licence, wide=True),
-        Column("requests", lambda row: "\n".join(row.requests) or row.fetched_by, wide=True),
+        output.Column("source", lambda row: row.source, whole=True),
+        output.Column(
+            "state", lambda row: output.Styled(row.state, _COLOURS[row.state]), whole=True
+        ),
+        output.Column("licence", lambda row: row.license_class),
+        output.Column(
+            "documents", lambda row: output.number(row.documents or None), right=True, whole=True
+        ),
+        output.Column("rows", lambda row: output.number(row.rows or None), right=True, whole=True),
+        output.Column("fetched, UTC", lambda row: output.moment(row.last_success), whole=True),
+        output.Column("licence name", lambda row: row.licence, wide=True),
+        output.Column("requests", lambda row: "\n".join(row.requests) or row.fetched_by, wide=True),
     )
     counts = Counter[str](row.state for row in rows)
     click.echo(f"\n{', '.join(f'{counts[state]} {state}' for state in _COLOURS)}")
@@ -118,13 +111,13 @@ def sources(context: click.Context, as_json: bool) -> None:
 
 @sources.command()
 @click.argument("source", shell_complete=complete_source)
-@json_option
+@output.json_option
 def show(source: str, as_json: bool) -> None:
     """Show all that is declared of a source, and what this home has of it."""
     settings = read_settings(os.environ)
     [row] = source_statuses(settings, [source_of(settings, source)])
     if as_json:
-        print_json(row)
+        output.print_json(row)
         return
     rates = (f"{rate:g} a second at {host}" for host, rate in row.requests_per_second.items())
     lines = {
@@ -140,11 +133,11 @@ def show(source: str, as_json: bool) -> None:
         "tables": ", ".join(row.tables),
         "documents": f"{row.documents:,}",
         "rows": f"{row.rows:,}",
-        "newest document": moment(row.newest_document),
-        "last success": moment(row.last_success),
+        "newest document": output.moment(row.newest_document),
+        "last success": output.moment(row.last_success),
         "parser fails": "\n".join(row.failing),
     }
-    print_pairs(lines)
+    output.print_pairs(lines)
     _say_if_fictional(settings)
 
 
@@ -163,7 +156,7 @@ def _say_if_fictional(settings: Settings) -> None:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Read a saved publications.json instead of the registry.",
 )
-@json_option
+@output.json_option
 def registry(
     country: str | None,
     search: str | None,
@@ -182,15 +175,15 @@ def registry(
         click.echo(published.portal_entry(chosen[0], licence), nl=False)
         return
     found = published.matching(publications, country, search)
-    print_rows(
+    output.print_rows(
         found,
         as_json,
         f"none of {len(publications)} publications matches",
-        Column("id", lambda publication: publication.id, right=True, whole=True),
-        Column("country", lambda publication: publication.country),
-        Column("title", lambda publication: publication.title),
-        Column("source_id", lambda publication: publication.source_id, wide=True),
-        Column("from", lambda publication: publication.date_from, whole=True),
-        Column("to", lambda publication: publication.date_to, whole=True),
-        Column("last retrieved", lambda publication: publication.last_retrieved, wide=True),
+        output.Column("id", lambda publication: publication.id, right=True, whole=True),
+        output.Column("country", lambda publication: publication.country),
+        output.Column("title", lambda publication: publication.title),
+        output.Column("source_id", lambda publication: publication.source_id, wide=True),
+        output.Column("from", lambda publication: publication.date_from, whole=True),
+        output.Column("to", lambda publication: publication.date_to, whole=True),
+        output.Column("last retrieved", lambda publication: publication.last_retrieved, wide=True),
     )

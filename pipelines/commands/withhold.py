@@ -5,16 +5,8 @@ import sys
 
 import click
 
+from pipelines import output
 from pipelines.dagster_home import PUBLISH
-from pipelines.output import (
-    Column,
-    Styled,
-    json_option,
-    moment,
-    print_counts,
-    print_json,
-    print_rows,
-)
 from pipelines.withholding import (
     Change,
     Match,
@@ -47,7 +39,7 @@ _DRY_RUN = click.option("--dry-run", is_flag=True, help="Only show what it would
     help="Withhold a name that is nowhere in the record, in case it arrives.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask before a name is withheld everywhere.")
-@json_option
+@output.json_option
 def withhold(
     what: str, why: str, dry_run: bool, in_advance: bool, yes: bool, as_json: bool
 ) -> None:
@@ -86,7 +78,7 @@ def withhold(
 @_WHAT
 @_WHY
 @_DRY_RUN
-@json_option
+@output.json_option
 def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
     """Serve again what was withheld, from the next build on.
 
@@ -107,7 +99,7 @@ def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
     is_flag=True,
     help="Search the build that is served for every withheld name, and print the places.",
 )
-@json_option
+@output.json_option
 def withheld(everything: bool, check: bool, as_json: bool) -> None:
     """List what is withheld; people are listed by a keyed hash only.
 
@@ -118,29 +110,31 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
         return
     # Everything ever withheld with its last entry, the newest last.
     entries = tombstones(open_record(read_settings(os.environ)))
-    print_rows(
+    output.print_rows(
         [entry for entry in entries if everything or not entry.released],
         as_json,
         "nothing is withheld",
-        Column("id", lambda entry: entry.withheld_id[:12], whole=True),
-        Column("kind", lambda entry: entry.kind),
-        Column("by", lambda entry: entry.by, wide=True),
-        Column(
+        output.Column("id", lambda entry: entry.withheld_id[:12], whole=True),
+        output.Column("kind", lambda entry: entry.kind),
+        output.Column("by", lambda entry: entry.by, wide=True),
+        output.Column(
             "state",
             lambda entry: (
-                Styled("released", "green") if entry.released else Styled("withheld", "red")
+                output.Styled("released", "green")
+                if entry.released
+                else output.Styled("withheld", "red")
             ),
         ),
-        Column("when, UTC", lambda entry: moment(entry.entered_at), whole=True),
-        Column("who", lambda entry: entry.who, wide=True),
-        Column("why", lambda entry: entry.why),
+        output.Column("when, UTC", lambda entry: output.moment(entry.entered_at), whole=True),
+        output.Column("who", lambda entry: entry.who, wide=True),
+        output.Column("why", lambda entry: entry.why),
     )
 
 
 def _check_served(as_json: bool) -> None:
     places = sorted({str(finding) for finding in served_names(read_settings(os.environ))})
     if as_json:
-        print_json(places)
+        output.print_json(places)
     else:
         for place in places:
             click.echo(place)
@@ -159,7 +153,7 @@ def _check_served(as_json: bool) -> None:
     help="Delete the current build at once if it contains the document, even if the audit refuses "
     "the next one. Until one is published nothing is served.",
 )
-@json_option
+@output.json_option
 def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool) -> None:
     """Erase a document and everything that was read from it, for good.
 
@@ -198,7 +192,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
         with recorded(settings.control, "erase", documents, why):
             replaced = erase_documents(settings, found, why, publish, unpublish=unpublish)
     if as_json:
-        print_json({"erased": not dry_run, "documents": found, "data_version": replaced})
+        output.print_json({"erased": not dry_run, "documents": found, "data_version": replaced})
         return
     for erasure in found:
         click.echo(f"document {erasure.document} of {', '.join(erasure.sources)}")
@@ -222,7 +216,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
 
 def _print_change(change: Change, done: str) -> None:
     found = change.found
-    print_json(
+    output.print_json(
         {
             "kind": found.kind,
             "meaning": found.meaning,
@@ -237,9 +231,9 @@ def _print_change(change: Change, done: str) -> None:
 def _show_found(found: Match) -> None:
     click.echo(f"{found.kind}: {found.meaning}")
     if found.rows:
-        print_counts(found.rows, "table", "rows", whole=True)
+        output.print_counts(found.rows, "table", "rows", whole=True)
     if found.spellings:
-        print_counts(dict(found.spellings), "written as", "places")
+        output.print_counts(dict(found.spellings), "written as", "places")
     for example in found.examples:
         click.echo(f"  {example}")
 

@@ -34,7 +34,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pipelines import definitions, jobs
+from pipelines import alerts, definitions, jobs
 from pipelines.alerts import send_alert
 from pipelines.commands.main import sankofa
 from pipelines.dagster_home import PUBLISH, killed_runs
@@ -387,7 +387,7 @@ def _watch(reach: Callable[[str], None]) -> None:
     # For good: the process ends with what is watched.
     patch = pytest.MonkeyPatch()
     patch.setattr(jobs.Run, "read", watched_read)
-    patch.setattr(jobs, "send_alert", watched_alert)
+    patch.setattr(alerts, "send_alert", watched_alert)
     patch.setattr(dg.DagsterInstance, "report_run_failed", watched_marking)
 
 

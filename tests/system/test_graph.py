@@ -12,7 +12,6 @@ import pytest
 
 from assets.ingest.assets import ALIVE
 from assets.ingest.sources import SOURCES
-from pipelines import publication
 from pipelines.definitions import published_assets, publishing_resource
 from pipelines.ingest_definitions import alive_resource
 from pipelines.stages import NODES, STAGES, WHOLE_SUITES, derivations, suites_of
@@ -171,7 +170,7 @@ def test_a_failing_check_blocks_exactly_what_depends_on_it(
     joins, parties, *others = derivations()
     matches = parties.derive
     faulty = replace(parties, version="faulty", derive=twice)
-    monkeypatch.setattr(publication, "derivations", lambda _: (joins, faulty, *others))
+    monkeypatch.setattr("pipelines.stages.derivations", lambda _: (joins, faulty, *others))
 
     failed = home.run()
 

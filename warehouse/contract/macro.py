@@ -11,15 +11,9 @@ from typing import Any
 
 from msgspec import json, structs
 
+from warehouse.contract import problems
 from warehouse.contract.listing import ListRows, Parameters, Question
 from warehouse.contract.parameter_types import DAY, year_as_day
-from warehouse.contract.problems import (
-    check_date_order,
-    conflicting_parameters,
-    invalid_parameter,
-    missing_parameter,
-    unanswerable_as_of,
-)
 from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id
@@ -61,9 +55,9 @@ def macro(question: Question) -> ListRows:
             # It would otherwise be ignored silently.
             if parameters[name] is not None:
                 mode = "series mode: send series, or as_of (today, for what is known now)"
-                raise conflicting_parameters(name, f"{name} belongs to {mode}.")
+                raise problems.conflicting_parameters(name, f"{name} belongs to {mode}.")
     query = _macro_query(parameters)
-    check_date_order(*query.days)
+    problems.check_date_order(*query.days)
     return ListRows(query_rows(question.build, query, **question.page))
 
 
@@ -117,7 +111,7 @@ def _day(name: str, text: str | None) -> date | None:
     try:
         return None if text is None else DAY.read(text)
     except ValueError:
-        raise invalid_parameter(name, str(text), DAY.expected) from None
+        raise problems.invalid_parameter(name, str(text), DAY.expected) from None
 
 
 def _refuse_indicator(build: Build, parameters: Parameters) -> None:
@@ -127,10 +121,10 @@ def _refuse_indicator(build: Build, parameters: Parameters) -> None:
         return
     if as_of is None:
         detail = "indicator names an annual indicator and series a series: ask for one of them."
-        raise conflicting_parameters("indicator", detail)
+        raise problems.conflicting_parameters("indicator", detail)
     where = [*in_country(country), *known_on(as_of)]
     series = distinct_values(build, "series", "macro_series", where, _SERIES_NAMED)
-    raise unanswerable_as_of(indicator, as_of, country, series)
+    raise problems.unanswerable_as_of(indicator, as_of, country, series)
 
 
 def of_country(country: str | None) -> list[Filter]:
@@ -171,11 +165,13 @@ def facts(question: Question) -> ListRows:
     parameters, build = question.parameters, question.build
     entity_id, country = parameters["entity_id"], parameters["country"]
     if entity_id is None and country is None:
-        raise missing_parameter("entity_id", "exactly one of entity_id and country")
+        raise problems.missing_parameter("entity_id", "exactly one of entity_id and country")
     if entity_id is not None and country is not None:
-        raise conflicting_parameters("country", "Send exactly one of entity_id and country.")
+        raise problems.conflicting_parameters(
+            "country", "Send exactly one of entity_id and country."
+        )
     if country is not None and parameters["dataset"] is None:
-        raise missing_parameter("dataset", "with country it is AF-TENDER or AF-MACRO")
+        raise problems.missing_parameter("dataset", "with country it is AF-TENDER or AF-MACRO")
     table, column, measure = _table_of(parameters)
     entity = entity_id or alpha_3(build, country)
     one_more = None if question.limit is None else question.limit + 1
@@ -205,7 +201,7 @@ def _table_of(parameters: Parameters) -> tuple[str, str, str]:
     """Return the table and its columns; refuse a dataset that has no facts of the entity."""
     kind, dataset = _entity_kind(parameters["entity_id"]), parameters["dataset"]
     if (kind, dataset) not in _TABLES:
-        raise conflicting_parameters("dataset", f"{dataset} is not available for {kind}.")
+        raise problems.conflicting_parameters("dataset", f"{dataset} is not available for {kind}.")
     return _TABLES[kind, dataset]
 
 

@@ -8,17 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warehouse.names import word_lists
 from warehouse.names.reading import Word, is_region, leading_phrase, phrases_in
-from warehouse.names.word_lists import (
-    GIVEN_NAMES,
-    PARTICLES,
-    TRADE_SURNAMES,
-    TRADE_WORDS,
-    WORDS_AFTER_FORMS,
-    Phrase,
-    listed_phrases,
-    word_set,
-)
 from warehouse.shared.data_files import csv_rows
 
 
@@ -41,10 +32,10 @@ class ShortForm:
 
 
 # Neither a surname nor initials: evidence at the end of a name, anywhere.
-LONG_FORMS = listed_phrases("long_forms")
+LONG_FORMS = word_lists.listed_phrases("long_forms")
 
 # Forms that stand before the name.
-LEADING_FORMS = listed_phrases("leading_forms")
+LEADING_FORMS = word_lists.listed_phrases("leading_forms")
 
 # Countries that share a legal tradition, by the name that the tables of forms have for them.
 _COUNTRIES = {
@@ -70,25 +61,29 @@ SHORT_FORMS = tuple(
 
 # Forms of two or three letters that stand before the name where the law knows them.
 # "IP" is no evidence in Moldova: a public institution or, from the Russian, a sole trader.
-LEADING_SHORT: dict[str, set[Phrase]] = defaultdict(set)
+LEADING_SHORT: dict[str, set[word_lists.Phrase]] = defaultdict(set)
 for _row in csv_rows(__name__, "leading_short_forms"):
     for _country in _countries(_row["countries"]):
         LEADING_SHORT[_country].add(tuple(_row["form"].split()))
 
 # Firms of partners are named by several surnames, those of a profession with initials; elsewhere
 # two plain words next to a firm are a person.
-PROFESSIONS_FORMS = word_set("LLP LLLP PLLC PC ATTORNEYS ADVOCATES")
-PARTNERS_FORMS = PROFESSIONS_FORMS | word_set("INC INCORPORATED LLC")
+PROFESSIONS_FORMS = word_lists.word_set("LLP LLLP PLLC PC ATTORNEYS ADVOCATES")
+PARTNERS_FORMS = PROFESSIONS_FORMS | word_lists.word_set("INC INCORPORATED LLC")
 
 # Where people are listed as "Surname Initials": one word and two letters prove nothing.
-INITIALS_CUSTOM = word_set("ZA NA LS SZ BW ZW ZM MW KE UG TZ RW NG GH SL LR GM MU IN GB IE NL FI")
+INITIALS_CUSTOM = word_lists.word_set(
+    "ZA NA LS SZ BW ZW ZM MW KE UG TZ RW NG GH SL LR GM MU IN GB IE NL FI"
+)
 
 LONG_FORM_WORDS = frozenset(word for form in LONG_FORMS for word in form)
 # Words of forms that name nothing by themselves.
-_NAMELESS = LONG_FORM_WORDS - word_set("COMPANY TRUST NATIONAL COMMUNITY CREDIT UNION SHARE")
+_NAMELESS = LONG_FORM_WORDS - word_lists.word_set(
+    "COMPANY TRUST NATIONAL COMMUNITY CREDIT UNION SHARE"
+)
 SHORT_FORM_WORDS = frozenset(word for short in SHORT_FORMS for word in short.form)
 # Words of firms: none of them can be the name of a person next to a form.
-FIRM_WORDS = TRADE_WORDS | LONG_FORM_WORDS | WORDS_AFTER_FORMS
+FIRM_WORDS = word_lists.TRADE_WORDS | LONG_FORM_WORDS | word_lists.WORDS_AFTER_FORMS
 # A registration number may follow a form; a longer number may be a telephone number.
 _MAX_DIGITS_AFTER = 6
 
@@ -139,8 +134,10 @@ def _counts(short: ShortForm, words: Sequence[Word], start: int, country: str | 
     """Return whether a short form at ``start`` is a form, and not a surname or initials."""
     form, before = words[start], words[:start]
     at_home = country in short.countries
-    own_words = [w for w in before if w.upper not in PARTICLES and not w.is_glued]
-    lone_given_name = len(own_words) == 1 and not GIVEN_NAMES.isdisjoint(w.upper for w in before)
+    own_words = [w for w in before if w.upper not in word_lists.PARTICLES and not w.is_glued]
+    lone_given_name = len(own_words) == 1 and not word_lists.GIVEN_NAMES.isdisjoint(
+        w.upper for w in before
+    )
     # "Peter SA" may be a person whose surname is Sa.
     if form.is_glued or lone_given_name or len(own_words) < short.min_words_before:
         return False
@@ -164,16 +161,20 @@ def _counts(short: ShortForm, words: Sequence[Word], start: int, country: str | 
 
 
 def _names_partners(before: Sequence[Word]) -> bool:
-    has_given_name = any(word.upper in GIVEN_NAMES for word in before)
+    has_given_name = any(word.upper in word_lists.GIVEN_NAMES for word in before)
     return not has_given_name and any(word.is_joined for word in before)
 
 
 def has_trade_word(words: Sequence[Word]) -> bool:
     """Return whether the words include a word of trade, or a number after the first word."""
     for index, word in enumerate(words):
-        if word.upper in TRADE_WORDS or (index and word.raw.isdigit()):
+        if word.upper in word_lists.TRADE_WORDS or (index and word.raw.isdigit()):
             return True
-        if index and word.upper in TRADE_SURNAMES and not _precedes_surname(words[index - 1]):
+        if (
+            index
+            and word.upper in word_lists.TRADE_SURNAMES
+            and not _precedes_surname(words[index - 1])
+        ):
             return True
     return False
 
@@ -184,7 +185,7 @@ def _is_mixed_case(word: Word) -> bool:
 
 
 def _precedes_surname(word: Word) -> bool:
-    return word.upper in PARTICLES or word.upper in GIVEN_NAMES
+    return word.upper in word_lists.PARTICLES or word.upper in word_lists.GIVEN_NAMES
 
 
 def _is_harmless(rest: Sequence[Word], before: Sequence[Word], country: str | None) -> bool:
@@ -205,7 +206,7 @@ def _is_acronym(word: Word, before: Sequence[Word]) -> bool:
     if not word.is_bracketed or not word.raw.isalpha() or word.upper[0] != before[0].upper[0]:
         return False
     # "Productos de Seguridad S.A. (Prodeseg)"; a short word in small letters may be a name.
-    if not word.raw.isupper() and (len(word.raw) < 6 or word.upper in GIVEN_NAMES):
+    if not word.raw.isupper() and (len(word.raw) < 6 or word.upper in word_lists.GIVEN_NAMES):
         return False
     # ``in`` consumes the iterator: the letters must occur in this order.
     return all(letter in letters for letter in word.upper)

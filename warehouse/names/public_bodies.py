@@ -7,54 +7,48 @@ person's name.
 import re
 from collections.abc import Sequence
 
+from warehouse.names import word_lists
 from warehouse.names.reading import Word, is_region, leading_phrase, phrases_in, read_words
-from warehouse.names.word_lists import (
-    GIVEN_NAMES,
-    IMPERSONAL_WORDS,
-    OFFICE_HOLDERS,
-    PARTICLES,
-    TRADE_WORDS,
-    listed_phrases,
-    listed_words,
-)
 
 # The word stands last, as in "Theewater Municipality", or before "of".
-BODY_LAST = listed_phrases("body_last")
+BODY_LAST = word_lists.listed_phrases("body_last")
 
 # Last as well, but there are people of that name: a region or a word of trade must be next to it.
-BODY_LAST_IN_CONTEXT = listed_phrases("body_last_in_context")
+BODY_LAST_IN_CONTEXT = word_lists.listed_phrases("body_last_in_context")
 
 # First, or after a region and words such as "national"; what follows is what the body is for.
-BODY_BEFORE_OF = listed_phrases("body_before_of")
+BODY_BEFORE_OF = word_lists.listed_phrases("body_before_of")
 
 # First in its part of the name.
-BODY_FIRST = listed_phrases("body_first")
+BODY_FIRST = word_lists.listed_phrases("body_first")
 
 # Bodies that are named after people, including their titles.
-NAMED_AFTER_PEOPLE = listed_phrases("named_after_people")
+NAMED_AFTER_PEOPLE = word_lists.listed_phrases("named_after_people")
 
 # What may stand before a department: "national", "provincial".
-QUALIFIERS = listed_words("qualifiers")
+QUALIFIERS = word_lists.listed_words("qualifiers")
 
 # What departments are for.
-SUBJECTS = listed_words("subjects")
+SUBJECTS = word_lists.listed_words("subjects")
 
 # Bodies whose name contains none of these words, by country.
 PUBLIC_BODIES = {
-    "ZA": listed_phrases("public_bodies_za"),
-    "KE": listed_phrases("public_bodies_ke"),
+    "ZA": word_lists.listed_phrases("public_bodies_za"),
+    "KE": word_lists.listed_phrases("public_bodies_ke"),
 }
 
 # What a department of a province is named after, as in "Eastern Cape - Agriculture".
-DEPARTMENTS = listed_words("departments")
+DEPARTMENTS = word_lists.listed_words("departments")
 
 _PART_BREAKS = re.compile(r"[,;:()–—/]|\s-|-\s")
 _ARTICLES = frozenset(["THE", "LA", "EL", "LE", "O", "A", "L"])
 _AFTER_LAST = frozenset(["OF", "FOR", "IN", "AT", "ON", "AND", "DE", "D"])
 # A phrase that ends in one of these needs something after it.
-_OPEN_ENDED = PARTICLES | frozenset(["OF", "FOR", "THE", "PARA", "FEDERAL"])
-_NEVER_PERSONAL = TRADE_WORDS | DEPARTMENTS
-_PLAIN_WORDS = _NEVER_PERSONAL | IMPERSONAL_WORDS | SUBJECTS | QUALIFIERS | PARTICLES
+_OPEN_ENDED = word_lists.PARTICLES | frozenset(["OF", "FOR", "THE", "PARA", "FEDERAL"])
+_NEVER_PERSONAL = word_lists.TRADE_WORDS | DEPARTMENTS
+_PLAIN_WORDS = (
+    _NEVER_PERSONAL | word_lists.IMPERSONAL_WORDS | SUBJECTS | QUALIFIERS | word_lists.PARTICLES
+)
 
 # The upper-case words of one part of a name.
 NamePart = Sequence[str]
@@ -66,7 +60,7 @@ def public_body(text: str, words: Sequence[Word], country: str | None) -> str | 
     if tuple(upper) in PUBLIC_BODIES.get(country or "", ()):
         return "list"
     is_office = upper[:2] == ["OFFICE", "OF"]
-    if not is_office and not OFFICE_HOLDERS.isdisjoint(upper):
+    if not is_office and not word_lists.OFFICE_HOLDERS.isdisjoint(upper):
         return None
     parts = [[word.upper for word in read_words(part)] for part in _PART_BREAKS.split(text)]
     parts = [part for part in parts if part]
@@ -102,14 +96,14 @@ def _body_phrase(part: NamePart, country: str | None) -> str | None:
 
 def _nobody_follows(part: NamePart, leading: NamePart) -> bool:
     named_after = leading_phrase(part, NAMED_AFTER_PEOPLE) and leading[0] != "OFFICE"
-    return bool(named_after) or GIVEN_NAMES.isdisjoint(part[len(leading) :])
+    return bool(named_after) or word_lists.GIVEN_NAMES.isdisjoint(part[len(leading) :])
 
 
 def _ends_name(before: NamePart, after: NamePart, country: str | None) -> bool:
     """Return whether a body's word stands last, or is followed only by what the body is for."""
     if after and after[0] in _AFTER_LAST:
         unnamed = not before or _are_qualifiers(before, country) or _is_subject(after[1:], country)
-        return unnamed and GIVEN_NAMES.isdisjoint(after)
+        return unnamed and word_lists.GIVEN_NAMES.isdisjoint(after)
     return not after or all(word in _PLAIN_WORDS or word.isdigit() for word in after)
 
 
@@ -117,12 +111,14 @@ def _is_subject(after: NamePart, country: str | None) -> bool:
     """Return whether words say what a body is for, without a person's name at their end."""
     unusual = [word not in _PLAIN_WORDS for word in after]
     if is_region(after, country) or not any(unusual[-2:]):
-        return GIVEN_NAMES.isdisjoint(after)
+        return word_lists.GIVEN_NAMES.isdisjoint(after)
     # Two unusual words at the end read like a full name, unless they are all there is or "of"
     # before them makes them a region.
     ends_like_name = len(after) > 1 and all(unusual[-2:])
     of_region = ends_like_name and len(after) > 2 and after[-3] in ("OF", "DE")
-    return GIVEN_NAMES.isdisjoint(after) and (not ends_like_name or len(after) == 2 or of_region)
+    return word_lists.GIVEN_NAMES.isdisjoint(after) and (
+        not ends_like_name or len(after) == 2 or of_region
+    )
 
 
 def _are_qualifiers(before: NamePart, country: str | None) -> bool:
@@ -151,8 +147,8 @@ def _is_harmless(parts: Sequence[NamePart], index: int, country: str | None) -> 
     if len(part) == 1:
         after_region = index > 0 and is_region(parts[0], country)
         plain = after_region or part[0] in _PLAIN_WORDS or _is_acronym(part[0], parts[:index])
-        return plain and part[0] not in GIVEN_NAMES
-    return _is_impersonal(part, country) and GIVEN_NAMES.isdisjoint(part)
+        return plain and part[0] not in word_lists.GIVEN_NAMES
+    return _is_impersonal(part, country) and word_lists.GIVEN_NAMES.isdisjoint(part)
 
 
 def _is_acronym(word: str, before: Sequence[NamePart]) -> bool:
@@ -165,7 +161,7 @@ def _is_acronym(word: str, before: Sequence[NamePart]) -> bool:
 
 
 def _in_context(neighbours: NamePart, country: str | None) -> bool:
-    subjects = (IMPERSONAL_WORDS | SUBJECTS) - _OPEN_ENDED - _AFTER_LAST
+    subjects = (word_lists.IMPERSONAL_WORDS | SUBJECTS) - _OPEN_ENDED - _AFTER_LAST
     return not subjects.isdisjoint(neighbours) or _is_impersonal(neighbours, country)
 
 

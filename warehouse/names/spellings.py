@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from warehouse.names import word_lists
 from warehouse.names.legal_forms import LEADING_FORMS, LONG_FORMS, SHORT_FORMS
 from warehouse.names.public_bodies import (
     BODY_BEFORE_OF,
@@ -22,22 +23,6 @@ from warehouse.names.public_bodies import (
     DEPARTMENTS,
     QUALIFIERS,
     SUBJECTS,
-)
-from warehouse.names.word_lists import (
-    CONJUNCTIONS,
-    FAMILY_WORDS,
-    FIRST_TITLES,
-    GIVEN_NAMES,
-    IMPERSONAL_WORDS,
-    LOOSE_TITLES,
-    OFFICE_HOLDERS,
-    PARTICLES,
-    REPRESENTATIVE_PHRASES,
-    SOLE_TRADER_PHRASES,
-    TITLES,
-    TRADE_WORDS,
-    TRADING_AS_PHRASES,
-    word_set,
 )
 
 Words = tuple[str, ...]
@@ -82,13 +67,15 @@ def _phrase_words(*lists: Iterable[Sequence[str]]) -> frozenset[str]:
     return _words(*(phrase for phrases in lists for phrase in phrases))
 
 
-_TITLES = _words(TITLES, FIRST_TITLES, LOOSE_TITLES)
-_PARTICLES = _words(PARTICLES, CONJUNCTIONS, ("the", "of", "i", "і", "й", "та", "и", "з"))
+_TITLES = _words(word_lists.TITLES, word_lists.FIRST_TITLES, word_lists.LOOSE_TITLES)
+_PARTICLES = _words(
+    word_lists.PARTICLES, word_lists.CONJUNCTIONS, ("the", "of", "i", "і", "й", "та", "и", "з")
+)
 _FORMS = _phrase_words(LONG_FORMS, LEADING_FORMS, (short.form for short in SHORT_FORMS)) | _words(
     ("co", "company", "cia", "cie", "ta", "dba", "фоп", "чп", "ип", "пп", "тов")
 )
 # Words of forms that name things as well, and are then no form.
-_ORDINARY = word_set(
+_ORDINARY = word_lists.word_set(
     "a e o por com en mit by"
     " acciones actions association close community cooperative credit empresa estado foundation"
     " interest joint national operative private profit public publica share social sociedad"
@@ -97,13 +84,18 @@ _ORDINARY = word_set(
 _SKIPPED = _TITLES | _PARTICLES | (_FORMS - _ORDINARY)
 # Words that many firms share: two of them together identify nobody.
 _COMMON = (
-    _words(TRADE_WORDS, IMPERSONAL_WORDS, OFFICE_HOLDERS, FAMILY_WORDS)
+    _words(
+        word_lists.TRADE_WORDS,
+        word_lists.IMPERSONAL_WORDS,
+        word_lists.OFFICE_HOLDERS,
+        word_lists.FAMILY_WORDS,
+    )
     | _words(DEPARTMENTS, QUALIFIERS, SUBJECTS)
     | _FORMS
     | _phrase_words(BODY_FIRST, BODY_LAST, BODY_BEFORE_OF)
-    | _phrase_words(phrase.split() for phrase in SOLE_TRADER_PHRASES)
+    | _phrase_words(phrase.split() for phrase in word_lists.SOLE_TRADER_PHRASES)
 )
-_GIVEN = _words(GIVEN_NAMES)
+_GIVEN = _words(word_lists.GIVEN_NAMES)
 
 
 # What separates two names in one field.
@@ -111,7 +103,9 @@ _BETWEEN_NAMES = re.compile(
     r"[;|\n]|(?<!\w)(?:{})(?!\w)".format(
         "|".join(
             re.escape(phrase).replace(r"\ ", r"\s+")
-            for phrase in sorted((*TRADING_AS_PHRASES, *REPRESENTATIVE_PHRASES), key=len)[::-1]
+            for phrase in sorted(
+                (*word_lists.TRADING_AS_PHRASES, *word_lists.REPRESENTATIVE_PHRASES), key=len
+            )[::-1]
         )
     ),
     re.IGNORECASE,

@@ -15,14 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from warehouse.methodology.signals import MONEY_BELOW, PARTS
+from warehouse.publish import served_rows
 from warehouse.publish.implausible import award_amount
-from warehouse.publish.served_rows import (
-    AWARD_VINTAGES,
-    STATEMENTS,
-    TENDER_VINTAGES,
-    TENDER_VINTAGES_TABLE,
-    VINTAGES,
-)
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
@@ -125,15 +119,21 @@ def add_stated_awards(snapshot: Snapshot) -> None:
 
 def add_tender_facts(snapshot: Snapshot) -> None:
     """Add the vintages of tender values and of awards to a snapshot, unless they are there."""
-    if snapshot.paths(TENDER_VINTAGES_TABLE):
-        for name in (STATEMENTS, VINTAGES, TENDER_VINTAGES_TABLE):
+    if snapshot.paths(served_rows.TENDER_VINTAGES_TABLE):
+        for name in (
+            served_rows.STATEMENTS,
+            served_rows.VINTAGES,
+            served_rows.TENDER_VINTAGES_TABLE,
+        ):
             snapshot.create_view(name)
         return
     add_stated_awards(snapshot)
-    snapshot.write(STATEMENTS, _SQL[STATEMENTS], ("row_id", "award_id"))
-    snapshot.write(VINTAGES, AWARD_VINTAGES, ("fact_id", "vintage"))
+    snapshot.write(served_rows.STATEMENTS, _SQL[served_rows.STATEMENTS], ("row_id", "award_id"))
+    snapshot.write(served_rows.VINTAGES, served_rows.AWARD_VINTAGES, ("fact_id", "vintage"))
     # Last: this file says that all are complete.
-    snapshot.write(TENDER_VINTAGES_TABLE, TENDER_VINTAGES, ("fact_id", "vintage"))
+    snapshot.write(
+        served_rows.TENDER_VINTAGES_TABLE, served_rows.TENDER_VINTAGES, ("fact_id", "vintage")
+    )
 
 
 def _stated(releases: pa.RecordBatch) -> pa.Table:

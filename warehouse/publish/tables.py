@@ -11,23 +11,8 @@ from typing import Literal
 
 from sqlmodel import SQLModel
 
+from warehouse.publish import served_rows
 from warehouse.publish.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
-from warehouse.publish.served_rows import (
-    AWARD_FACTS,
-    CATALOGUE,
-    CHANGES,
-    CURRENT_ENTITIES,
-    CURRENT_IDENTIFIERS,
-    NAMED_ENTITIES,
-    PARTIES,
-    PARTY_HISTORY,
-    RELEASES,
-    RELEASES_ORDER,
-    SEARCHABLE,
-    SEARCHABLE_MEMBERS,
-    SEARCHABLE_ORDER,
-    TENDER_FACTS,
-)
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
@@ -194,8 +179,8 @@ MART_TABLES = (
     ),
     MartTable(
         "tender_releases",
-        RELEASES,
-        RELEASES_ORDER,
+        served_rows.RELEASES,
+        served_rows.RELEASES_ORDER,
         ("country", "released_on", "category", "buyer_id", "ocid", "tender_status", *_VINTAGE),
         # Partial indexes: unknown text is stored as '', and such rows are never searched for.
         (
@@ -211,7 +196,7 @@ MART_TABLES = (
     ),
     MartTable(
         "tender_parties",
-        _WITH_ORGANISATION.format(PARTIES),
+        _WITH_ORGANISATION.format(served_rows.PARTIES),
         "country, role, releases DESC, name, party_id",
         ("country", "role", "organisation", "service_id"),
         (
@@ -227,7 +212,7 @@ MART_TABLES = (
     MartTable(
         # What is needed for the parties of a past day; `known` and `cited` are not served.
         "party_history",
-        _WITH_ORGANISATION.format(PARTY_HISTORY),
+        _WITH_ORGANISATION.format(served_rows.PARTY_HISTORY),
         "country, role, party_id",
         ("country", "role", "organisation", "available_at"),
         ("(country, role, row_number)", "(organisation, row_number)"),
@@ -242,7 +227,7 @@ MART_TABLES = (
     ),
     MartTable(
         "award_facts",
-        _WITH_ORGANISATION.format(AWARD_FACTS),
+        _WITH_ORGANISATION.format(served_rows.AWARD_FACTS),
         "organisation, released_on DESC, fact_id, vintage",
         ("organisation", "service_id", "measure", *_VINTAGE),
         ("(organisation, row_number)",),
@@ -252,7 +237,7 @@ MART_TABLES = (
     ),
     MartTable(
         "tender_facts",
-        TENDER_FACTS,
+        served_rows.TENDER_FACTS,
         # Newest first; an undated one comes last: '' sorts before every date.
         "country_iso3, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, source DESC, "
         "vintage",
@@ -293,7 +278,7 @@ MART_TABLES = (
     ),
     MartTable(
         "entities",
-        CURRENT_ENTITIES,
+        served_rows.CURRENT_ENTITIES,
         "service_id",
         ("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
         ("(service_id)",),
@@ -305,7 +290,7 @@ MART_TABLES = (
     ),
     MartTable(
         "identifiers",
-        CURRENT_IDENTIFIERS,
+        served_rows.CURRENT_IDENTIFIERS,
         "organisation, id_type, id_value, issuer, source",
         ("organisation", "id_type", "id_match", "issuer"),
         ("(organisation, row_number)", "(id_match, id_type, row_number)"),
@@ -315,11 +300,11 @@ MART_TABLES = (
     MartTable(
         # What can be searched for; the tables it is found by lie beside it (``search_index``).
         "search",
-        SEARCHABLE,
-        SEARCHABLE_ORDER,
+        served_rows.SEARCHABLE,
+        served_rows.SEARCHABLE_ORDER,
         ("kind", "id", "countries"),
         (),
-        SEARCHABLE_MEMBERS,
+        served_rows.SEARCHABLE_MEMBERS,
     ),
     MartTable(
         "same_as",
@@ -340,7 +325,7 @@ MART_TABLES = (
         _WITH_ORGANISATION.format(
             "SELECT metrics.* REPLACE (CAST(inputs AS JSON) AS inputs, "
             "CAST(value AS JSON) AS value), CAST(value AS DOUBLE) AS size, legal_name, country "
-            f"FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)"
+            f"FROM metrics LEFT JOIN ({served_rows.NAMED_ENTITIES}) AS entity USING (service_id)"
         ),
         "organisation, metric, size DESC, period_end DESC, basis, currency",
         ("metric", "organisation", "service_id", "answers_from", "answers_until"),
@@ -357,8 +342,8 @@ MART_TABLES = (
         # All that a screen ranks and counts; the rows it shows are read from the metrics.
         "screens",
         "SELECT metric, CAST(value AS DOUBLE) AS size, service_id AS organisation, country, "
-        f"answers_from, answers_until FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity "
-        "USING (service_id)",
+        "answers_from, answers_until FROM metrics "
+        f"LEFT JOIN ({served_rows.NAMED_ENTITIES}) AS entity USING (service_id)",
         "metric, size DESC, organisation, answers_until",
         ("metric", "size", "organisation", "country", "answers_from", "answers_until"),
         ("(metric, row_number)", f"(metric, row_number) WHERE answers_until = '{NEVER}'"),
@@ -368,8 +353,8 @@ MART_TABLES = (
     ),
     MartTable(
         "metrics_absent",
-        f"SELECT metrics_absent.*, country "
-        f"FROM metrics_absent LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)",
+        "SELECT metrics_absent.*, country FROM metrics_absent "
+        f"LEFT JOIN ({served_rows.NAMED_ENTITIES}) AS entity USING (service_id)",
         "metric, service_id, period_end DESC, reason",
         ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
         ("(metric, row_number)", f"(metric, row_number) WHERE holds_until = '{NEVER}'"),
@@ -405,7 +390,7 @@ MART_TABLES = (
     ),
     MartTable(
         "catalogue",
-        CATALOGUE,
+        served_rows.CATALOGUE,
         "section, name, country, country_iso3, frequency, unit, type",
         ("section", "name", "dataset", "country", "country_iso3"),
         ("(section, row_number)",),
@@ -413,7 +398,7 @@ MART_TABLES = (
     ),
     MartTable(
         "changes",
-        CHANGES,
+        served_rows.CHANGES,
         "changed_on DESC, dataset, id, country",
         ("changed_on", "dataset", "id", "country"),
         ("(dataset, row_number)", "(id, row_number)"),
