@@ -33,6 +33,7 @@ from pipelines.ingest_definitions import COMPACTED, fetch_job
 from pipelines.jobs import Run, Runner, open_runner, run_job
 from pipelines.output import ProgressDisplay
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
+from warehouse.record.store import open_record
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import LicenceError, SankofaError
 from warehouse.shared.settings import Settings
@@ -87,6 +88,8 @@ def ingest_each(
         raise SankofaError(f"{window.from_} is in the future: give an earlier day")
     # Once, and not by every source.
     landing = open_landing(settings)
+    # A place that is not known is refused before anything is fetched for it.
+    open_record(settings).stored_table("loads")
     if live:
         landing.refuse_other_world("real")
     require_withheld_key(settings.withheld_key, "real" if live else landing.world())

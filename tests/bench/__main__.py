@@ -16,6 +16,7 @@ from tests.bench import (
     metrics,
     scale,
     serve,
+    shape,
     signals,
     snapshot,
     tenders,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "mart": (mart.report, "a build of 1,000,000 facts and releases, 500,000 macro vintages"),
     "mcp": (mcp.report, "calls of tools beside a server whose one tool is a constant"),
     "serve": (serve.report, "serving 1,000,000 facts and releases, beside peers, on one core"),
+    "shape": (shape.report, "planning and appending on 100,000,000 figures, by their shape"),
     "signals": (signals.report, "every panel of 100,000 and of 400,000 OCDS releases"),
     "metrics": (metrics.report, "every metric of 1,000,000 facts, 100,000 of them restated"),
 }

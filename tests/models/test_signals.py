@@ -684,7 +684,7 @@ def test_the_closing_day_depends_on_the_country_and_not_on_its_portals(
     record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = TenderWorld(record, tmp_path / "stage")
-    monkeypatch.setattr("assets.derive.signals.CLOSES_AFTER", {"ZA": 9, "another": 30})
+    monkeypatch.setattr("warehouse.methodology.signals.CLOSES_AFTER", {"ZA": 9, "another": 30})
     world.release("o1", date(2024, 3, 4), tender_status="cancelled")
     world.release("o2", date(2024, 8, 4), source="another")
 

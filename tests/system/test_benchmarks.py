@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from api.app import create_app
-from tests.bench import isin, metrics, signals
+from tests.bench import isin, metrics, shape, signals
 from tests.bench.__main__ import BENCHMARKS
 from tests.bench.serve import data
 from tests.bench.serve.cases import CASES, ask, by_zipf, questions
@@ -26,6 +26,13 @@ def test_every_benchmark_is_in_the_list_of_make_bench() -> None:
 def test_the_benchmark_of_signals_runs(tmp_path: Path) -> None:
     signals.write(tmp_path, 200)
     assert int(str(signals.panels(str(tmp_path))())) > 1_000
+
+
+def test_the_benchmark_of_a_record_by_its_shape_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shape.report(100_000, 10_000)
+    assert "append 200 figures" in capsys.readouterr().out
 
 
 def test_the_benchmark_of_isins_runs(tmp_path: Path) -> None:
