@@ -151,11 +151,6 @@ def record(server: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Record
     return stored
 
 
-@pytest.fixture(scope="module")
-def other_worker(cluster: Cluster) -> Worker:
-    return cluster.add_worker()
-
-
 def published(record: Record, home: Path, **chosen: str) -> dict[str, str]:
     """Publish a record with all that a publication derives; return the hash of each file."""
     joins, *derived = derivations()
@@ -182,38 +177,22 @@ def of_one_process(record: Record, tmp_path_factory: pytest.TempPathFactory) -> 
     return files
 
 
-def test_the_build_of_two_workers_is_that_of_one_process(
-    record: Record,
-    of_one_process: dict[str, str],
-    cluster: Cluster,
-    other_worker: Worker,
-    server: S3Server,
-    tmp_path: Path,
-) -> None:
-    exchange = server.url("exchange")
-    chosen = {"compute": cluster.address, "compute_store": exchange}
-    assert published(record, tmp_path, **chosen) == of_one_process
-    # Nothing is left of what was exchanged.
-    assert FileStore.of(exchange).listing() == []
-
-
 @pytest.mark.parametrize("turn", range(times(1)))
-def test_the_build_is_the_same_if_a_worker_is_killed(
+def test_the_build_of_two_workers_one_of_them_killed_is_that_of_one_process(
     turn: int,
     record: Record,
     of_one_process: dict[str, str],
     cluster: Cluster,
-    other_worker: Worker,
     server: S3Server,
     tmp_path: Path,
 ) -> None:
-    moment = Random(seed_of_this_run() + turn).randint(1, 12)
-    # By day it is the worker of the test before: to start one takes longer than to publish.
-    killed = other_worker if turn == 0 else cluster.add_worker()
-    chosen = {"compute": cluster.address, "compute_store": server.url("exchange")}
-    with cluster.killing(killed, moment):
+    moment, exchange = Random(seed_of_this_run() + turn).randint(1, 12), server.url("exchange")
+    chosen = {"compute": cluster.address, "compute_store": exchange}
+    with cluster.killing(cluster.add_worker(), moment):
         files = published(record, tmp_path, **chosen)
     assert files == of_one_process, moment
+    # Nothing is left of what was exchanged.
+    assert FileStore.of(exchange).listing() == []
 
 
 def test_a_worker_with_other_code_is_refused_in_words(server: S3Server, tmp_path: Path) -> None:
