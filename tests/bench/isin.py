@@ -14,6 +14,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -142,8 +143,12 @@ def _cpu_seconds() -> float:
 
 
 def _children() -> list[str]:
-    tasks = Path("/proc/self/task").iterdir()
-    return [child for task in tasks for child in (task / "children").read_text().split()]
+    children: list[str] = []
+    for task in Path("/proc/self/task").iterdir():
+        # A thread may end at any moment.
+        with suppress(OSError):
+            children += (task / "children").read_text().split()
+    return children
 
 
 def _status(process: str) -> tuple[float, int]:
