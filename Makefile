@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export VIRTUAL_ENV := $(abspath $(VENV))
-# Dagster, pandas and Great Expectations take 12 s to compile: at install, not in every process.
+# Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
@@ -76,10 +76,9 @@ $(STAMP): requirements/dev.lock requirements/uv.lock setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sankofa needs Python 3.11 or later; this is " + sys.version)'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements/uv.lock
-	@$(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/dev.lock || \
+	@$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.lock || \
 	  { echo "uv could not install; pip tries, which takes some minutes"; $(PIP) --require-hashes -r requirements/dev.lock; }
 	@$(PIP) --no-build-isolation --no-deps -e .
-	@$(BIN)/python -m compileall -q -j 0 api assets mcp pipelines quality warehouse
 	@touch $(STAMP)
 
 clean:
