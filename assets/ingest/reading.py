@@ -17,8 +17,8 @@ from assets.parsing.limits import Budget, DocumentLimits, LimitExceeded, spendin
 from assets.parsing.parsed import InPieces, Parsed, to_table
 from assets.source import Parser
 from warehouse.names.redaction import sealed_rows
-from warehouse.record.append import PreparedRows, prepare
-from warehouse.record.incoming import RejectedRow
+from warehouse.record.append import prepare
+from warehouse.record.incoming import CheckedRows, RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.tables import TENDER_RELEASES, RecordTable
 from warehouse.shared.errors import LandingError
@@ -61,7 +61,7 @@ class Job:
 class ReadTable:
     """The rows of a job for one table, and what the parser could not read."""
 
-    prepared: PreparedRows
+    prepared: CheckedRows
     rejected: list[RejectedRow]
 
 

@@ -34,7 +34,6 @@ import pyarrow as pa
 from assets.ingest.failures import Raised
 from assets.ingest.reading import Job, Outcome, Reader, ReadTable
 from assets.parsing.limits import DocumentLimits
-from warehouse.record.append import PreparedRows
 from warehouse.record.landing import Document
 from warehouse.shared.errors import SankofaError
 
@@ -491,7 +490,7 @@ def _stored(outcome: Outcome, path: Path) -> Path:
         rows = table.prepared.rows
         with pa.OSFile(file, "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
             writer.write_table(rows)
-        prepared = PreparedRows(file, table.prepared.shown, table.prepared.rejected)
+        prepared = replace(table.prepared, rows=file)
         tables.append(ReadTable(prepared, table.rejected))
     error = outcome.error
     if error is not None:

@@ -32,7 +32,6 @@ from warehouse.publish.left_out import (
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
-from warehouse.record.incoming import visible_rows
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
@@ -207,7 +206,7 @@ class Snapshot:
 
     def remaining(self, table: RecordTable) -> str:
         """Return the relation of the stored rows that are not left out, under canonical ids."""
-        rows = visible_rows(table, remaining(self.sql, table, self.stored(table)))
+        rows = remaining(self.sql, table, self.stored(table))
         for relation in (self._rewritten.get(table), self._marked.get(table)):
             rows = rows if relation is None else relation.replace("{rows}", rows)
         return rows

@@ -8,7 +8,7 @@ appends nothing, so a load that was killed at any point is simply run again.
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 
 from warehouse.record import ledger
 from warehouse.record.erase import erasures
-from warehouse.record.incoming import RejectedRow, check_rows
+from warehouse.record.incoming import CheckedRows, RejectedRow, check_rows
 from warehouse.record.merge import (
     CompleteScope,
     Rereading,
@@ -56,29 +56,17 @@ class Load:
     quarantine_ids: set[str] = field(default_factory=set, compare=False)
 
 
-@dataclass(frozen=True)
-class PreparedRows:
-    """Rows on their way to a table: checked by the rule book, hashed, compared with nothing yet.
-
-    ``shown`` are rejected rows of which it is known which figure they are about.
-    """
-
-    rows: pa.Table
-    shown: pa.Table
-    rejected: list[RejectedRow]
-
-
-def prepare(table: RecordTable, incoming: pa.Table) -> PreparedRows:
+def prepare(table: RecordTable, incoming: pa.Table) -> CheckedRows:
     """Check and hash the rows of a load: all that does not depend on what is stored."""
     checked = check_rows(table, incoming)
-    rows, shown = (add_row_hashes(table, part) for part in (checked.accepted, checked.shown))
-    return PreparedRows(rows, shown, checked.rejected)
+    rows, shown = (add_row_hashes(table, part) for part in (checked.rows, checked.shown))
+    return replace(checked, rows=rows, shown=shown)
 
 
 def append(
     record: Record,
     table: RecordTable,
-    incoming: pa.Table | PreparedRows,
+    incoming: pa.Table | CheckedRows,
     load: Load,
     *,
     rejected: Sequence[RejectedRow] = (),
@@ -96,7 +84,7 @@ def append(
     rows that are no longer read are retracted. Without ``enter``, it is for the caller to write
     the entry to the ledger.
     """
-    prepared = incoming if isinstance(incoming, PreparedRows) else prepare(table, incoming)
+    prepared = incoming if isinstance(incoming, CheckedRows) else prepare(table, incoming)
     rows, shown = prepared.rows, prepared.shown
     # A row we could not read may be one of the figures that seem to be missing.
     unread = any(not row.partial for row in rejected)

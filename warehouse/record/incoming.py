@@ -1,7 +1,7 @@
-"""Rows before they enter the record: typed as the record is, complete, plausible and visible.
+"""Rows before they enter the record: typed as the record is, complete and plausible.
 
-A table with other columns or types is refused as a whole. A row that fails a rule of the rule book
-is rejected with its column, its number and the reason; the others go on.
+A row that does not fit the types of its table, or fails a rule of the rule book, is rejected with
+its column, its number and the reason; the others go on.
 
 The texts of the reasons are part of the id of a quarantined row. With another wording, a row that
 is refused again would be quarantined a second time.
@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 
 from warehouse.record.rules import RowRule, rules_of
 from warehouse.record.store import local_reader
-from warehouse.record.tables import DECIMAL, RecordTable, incoming_schema
+from warehouse.record.tables import RecordTable, incoming_schema
 from warehouse.shared.errors import BadTable
-from warehouse.tables.entities import NAME_LISTS
 
 # What Arrow raises for a value that its column cannot store exactly.
 MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -91,38 +90,39 @@ def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """The rows that may enter, typed as the record is, and those that may not.
+    """The rows that may enter the record, and those that may not.
 
-    ``accepted`` have their number in the load in the column ``incoming_row``. ``shown`` are the
+    ``rows`` have their number in the load in the column ``incoming_row``. ``shown`` are the
     rejected rows of which it is known which figure they are about: the publisher shows it, though
     not in a form that may be stored.
     """
 
-    accepted: pa.Table
-    rejected: list[RejectedRow]
+    rows: pa.Table
     shown: pa.Table
+    rejected: list[RejectedRow]
 
 
 def check_rows(table: RecordTable, incoming: pa.Table) -> CheckedRows:
     """Check every row of a load by the rules of its table."""
     schema = incoming_schema(table)
-    _require_columns(table, schema, incoming)
+    if not incoming.schema.equals(schema):
+        columns = sorted({field.name for field in {*incoming.schema} ^ {*schema}})
+        raise BadTable(
+            f"{table.name}: its columns are not those of the record ({', '.join(columns)}); "
+            "nothing was written"
+        )
+    numbers = pa.array(np.arange(len(incoming)))
+    numbered = incoming.append_column("incoming_row", numbers)
     reasons: Reasons = {}
-    columns = [_typed(table, field, incoming[field.name], reasons) for field in schema]
-    typed = pa.Table.from_arrays(columns, names=schema.names)
-    numbers = pa.array(np.arange(len(typed)))
-    numbered = typed.append_column("incoming_row", numbers)
     for rule, row in _faults(rules_of(table), numbered):
-        value = _printable(typed[rule.column][row])
+        value = _printable(incoming[rule.column][row])
         reasons.setdefault(row, f"{rule.column}: {rule.reason.format(value)}")
     if not reasons:
-        accepted = typed.cast(schema).append_column("incoming_row", numbers)
-        return CheckedRows(accepted, [], schema.empty_table())
+        return CheckedRows(numbered, schema.empty_table(), [])
     is_rejected = pc.is_in(numbers, pa.array(sorted(reasons)))
-    rows = typed.filter(pc.invert(is_rejected)).cast(schema)
-    accepted = rows.append_column("incoming_row", numbers.filter(pc.invert(is_rejected)))
     shown = _with_identity(table, numbered.filter(is_rejected)).select(schema.names)
-    return CheckedRows(accepted, _rejected(typed, reasons), shown)
+    accepted = numbered.filter(pc.invert(is_rejected))
+    return CheckedRows(accepted, shown, _rejected(incoming, reasons))
 
 
 def _with_identity(table: RecordTable, rejected: pa.Table) -> pa.Table:
@@ -132,82 +132,13 @@ def _with_identity(table: RecordTable, rejected: pa.Table) -> pa.Table:
     return rejected.filter(pc.invert(pc.is_in(rejected["incoming_row"], unknown)))
 
 
-def _rejected(typed: pa.Table, reasons: Reasons) -> list[RejectedRow]:
+def _rejected(incoming: pa.Table, reasons: Reasons) -> list[RejectedRow]:
     numbers = sorted(reasons)
-    rows = typed.select(["document", "source_ref"]).take(pa.array(numbers)).to_pylist()
+    rows = incoming.select(["document", "source_ref"]).take(pa.array(numbers)).to_pylist()
     return [
         RejectedRow(row["document"] or "", row["source_ref"] or "", reasons[number], number)
         for number, row in zip(numbers, rows, strict=True)
     ]
-
-
-def _require_columns(table: RecordTable, schema: pa.Schema, incoming: pa.Table) -> None:
-    names, required = incoming.column_names, schema.names
-    faults = (
-        ([name for name in required if name not in names], "is missing"),
-        ([name for name in names if name not in required], "is unknown"),
-        ([name for name in required if names.count(name) > 1], "is there twice"),
-    )
-    for faulty, fault in faults:
-        for name in faulty:
-            raise BadTable(f"{table.name}: column {name!r} {fault}; nothing was written")
-
-
-def _typed(
-    table: RecordTable, field: pa.Field, values: pa.ChunkedArray, reasons: Reasons
-) -> pa.ChunkedArray:
-    if values.type.equals(field.type):
-        return values
-    if field.type.equals(DECIMAL) and (
-        pa.types.is_decimal(values.type) or pa.types.is_integer(values.type)
-    ):
-        return _decimals(field.name, values, reasons)
-    if not _same_kind(values.type, field.type):
-        raise BadTable(
-            f"{table.name}: column {field.name!r} is {values.type}, the record keeps "
-            f"{field.type}; nothing was written"
-        )
-    try:
-        return values.cast(field.type)
-    except pa.ArrowInvalid as error:
-        raise BadTable(
-            f"{table.name}: column {field.name!r} of {values.type} does not fit {field.type} "
-            f"({error}); nothing was written"
-        ) from error
-
-
-def _same_kind(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Return whether a cast changes the encoding only: text to text, UTC to UTC, int to int."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if types.is_string(wanted):
-        text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-        return bool(text or types.is_null(kind))
-    if types.is_timestamp(wanted):
-        return bool(types.is_timestamp(kind) and kind.tz in ("UTC", "+00:00", "Etc/UTC"))
-    return bool(types.is_null(kind) or (types.is_int64(wanted) and types.is_integer(kind)))
-
-
-def _decimals(name: str, values: pa.ChunkedArray, reasons: Reasons) -> pa.ChunkedArray:
-    """Cast decimals and integers of any width; reject those that cannot be stored exactly."""
-    try:
-        return values.cast(DECIMAL)
-    except pa.ArrowInvalid:
-        # Arrow does not tell which value failed: cast them one by one.
-        single = [_decimal(name, row, value, reasons) for row, value in enumerate(values)]
-        return pa.chunked_array([pa.concat_arrays(single)])
-
-
-def _decimal(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Array:
-    try:
-        return pa.array([value.as_py()], DECIMAL)
-    except pa.ArrowInvalid:
-        reasons[row] = (
-            f"{name}: {value.as_py()!s:.80} has no exact place; the record keeps 20 digits "
-            "before the point and 18 behind it"
-        )
-        return pa.nulls(1, DECIMAL)
 
 
 def _faults(all_rules: Sequence[RowRule], numbered: pa.Table) -> Iterator[tuple[RowRule, int]]:
@@ -242,90 +173,3 @@ def _printable(value: pa.Scalar) -> object:
         return value.as_py()
     except (OverflowError, ValueError):
         return value.cast(pa.int32() if pa.types.is_date32(value.type) else pa.int64()).as_py()
-
-
-# Remove what nobody sees from text: control characters, and formatting that reorders or hides.
-#
-# Line breaks and tabs stay. A terminal obeys an escape character, and a right-to-left mark shows a
-# name as another one. It happens where the rows of every source pass: when a document is read
-# (``assets/parsing/parsed.py``), and when a snapshot reads rows that were stored before.
-
-# C0 and C1 without tab and line breaks; soft hyphen, Arabic letter mark, zero-width characters,
-# bidirectional marks, embeddings and isolates, byte order mark, annotations, tags.
-HIDDEN = (
-    r"[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\x{AD}\x{61C}\x{180E}\x{200B}-\x{200F}\x{202A}-\x{202E}"
-    r"\x{2060}-\x{206F}\x{FEFF}\x{FFF9}-\x{FFFB}\x{E0000}-\x{E007F}]"
-)
-# JSON writes control characters as escapes; an even number of backslashes before one is text.
-_ESCAPES = r"(?:\\u00(?:0[0-8bBeEfF]|1[0-9a-fA-F]|7[fF]|[89][0-9a-fA-F])|\\[bf])+"
-_ESCAPED = rf"((?:^|[^\\])(?:\\\\)*){_ESCAPES}"
-# Columns that are JSON, as texts.
-_JSON = ("release", *NAME_LISTS)
-# Columns that we write ourselves.
-_OURS = frozenset({"document", "source", "license_class", "method"})
-
-
-def visible_columns(table: RecordTable) -> tuple[str, ...]:
-    """Return the columns of a table that can have text of a source."""
-    return tuple(
-        field.name
-        for field in incoming_schema(table)
-        if pa.types.is_string(field.type) and field.name not in _OURS
-    )
-
-
-def with_visible_text(table: RecordTable, rows: pa.Table) -> pa.Table:
-    """Return rows without hidden characters in their texts."""
-    for name in visible_columns(table):
-        values = rows[name]
-        if name not in _JSON and _is_plain(values):
-            continue
-        for pattern, replacement in _patterns(name):
-            if pc.any(pc.match_substring_regex(values, pattern)).as_py():
-                values = pc.replace_substring_regex(values, pattern, replacement)
-        if values is not rows[name]:
-            rows = rows.set_column(rows.column_names.index(name), rows.field(name), values)
-    return rows
-
-
-def _is_plain(values: pa.ChunkedArray) -> bool:
-    """Return whether texts have only printable ASCII, which a look at their bytes tells.
-
-    That is the case for most columns, and costs a twentieth of a search in each text.
-    """
-    for chunk in values.chunks:
-        offsets, data = chunk.buffers()[1:]
-        if data is None:
-            continue
-        first, last = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
-        # Below a blank it wraps around.
-        if np.any(np.frombuffer(data, np.uint8)[first:last] - np.uint8(0x20) > 0x7E - 0x20):
-            return False
-    return True
-
-
-def visible_rows(table: RecordTable, rows: str) -> str:
-    """Return the SQL relation of rows without hidden characters in their texts."""
-    columns = visible_columns(table)
-    has_hidden = " OR ".join(
-        f"regexp_matches(concat_ws(' ', {', '.join(names)}), '{pattern}')"
-        for names, pattern in (
-            (columns, HIDDEN),
-            ([name for name in columns if name in _JSON], _ESCAPES),
-        )
-        if names
-    )
-    replaced = []
-    for name in columns:
-        value = name
-        for pattern, replacement in _patterns(name):
-            value = f"regexp_replace({value}, '{pattern}', '{replacement}', 'g')"
-        replaced.append(f"CASE WHEN has_hidden_text THEN {value} ELSE {name} END AS {name}")
-    return (
-        f"(SELECT * EXCLUDE (has_hidden_text) REPLACE ({', '.join(replaced)}) "
-        f"FROM (SELECT *, coalesce({has_hidden}, FALSE) AS has_hidden_text FROM {rows}))"
-    )
-
-
-def _patterns(column: str) -> tuple[tuple[str, str], ...]:
-    return ((HIDDEN, ""), (_ESCAPED, r"\1")) if column in _JSON else ((HIDDEN, ""),)
