@@ -1,6 +1,6 @@
 """Parse LEI records of GLEIF into entities and their identifiers.
 
-Reads the golden copy as JSON (scalars bare or wrapped), CSV or LEI-CDF XML, bare or zipped, and the
+Reads the golden copy as JSON (scalars bare or wrapped) or LEI-CDF XML, bare or zipped, and the
 answers of api.gleif.org.
 
 An LEI of a natural person is rejected, and its name is stored nowhere; an earlier record of it as
@@ -20,7 +20,7 @@ import ijson
 import msgspec
 
 from assets.entities.identifiers import identifier_row, is_isin, is_lei, mint
-from assets.parsing.csv_lines import BoundedRecords, RecordTooLong, has_undecoded_bytes, read_lines
+from assets.parsing.csv_lines import BoundedRecords, RecordTooLong
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from assets.parsing.unpacking import LocatedRecords, located_records
 from quality.persons import Withheld, drop_personal_names, judge_name
@@ -28,7 +28,7 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.shared.data_files import csv_rows
 
-# The records of a file one after the other: JSON, CSV or XML, bare or zipped.
+# The records of a file one after the other: JSON or XML, bare or zipped.
 #
 # Every reader yields (location, record), in the form of the golden copy's JSON whatever the format.
 # A string instead of a record is the reason why there is none.
@@ -37,7 +37,6 @@ from warehouse.shared.data_files import csv_rows
 _MEMBERS = csv_rows(__name__, "lei_members")
 API_PATHS = {row["name"]: tuple(row["api"].split(".")) for row in _MEMBERS}
 CDF_PATHS = {row["name"]: tuple(row["golden_copy"].split(".")) for row in _MEMBERS}
-_CDF_NAMES = frozenset(row["golden_copy"] for row in _MEMBERS)
 
 _BOM = b"\xef\xbb\xbf"
 # Bytes of a record: the longest of the golden copy are some kilobytes.
@@ -55,7 +54,7 @@ def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
     elif head[:1] == b"<":
         yield from xml_records(body)
     else:
-        yield from csv_records(body)
+        yield "", "neither JSON nor XML"
 
 
 def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
@@ -75,50 +74,6 @@ def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
         yield f"{location}/{count}", str(error)
     except (ijson.JSONError, ValueError, RecursionError) as error:
         yield f"{location}/{count}", f"not JSON from here on: {str(error).splitlines()[0]:.120}"
-
-
-_OTHER_NAME_COLUMN = re.compile(
-    r"Entity\.((?:Transliterated)?OtherEntityNames)\.(?:Transliterated)?OtherEntityName"
-    r"\.([0-9]+)(\.type)?"
-)
-_SUCCESSOR_COLUMN = re.compile(r"Entity\.SuccessorEntity(?:\.1)?\.SuccessorLEI")
-_REQUIRED_COLUMNS = ("LEI", "Entity.LegalName")
-
-
-def csv_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Iterate over the lines of the golden copy as CSV."""
-    located_lines = read_lines(body, strict=True)
-    header = next(located_lines, ("", []))[1]
-    names = [name.strip() for name in header] if isinstance(header, list) else []
-    if not set(_REQUIRED_COLUMNS) <= set(names):
-        yield "", "neither JSON nor XML, nor CSV with the columns of the golden copy"
-        return
-    columns = [(index, path) for index, name in enumerate(names) if (path := _json_path(name))]
-    for location, line in located_lines:
-        yield location, _record(line, columns, len(names)) if isinstance(line, list) else line
-
-
-def _json_path(name: str) -> tuple[str, ...] | None:
-    """Return where the JSON has the value of a column; None for columns that are not read."""
-    if name == "LEI" or name in _CDF_NAMES:
-        return tuple(name.split("."))
-    if _SUCCESSOR_COLUMN.fullmatch(name):
-        return "Entity", "SuccessorEntity", "SuccessorLEI"
-    listed = _OTHER_NAME_COLUMN.fullmatch(name)
-    return ("Entity", listed[1], listed[2], "@type" if listed[3] else "$") if listed else None
-
-
-def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: int) -> Any:
-    if len(line) != width:
-        return "not as many values as columns"
-    record: dict[str, Any] = {"Entity": {}}
-    for position, (*parents, last) in columns:
-        if value := line[position]:
-            inner = record
-            for member in parents:
-                inner = inner.setdefault(member, {})
-            inner[last] = value
-    return "bytes that are no UTF-8" if any(map(has_undecoded_bytes, line)) else record
 
 
 _CHUNK = 1 << 16
@@ -269,13 +224,13 @@ def from_cdf(record: Any) -> LeiRecord | None:
 def _other_names(record: Any) -> list[tuple[str, str | None]]:
     """Return other and transliterated names, each with its type.
 
-    They are under a plural, a list or one or by their numbers, wrapped or bare.
+    They are under a plural, a list or one, wrapped or bare.
     """
     names: list[tuple[str, str | None]] = []
     for kind in ("OtherEntityName", "TransliteratedOtherEntityName"):
         members = _at(record, "Entity", f"{kind}s")
         if isinstance(members, dict):
-            members = members.get(kind, list(members.values()))
+            members = members.get(kind)
         for member in members if isinstance(members, list) else [members]:
             name = _text(member, kind) or _text(member)
             stated = _upper(_text(member, "@type")) or _upper(_text(member, "type"))
@@ -323,8 +278,7 @@ _NO_REGISTER = frozenset({"RA888888", "RA999999"})
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse every LEI record and every ISIN of an LEI in a document."""
     try:
-        # JSON that fits into memory is decoded at once; zips, CSV, XML and damaged JSON are
-        # streamed.
+        # JSON that fits into memory is decoded at once; zips, XML and damaged JSON are streamed.
         root = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         return join_parts(stream(document, io.BytesIO(body)))

@@ -73,10 +73,6 @@ SOURCES = (
         (FUNDAMENTALS,),
         new_within=100,
         base_url="https://filings.xbrl.org",
-        fetch=fetch_files.xbrl_filings,
-        requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),
-        lookups=("/api/filings?filter[country]={country}&page[number]={page}",),
-        rates={"filings.xbrl.org": 1.0},
     ),
     Source(
         "bmv-xbrl",

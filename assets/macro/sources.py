@@ -41,7 +41,7 @@ SOURCES = (
         "World Bank, World Development Indicators",
         "cc-by",
         "Creative Commons Attribution 4.0",
-        Parser(3, worldbank.parse, worldbank.stream),
+        Parser(3, worldbank.parse),
         (MACRO_ANNUAL,),
         base_url="https://api.worldbank.org",
         fetch=fetch.worldbank,
@@ -50,10 +50,8 @@ SOURCES = (
         license_url="https://datacatalog.worldbank.org/public-licenses#cc-by",
         # Its indicators are revised each quarter.
         new_within=120,
-        archives=frozenset({"zip"}),
-        # Its files, and older editions of two series, kept with their dates.
+        # Older editions of two series, kept with their dates.
         other_hosts=(
-            "databank.worldbank.org",
             "raw.githubusercontent.com/datasets/gdp",
             "raw.githubusercontent.com/datasets/cpi",
         ),

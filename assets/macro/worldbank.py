@@ -1,4 +1,4 @@
-"""World Bank indicators: pages of the API, and CSV files, long or wide.
+"""World Bank indicators: pages of the API, and long CSV files.
 
 A page of Indicators v2 is ``[meta, rows]``: one indicator, all years. The source says when its
 whole database was updated, never when a value was released: the update is the publication, and
@@ -8,40 +8,25 @@ A long file has ``Country Code, Year, Value`` and is one vintage of one indicato
 its day, and seldom its indicator: the document's headers ``indicator``, ``unit``, ``base-period``
 and ``vintage`` do, as whoever fetched it knew. The base of an index it states by its values alone:
 an index is 100 in its base year, by definition and in every country.
-
-A wide file has a column a year: a bulk download, which is a zip with two files of metadata or the
-CSV itself and states its update above the header, or an export of DataBank, which states it below
-the last line.
 """
 
-import codecs
 import csv
-import io
 import re
-import tempfile
-import zipfile
-from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections import defaultdict
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from io import StringIO
-from shutil import copyfileobj
-from typing import IO, Any, cast
+from typing import Any
 
 from assets.macro.iso_codes import is_former_country
 from assets.macro.periods import period_of
 from assets.parsing import strict
-from assets.parsing.csv_lines import LineTooLong, bounded_lines
-from assets.parsing.limits import count_unpacked
-from assets.parsing.parsed import Parsed, join_parts, provenance
-from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
+from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 from warehouse.shared.countries import Area, area_of
 
-# Country, year and unit of World Bank indicators, shared by all formats they come in.
+# Country, year and unit of World Bank indicators, shared by both formats.
 
 
 _FOUR_DIGITS = re.compile(r"[0-9]{4}")
@@ -88,28 +73,15 @@ def _country(stated: object) -> Area:
     return area
 
 
-_ZIP = b"PK\x03\x04"
-# Bytes that show whether a document is a wide file.
-_HEAD = 1 << 16
 # How a URL asks for one page of several, live and in a folder.
 _PAGE_IN_URL = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Parse a document of any format; aggregates and years without a value are rejected."""
-    return join_parts(stream(document, io.BytesIO(body)))
-
-
-def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse a document: a wide file line by line, anything else as a whole."""
-    start = body.read(_HEAD)
-    text = start.decode("utf-8-sig", "replace")
-    if start.startswith(_ZIP) or _is_wide(text):
-        yield from _wide_parts(document, start, body)
-    elif text.lstrip()[:1] in ("[", "{", "<", "", "\ufffd"):
-        yield _page(document, start + body.read())
-    else:
-        yield _parse_long(document, start + body.read())
+    """Parse a document of either format; aggregates and years without a value are rejected."""
+    text = body[: 1 << 16].decode("utf-8-sig", "replace")
+    is_long = text.lstrip()[:1] not in ("[", "{", "<", "", "\ufffd")
+    return _parse_long(document, body) if is_long else _page(document, body)
 
 
 def _page(document: Document, body: bytes) -> Parsed:
@@ -190,13 +162,6 @@ def _page_row(row: dict[str, Any], updated: str) -> dict[str, Any]:
         "publication": updated,
     }
 
-
-_CODES, _NAMES = ("Indicator Code", "Series Code"), ("Indicator Name", "Series Name")
-_YEAR_COLUMN = re.compile(r"([0-9]{4})(?: \[YR[0-9]{4}\])?")
-_UPDATED = re.compile(r"Last Updated:\s*([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
-_UNKNOWN = frozenset({"", ".."})
-
-Lines = list[tuple[int, list[str]]]
 
 _COUNTRY, _YEAR, _INDICATOR = "Country Code", "Year", "Indicator Code"
 _NAMED_COLUMNS = (_COUNTRY, _YEAR, _INDICATOR, "Country Name", "Country")
@@ -286,159 +251,3 @@ def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for row in rows
         for year in [based.get((row["indicator"], row["country_iso3"]))]
     ]
-
-
-def _is_wide(text: str) -> bool:
-    """Return whether a text has the header of a wide file in its first lines."""
-    head = text.splitlines()[:8]
-    return any("Country Code" in line and any(code in line for code in _CODES) for line in head)
-
-
-def _data_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    """Return the one file of a zip that is not metadata; ValueError if there is none, or more."""
-    data = [info for info in zip_members(archive) if "Metadata" not in info.filename]
-    if len(data) != 1:
-        raise ValueError("the zip does not hold one file of values")
-    return data[0]
-
-
-def _split_at_header(lines: Lines) -> tuple[Lines, list[str]]:
-    """Return the lines above the header of a wide file, and the header."""
-    for position, (_, cells) in enumerate(lines):
-        if "Country Code" in cells and set(_CODES) & set(cells):
-            return lines[:position], cells
-    raise ValueError("the document is not a wide CSV of the World Bank: it has no such header")
-
-
-def _update_day(above: Lines, below: Lines) -> date:
-    """Return the day of the update: two cells above the header, or a sentence below the lines."""
-    for _, cells in above:
-        if cells[0] == "Last Updated Date" and len(cells) > 1:
-            return strict.calendar_day(cells[1])
-    # DataBank appends two lines below the data: where it is from, and when it was updated.
-    for _, cells in below[-3:]:
-        # Month, day, year.
-        if match := _UPDATED.fullmatch(cells[0]):
-            return strict.calendar_day(f"{match[3]}-{int(match[1]):02}-{int(match[2]):02}")
-    raise ValueError("the document does not say when it was updated")
-
-
-def _add_line(
-    parsed: Parsed, document: Document, number: int, header: list[str], cells: list[str], day: date
-) -> None:
-    """Add the rows of one line of a wide file, or the reason why it has none."""
-    location = f"line {number}"
-    try:
-        # A line may stop before the last years; one that is longer than the header is damaged.
-        line = dict(zip(header, cells, strict=len(cells) >= len(header)))
-        area = _country(line["Country Code"])
-        indicator = strict.printable_text(next(line[name] for name in _CODES if name in line))
-        name = next((line[name] for name in _NAMES if name in line), None)
-    except (ValueError, KeyError) as error:
-        parsed.reject(MACRO_ANNUAL, document, location, str(error))
-        return
-    unit, base = _unit_in(name)
-    shared = {"available_at": None, "publication": day.isoformat(), "indicator": indicator}
-    shared |= {"unit": unit, "base_period": base, "obs_status": None}
-    for name, cell in line.items():
-        match = _YEAR_COLUMN.fullmatch(name)
-        if match is None or cell in _UNKNOWN:
-            continue
-        cell_location = f"{location}, {match[1]}"
-        with parsed.rejecting(MACRO_ANNUAL, document, cell_location):
-            row = shared | _observation(area, match[1], strict.number_from_text(cell))
-            parsed.add(MACRO_ANNUAL, [provenance(document, cell_location, "file") | row])
-
-
-# A wide file of any length is read line by line, so that memory stays flat: the bulk download of
-# all indicators is a zip that unpacks to hundreds of megabytes.
-
-# Rows of a part.
-_ROWS = 20_000
-_CHUNK = 1 << 20
-# Bytes that wait in memory for being read.
-_IN_MEMORY = 16 << 20
-# Bytes at the end of a file within which its notes stand.
-_TAIL = 1 << 16
-# The header stands within so many lines.
-_HEAD_LINES = 40
-
-Open = Callable[[], AbstractContextManager[IO[bytes]]]
-
-
-def _wide_parts(document: Document, start: bytes, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse a wide file part by part: a zip, or the CSV itself.
-
-    An aggregate's line is rejected once, an empty cell is skipped. ``start`` is what was already
-    read of it, ``body`` the rest.
-    """
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spooled:
-        spooled.write(start)
-        copyfileobj(body, spooled, _CHUNK)
-
-        def plain() -> AbstractContextManager[IO[bytes]]:
-            spooled.seek(0)
-            return nullcontext(cast(IO[bytes], spooled))
-
-        try:
-            if not start.startswith(_ZIP):
-                yield from _parts(document, plain)
-                return
-            with open_zip(cast(IO[bytes], spooled)) as archive:
-                yield from _parts(document, partial(archive.open, _data_member(archive)))
-            return
-        except (ValueError, csv.Error) as error:
-            reason = str(error)
-        except UNREADABLE as error:
-            reason = f"the zip is damaged: {error or type(error).__name__}"
-    parsed = Parsed()
-    parsed.reject(MACRO_ANNUAL, document, "", reason)
-    yield parsed
-
-
-def _parts(document: Document, opened: Open) -> Iterator[Parsed]:
-    with opened() as body, closing(_csv_lines(body)) as lines:
-        head = [line for line, _ in zip(lines, range(_HEAD_LINES), strict=False)]
-    above, header = _split_at_header(head)
-    updated = _update_day(above, _last_lines(opened))
-    parsed, is_below = Parsed(), False
-    with opened() as body, closing(_csv_lines(body)) as lines:
-        try:
-            for number, cells in lines:
-                # Lines of one cell are the notes below the data.
-                if is_below and len(cells) > 1:
-                    _add_line(parsed, document, number, header, cells, updated)
-                is_below = is_below or cells == header
-                if len(parsed.rows.get(MACRO_ANNUAL.name, ())) >= _ROWS:
-                    yield parsed
-                    parsed = Parsed()
-        except (csv.Error, LineTooLong) as error:
-            parsed.reject(MACRO_ANNUAL, document, "", f"not CSV from some line on: {error}")
-    yield parsed
-
-
-def _csv_lines(body: IO[bytes]) -> Generator[tuple[int, list[str]], None, None]:
-    text = io.TextIOWrapper(cast(io.BufferedReader, body), "utf-8-sig", newline="")
-    try:
-        rows = csv.reader(bounded_lines(text), strict=True)
-        for row in rows:
-            if any(row):
-                yield rows.line_num, [cell.strip() for cell in row]
-    finally:
-        text.detach()
-
-
-def _last_lines(opened: Open) -> Lines:
-    """Return the last lines; ValueError if the file is not UTF-8."""
-    decoder, tail, size = codecs.getincrementaldecoder("utf-8")(), b"", 0
-    with opened() as body:
-        while chunk := body.read(_CHUNK):
-            count_unpacked(len(chunk))
-            try:
-                decoder.decode(chunk)
-            except UnicodeDecodeError:
-                raise ValueError(f"the document is not UTF-8 after byte {size}") from None
-            size += len(chunk)
-            tail = (tail + chunk)[-_TAIL:]
-    ending = tail.decode("utf-8", "replace").splitlines()[1:]
-    return [(0, cells) for cells in deque(csv.reader(ending), 8) if any(cells)]

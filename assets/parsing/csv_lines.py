@@ -38,22 +38,11 @@ class LineTooLong(ValueError):
     """A line that is too long to be one of a table; the message is the reason."""
 
 
-def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, list[str] | str]]:
-    """Yield the location and cells of every line that is not blank; a reason if it is unreadable.
-
-    Bytes that are not UTF-8 become surrogates: see ``has_undecoded_bytes``. Without ``strict``
-    stray quotes are accepted as the csv module reads them.
-    """
-    for location, line in located_cells(text_lines(body), strict=strict):
-        if isinstance(line, str) or any(cell.strip() for cell in line):
-            yield location, line
-
-
 def located_cells(
-    text: Iterable[str], delimiter: str = ",", strict: bool = False
+    text: Iterable[str], delimiter: str = ","
 ) -> Iterator[tuple[str, list[str] | str]]:
     """Yield the location and cells of every line of CSV; a reason if it is unreadable."""
-    reader = csv.reader(text, delimiter=delimiter, strict=strict)
+    reader = csv.reader(text, delimiter=delimiter)
     while True:
         try:
             cells = next(reader)

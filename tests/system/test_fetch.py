@@ -514,60 +514,6 @@ def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, clien
     )
 
 
-def filing(number: int, added: str) -> dict[str, Any]:
-    return {
-        "type": "filing",
-        "attributes": {
-            "json_url": f"/{number}.json" if number != 3 else None,
-            "date_added": f"{added} 18:44:48.011975",
-            "fxo_id": f"X-{number}",
-        },
-    }
-
-
-INDEX = [filing(1, "2024-03-03"), filing(2, "2024-03-02"), filing(3, "2024-03-02")]
-INDEX += [filing(4, "2024-03-01"), filing(5, "2024-02-01")]
-
-
-def index_page(request: ReceivedRequest) -> Reply:
-    start = 2 * (int(request.query["page[number]"]) - 1)
-    return reply({"data": INDEX[start : start + 2], "meta": {"count": len(INDEX)}})
-
-
-@pytest.mark.parametrize(
-    ("window", "numbers"),
-    [
-        (ALWAYS, [1, 2, 4, 5]),
-        (Window(date(2024, 3, 1)), [1, 2, 4]),
-        (Window(date(2024, 3, 1), date(2024, 3, 2)), [2, 4]),
-    ],
-)
-def test_reports_of_a_window_arrive_with_the_day_they_were_added(
-    server: Replay, client: Client, window: Window, numbers: list[int]
-) -> None:
-    server.answer("/api/filings", index_page)
-    for number in range(1, 6):
-        server.on(f"/{number}.json", reply({"documentInfo": {}}))
-
-    documents = list(
-        fetch("xbrl-filings", client, server.base, window, configured(XBRL_COUNTRIES="UA"))
-    )
-
-    assert [document.headers["x-fxo-id"] for document in documents] == [f"X-{n}" for n in numbers]
-    assert {document.license_class for document in documents} == {"restricted"}
-    assert documents[-1].headers["x-date-added"].startswith("2024-0")
-
-
-def test_an_index_that_ends_before_its_count_is_a_failure(server: Replay, client: Client) -> None:
-    server.on("/api/filings", reply({"data": [], "meta": {"count": 9}}))
-
-    _, words = documents_and_error(
-        fetch("xbrl-filings", client, server.base, ALWAYS, configured(XBRL_COUNTRIES="UA"))
-    )
-
-    assert "page 1 is empty after 0 of 9" in words
-
-
 def za_page(request: ReceivedRequest) -> Reply:
     page, day = int(request.query["PageNumber"]), request.query["dateFrom"]
     if day == "2026-08-15":

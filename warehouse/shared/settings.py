@@ -212,7 +212,6 @@ class Settings(BaseModel):
     list_files: Files = _setting(alias="SANKOFA_EXCHANGE_LISTS")
     table_files: Files = _setting(alias="SANKOFA_SERIES_TABLES")
     ciks: Ciks = _setting()
-    xbrl_countries: Words = _setting()
     indicators: Words = _setting()
     ecb_keys: Words = _setting()
     fred_key: Text = _setting()

@@ -1,4 +1,3 @@
-import csv
 import io
 import json
 import re
@@ -144,34 +143,6 @@ def test_a_body_without_lei_records_is_one_rejection(body: bytes) -> None:
     assert parsed.rows == {}
 
 
-def csv_line(record: dict[str, Any]) -> dict[str, str]:
-    """Return a record as a line of the golden copy's CSV: one column per member."""
-    line: dict[str, str] = {}
-
-    def put(path: str, value: Any) -> None:
-        if isinstance(value, list):
-            for count, item in enumerate(value, 1):
-                put(f"{path}.{count}", item)
-        elif isinstance(value, dict):
-            for name, member in value.items():
-                put(f"{path}.{name}".strip("."), member)
-        elif value is not None:
-            line[path] = value
-
-    put("", unwrapped(record))
-    return line
-
-
-def as_csv(records: list[dict[str, Any]]) -> bytes:
-    lines = [csv_line(record) for record in records]
-    names = list(dict.fromkeys(name for line in lines for name in line))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, restval="", quoting=csv.QUOTE_ALL)
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue().encode()
-
-
 def as_xml(records: list[dict[str, Any]]) -> bytes:
     def element(name: str, value: Any) -> str:
         if isinstance(value, list):
@@ -214,7 +185,7 @@ SUCCEEDED = cdf(SuccessorEntity={"SuccessorLEI": {"$": OTHER}})
 RECORDS = [cdf(), cdf(LegalName={"$": 'Société "Fictive" & Cie S.A.'}), SUCCEEDED]
 
 
-@pytest.mark.parametrize("encode", [as_json, as_csv, as_xml])
+@pytest.mark.parametrize("encode", [as_json, as_xml])
 @pytest.mark.parametrize("compress", [bytes, zipped])
 def test_every_format_of_the_golden_copy_gives_the_same_rows(
     encode: Callable[[list[dict[str, Any]]], bytes], compress: Callable[[bytes], bytes]
@@ -224,49 +195,6 @@ def test_every_format_of_the_golden_copy_gives_the_same_rows(
     expected = without_source_ref(read({"records": RECORDS}))
     assert without_source_ref(gleif.parse(document(), body)) == expected
     assert without_source_ref(join_parts(streamed(body))) == expected
-
-
-def test_the_published_header_of_a_golden_copy_is_read() -> None:
-    line = {
-        "LEI": LEI,
-        "Entity.LegalName": "Ubuntu Fictional Mining Ltd",
-        "Entity.LegalName.xmllang": "en",
-        "Entity.OtherEntityNames.OtherEntityName.1": "UFM",
-        "Entity.OtherEntityNames.OtherEntityName.1.xmllang": "fr",
-        "Entity.OtherEntityNames.OtherEntityName.1.type": "TRADING_OR_OPERATING_NAME",
-        "Entity.OtherEntityNames.OtherEntityName.2": "",
-        "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1": "Ubuntu",
-        "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1.type": "AUTO_ASCII",
-        "Entity.LegalAddress.Country": "ZA",
-        "Entity.HeadquartersAddress.Country": "MU",
-        "Entity.LegalForm.EntityLegalFormCode": "XH8C",
-        "Entity.RegistrationAuthority.RegistrationAuthorityID": "RA000531",
-        "Entity.RegistrationAuthority.OtherRegistrationAuthorityID": "",
-        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID": "2001/123456/06",
-        "Entity.LegalJurisdiction": "ZA",
-        "Entity.EntityCategory": "GENERAL",
-        "Entity.EntityStatus": "INACTIVE",
-        "Entity.SuccessorEntity.1.SuccessorLEI": OTHER,
-        "Entity.SuccessorEntity.1.SuccessorEntityName": "",
-        "Entity.SuccessorEntity.2.SuccessorLEI": "",
-        "Registration.LastUpdateDate": "2024-05-04T00:30:00+02:00",
-        "Registration.RegistrationStatus": "DUPLICATE",
-    }
-    body = f"{','.join(line)}\n{','.join(line.values())}\n".encode()
-
-    (parsed,) = streamed(body)
-
-    (row,) = parsed.rows["entities"]
-    assert (row["legal_name"], row["other_names"]) == (
-        "Ubuntu Fictional Mining Ltd",
-        '["UFM", "Ubuntu"]',
-    )
-    assert (row["former_names"], row["trading_names"]) == (None, '["UFM"]')
-    assert (row["country"], row["jurisdiction"], row["status"]) == ("ZA", "ZA", "INACTIVE")
-    assert (row["headquarters_country"], row["legal_form"]) == ("MU", "XH8C")
-    assert (row["lei_status"], row["same_as"]) == ("DUPLICATE", mint("lei", OTHER))
-    numbers = [(row["id_value"], row["issuer"]) for row in parsed.rows["identifiers"]]
-    assert numbers == [(LEI, None), ("2001/123456/06", "RA000531")]
 
 
 _API_RECORD = {
@@ -344,7 +272,7 @@ def test_a_long_copy_is_parsed_in_parts_with_the_locations_of_a_short_one() -> N
     assert row["source_ref"].endswith(f"#/records/{gleif.RECORDS_PER_PART}")
 
 
-@pytest.mark.parametrize("encode", [as_json, as_csv, as_xml])
+@pytest.mark.parametrize("encode", [as_json, as_xml])
 def test_records_before_a_broken_tail_are_read(
     encode: Callable[[list[dict[str, Any]]], bytes],
 ) -> None:
@@ -362,14 +290,6 @@ def test_a_document_type_is_refused_before_its_entities_are_expanded() -> None:
     assert parsed.rows == {}
     (rejected,) = parsed.rejected["entities"]
     assert rejected.reason == "a document type is declared: refused"
-
-
-def test_only_the_line_with_broken_bytes_is_rejected() -> None:
-    body = as_csv([cdf(LegalName={"$": "Soci?t? Fictive SA"}), cdf()]).replace(b"?", b"\xe9")
-
-    parsed = gleif.parse(document(), body)
-    assert len(parsed.rows["entities"]) == 1
-    assert parsed.rejected["entities"][0].reason == "bytes that are no UTF-8"
 
 
 @pytest.mark.slow
