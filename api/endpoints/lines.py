@@ -8,6 +8,7 @@ nothing to quote.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -39,10 +40,14 @@ def csv_lines(listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
     yield _joined([columns_of(listing.row)])
     for page in pages:
         rows = map(astuple, _decode(listing.row, _array(page)))
-        columns = [
-            _json_cells(column) if isinstance(column[0], Raw) else _text_cells(column)
-            for column in zip(*rows, strict=True)
-        ]
+        columns = list[Sequence[str]]()
+        # Columns that have one value in all rows are written once, together with their neighbours.
+        for is_same, together in groupby(zip(*rows, strict=True), _is_same):
+            if is_same:
+                cells = ",".join([_cells(column[:1])[0] for column in together])
+                columns.append([cells] * len(page.rows))
+            else:
+                columns += map(_cells, together)
         yield _joined(zip(*columns, strict=True))
 
 
@@ -92,6 +97,14 @@ def _decoder(
     # Without references to each other, rows are no work for the garbage collector.
     decoded_row = msgspec.defstruct("Row", members, gc=False)
     return msgspec.json.Decoder(list[decoded_row])  # type: ignore[valid-type]
+
+
+def _is_same(column: Sequence[Any]) -> bool:
+    return column[-1] == column[0] and column.count(column[0]) == len(column)
+
+
+def _cells(column: Sequence[Any]) -> Sequence[str]:
+    return _json_cells(column) if isinstance(column[0], Raw) else _text_cells(column)
 
 
 def _text_cells(texts: Sequence[Any]) -> Sequence[str]:
