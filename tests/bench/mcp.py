@@ -160,6 +160,8 @@ def _serve_constant() -> None:
     app = server.streamable_http_app(json_response=True, stateless_http=True)
     config = uvicorn.Config(app, port=0, log_level="critical", access_log=False)
     bound = config.bind_socket()
+    # The port is used as soon as it is printed.
+    bound.listen()
     print(bound.getsockname()[1], flush=True)
     uvicorn.Server(config).run(sockets=[bound])
 
