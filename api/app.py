@@ -8,7 +8,7 @@ from typing import Any
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.known_answers import KnownAnswers
+from api.endpoints.known_answers import KnownResponses
 from api.errors import add_error_handlers
 from api.middleware import Middleware
 from api.resources.declared import (
@@ -52,7 +52,9 @@ def create_app(
     with suppress(ControlUnavailable):
         secret()
     app = falcon.App(
-        middleware=Middleware(mart, keys, KnownAnswers(mart, secret), usage, base_urls, exports_url)
+        middleware=Middleware(
+            mart, keys, KnownResponses(mart, secret), usage, base_urls, exports_url
+        )
     )
     declared_resources: tuple[Any, ...] = (
         HealthResource(),

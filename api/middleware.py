@@ -3,10 +3,11 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from random import getrandbits
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import falcon
@@ -15,9 +16,8 @@ import zstandard
 from isal import isal_zlib
 
 from api.endpoints.endpoint import ALLOW, METHODS, RESPONSE_HEADERS, etag_matches
-from api.endpoints.known_answers import Header, KnownAnswers
+from api.endpoints.known_answers import Header, KeptAnswer, KnownResponses
 from api.errors import send_unexpected
-from api.server.body import Pieces
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.limits import (
@@ -85,7 +85,7 @@ class Middleware:
         self,
         mart: Mart,
         keys: KeyStore,
-        known: KnownAnswers,
+        known: KnownResponses,
         usage: Usage | None = None,
         base_urls: Sequence[str] = (),
         exports_url: str | None = None,
@@ -101,7 +101,7 @@ class Middleware:
         context.key = context.standing = None
         context.base_url, context.exports_url = self._find_urls(env.get("HTTP_HOST"), req.scheme)
         context.coding = accepted_coding(env.get("HTTP_ACCEPT_ENCODING"))
-        # Set by functions of the tier cap; by KnownAnswers; by pages that are kept.
+        # Set by functions of the tier cap; by KnownResponses; by pages that are kept.
         answered.passed_tier_cap = answered.is_repeated = False
         answered.etag = answered.kept = answered.codings = None
         query = req.query_string
@@ -179,7 +179,8 @@ class Middleware:
         if resp.complete:
             headers.append(("X-Data-Version", req.context.build.data_version))
         elif answered.is_repeated and resp.data and resp.status_code == 200:
-            self._known.keep(etag, resp.data, (*resp.headers.items(), *headers))
+            kept = KeptAnswer(resp.data, (*resp.headers.items(), *headers))
+            self._known.keep(etag, kept, len(resp.data))
         return headers
 
     def _version_of_error(self, req: falcon.Request) -> list[Header]:
@@ -273,6 +274,10 @@ def _zstd(body: bytes) -> bytes:
     return compressed
 
 
+_STREAM_CODINGS: dict[str, Callable[[], Any]] = {
+    "zstd": lambda: zstandard.ZstdCompressor(level=1).compressobj(),
+    "gzip": lambda: isal_zlib.compressobj(1, wbits=31),
+}
 # In order of preference.
 _CODINGS: dict[str, Callable[[bytes], bytes]] = {"zstd": _zstd, "gzip": _gzip}
 
@@ -298,8 +303,7 @@ def _weight(text: str) -> float:
 def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
     """Compress the body, or leave it out if the client has it; return the headers that say so.
 
-    Files have set their own headers, and streams have no ETag. An answer in pieces has one that was
-    made without them.
+    Files have set their own headers. A list in pieces or in a stream has the ETag of its question.
     """
     keyed, status = req.context.key is not None, resp.status_code
     cache_control = "no-store" if status >= 400 else resp.get_header("Cache-Control")
@@ -307,14 +311,13 @@ def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
         # Only the client itself may store what its key may read.
         cache_control = "private" if keyed else "no-cache"
     headers = [("Cache-Control", cache_control)]
-    in_pieces = isinstance(resp.stream, Pieces)
     is_stream = resp.stream is not None or resp.get_header("Accept-Ranges") is not None
     body = None if is_stream else resp.render_body()
     etag: str | None = resp.context.etag
-    if not (body or in_pieces or (etag is not None and status == 304)):
+    if not body and etag is None:
         return headers + ([("Vary", _joined(resp, _KEY_HEADERS))] if keyed else [])
     headers.append(("Vary", _VARY_OF_KEYED if keyed else _joined(resp, "Accept-Encoding")))
-    coding = _coding(req, resp, body) if body else None
+    coding = _coding(req, resp, body)
     if body and status == 200 and "no-store" not in cache_control:
         if etag is None:
             # Of the uncompressed body, so that it does not depend on the compressor's version.
@@ -333,6 +336,9 @@ def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
             codings[coding] = _CODINGS[coding](body)
         resp.data = codings[coding]
         headers.append(("Content-Encoding", coding))
+    elif coding:
+        resp.stream = _compressed(cast("Iterable[bytes]", resp.stream), coding)
+        headers.append(("Content-Encoding", coding))
     return headers
 
 
@@ -342,6 +348,17 @@ def _joined(resp: falcon.Response, names: str) -> str:
     return names if vary is None else f"{vary}, {names}"
 
 
-def _coding(req: falcon.Request, resp: falcon.Response, body: bytes) -> str | None:
+def _coding(req: falcon.Request, resp: falcon.Response, body: bytes | None) -> str | None:
+    """Return how to compress a body, or a stream; an answer in pieces is for clients without."""
+    if len(body) < _SMALLEST_COMPRESSED if body else resp.stream is None:
+        return None
     compressible = (resp.content_type or "").startswith(_COMPRESSIBLE)
-    return req.context.coding if compressible and len(body) >= _SMALLEST_COMPRESSED else None
+    return req.context.coding if compressible else None
+
+
+def _compressed(pieces: Iterable[bytes], coding: str) -> Iterator[bytes]:
+    """Yield pieces of a stream compressed, as they come."""
+    compressor = _STREAM_CODINGS[coding]()
+    for piece in pieces:
+        yield compressor.compress(piece)
+    yield compressor.flush()

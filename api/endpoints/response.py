@@ -140,7 +140,6 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
     else:
         # More than a piece: encoded and sent one piece at a time, from one build.
         resp.stream = lines
-        resp.set_header("Vary", "Accept, X-Data-Version")
     resp.context.passed_tier_cap = True
     resp.content_type = f"{MEDIA_TYPES[form]}; charset=utf-8"
     resp.set_header("X-Data-Version", page.rows.data_version)

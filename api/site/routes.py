@@ -11,7 +11,6 @@ from xml.sax.saxutils import escape
 import falcon
 
 from api.endpoints.endpoint import mcp_url_for
-from api.endpoints.known_answers import BodyCache
 from api.site import browse, company, datasets, macro, overviews, reference, tenders, texts
 from api.site.render import STATIC, Body, Reply, Site, linked_pages
 from warehouse.contract.agent_discovery import (
@@ -22,6 +21,7 @@ from warehouse.contract.agent_discovery import (
     ai_catalog,
     server_card,
 )
+from warehouse.contract.known_answers import BodyCache
 from warehouse.contract.problems import PRICING, Problem
 from warehouse.methodology.pages import REFS
 from warehouse.methodology.signals import PANELS

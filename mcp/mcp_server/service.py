@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_server.results import Body, ExactJson, Link, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract import problems
+from warehouse.contract.known_answers import KnownAnswers
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
 from warehouse.control.keys import Key, KeyStore, signing_secret
@@ -22,6 +24,7 @@ from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.serve.exports import Artifact, absolute_url, decode_manifest
 from warehouse.serve.usage import QuotaStatus, Usage
+from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import count_problem
 from warehouse.shared.texts import redact_keys
@@ -138,6 +141,7 @@ class Service:
         # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
         self._manifests: dict[str, dict[str, Artifact]] = {}
+        self._known: KnownAnswers[Body] = KnownAnswers(mart, self._secret)
 
     def admit(self, call: Call, sent: str | None, address: str | None) -> None:
         """Set the key of a call; raise if it is missing or does not work at the address."""
@@ -167,21 +171,37 @@ class Service:
                 raise call.refused
             assert call.key is not None
             values = read(tool.parameters, sent, tool.name)
-            pinned, verbose = values.pop("data_version"), values.pop("verbose", False)
-            context = ToolContext(
-                self.mart, call.key.tier, self._secret(), _one_pin(pinned, call.pinned)
-            )
-            result = tool.read(context, values)
-            if not isinstance(result, ToolRows):
-                return result
-            call.data_version = result.answer.rows.data_version
-            body = bounded(result, call.key.tier, verbose)
-            link = self._link(result, call) if body.truncated else None
-            return msgspec.structs.replace(body, link=link)
+            return self._answer(tool, sent, values, call)
         except Exception as error:
             problem = self.problem_of(error, call)
             call.status = problem.kind.status
             return Body(self.problem_body(problem, call), is_error=True)
+
+    def _answer(self, tool: Tool, sent: dict[str, object], values: Arguments, call: Call) -> Body:
+        """Return the result of a tool, which is kept if it has been sent before."""
+        assert call.key is not None
+        pinned, verbose = values.pop("data_version"), values.pop("verbose", False)
+        pinned, tier = _one_pin(pinned, call.pinned), call.key.tier
+        # The host is part of links.
+        decides = (tier.rows_allowed, call.host or "", tool.name, encode(sent).decode())
+        build = tag = None
+        # What is wrong with a version or a cursor is said where it is read.
+        with suppress(SankofaError):
+            build, tag = self._known.build_and_tag(sent, pinned, *decides)
+        kept = None if tag is None else self._known.kept.get(tag)
+        if build is not None and kept is not None:
+            call.data_version = build.data_version
+            return kept
+        result = tool.read(ToolContext(self.mart, tier, self._secret(), pinned, build), values)
+        if not isinstance(result, ToolRows):
+            return result
+        call.data_version = result.answer.rows.data_version
+        body = bounded(result, tier, verbose)
+        link = self._link(result, call) if body.truncated else None
+        body = msgspec.structs.replace(body, link=link)
+        if tag is not None and self._known.is_repeated(tag):
+            self._known.keep(tag, body, len(body.body))
+        return body
 
     def problem_of(self, error: Exception, call: Call) -> problems.Problem:
         """Return the problem of an error; an unexpected error is logged and not shown."""

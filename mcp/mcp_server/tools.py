@@ -106,12 +106,16 @@ Arguments = dict[str, Any]
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool runs with: the builds, the tier of the key, the pinned data_version."""
+    """What a tool runs with: the builds, the tier of the key, the pinned data_version.
+
+    ``build`` is the one that was looked up for the call already.
+    """
 
     builds: Mart
     tier: Tier
     secret: bytes
     pinned: str | None = None
+    build: Build | None = None
 
     @property
     def mart(self) -> Mart:
@@ -122,7 +126,15 @@ class ToolContext:
         """Return the page of a list that the arguments ask for."""
         # A parameter that the tool does not have was not sent.
         parameters = {**_NOT_SENT, **arguments}
-        page = answer(listing, self.builds, self.secret, self.tier, parameters, self.pinned)
+        page = answer(
+            listing,
+            self.builds,
+            self.secret,
+            self.tier,
+            parameters,
+            self.pinned,
+            found=self.build,
+        )
         return ToolRows(page, files)
 
 

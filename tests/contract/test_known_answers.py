@@ -3,24 +3,31 @@
 import gzip
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from falcon import testing
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp_server.results import Body, ToolRows
+from mcp_server.service import Call
+from mcp_server.service import Service as Tools
+from mcp_server.tools import TOOLS, Tool
 
 from api.app import create_app
-from api.endpoints.known_answers import BodyCache, KnownAnswers
+from api.endpoints.known_answers import KnownResponses
 from api.middleware import _gzip
 from tests.helpers.rest_service import World, make_world
-from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key
+from warehouse.contract.known_answers import BodyCache
+from warehouse.control.keys import Key, KeyStore, create_key, list_keys, revoke_key
 from warehouse.publish.builds import builds_at
 from warehouse.serve.build import Mart
 from warehouse.serve.usage import Usage
+from warehouse.shared.errors import DatastoreUnavailable
 from warehouse.shared.tiers import TIERS, Tier, TierName
 
 QUESTIONS = (
@@ -33,6 +40,12 @@ QUESTIONS = (
 )
 # Of each request: what differs between two answers to the same question.
 OF_REQUEST = ("x-request-id", "ratelimit", "ratelimit-policy")
+
+DECODED: Mapping[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.decompress,
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompressobj().decompress(body),
+    "identity": bytes,
+}
 
 
 class Service:
@@ -155,6 +168,58 @@ def test_what_is_known_is_limited_as_everything_is_and_a_304_is_not_charged(
         assert refused.headers["Cache-Control"] == "no-store" and "ETag" not in refused.headers
 
 
+@pytest.mark.parametrize("coding", ["gzip", "zstd", "identity"])
+def test_a_stream_of_rows_has_a_tag_and_is_compressed(
+    world: World, monkeypatch: pytest.MonkeyPatch, coding: str
+) -> None:
+    service, url = Service(world), QUESTIONS[1]
+    whole = service.ask(url).content
+    assert whole.count(b"\n") > 2
+    # As with thousands of rows.
+    for name in ("warehouse.contract.listing", "api.endpoints.response"):
+        monkeypatch.setattr(f"{name}.MOST_WHOLE", 1)
+    monkeypatch.setattr("warehouse.contract.listing.PIECE", 1)
+    streamed = service.ask(url, Accept_Encoding=coding)
+    etag = streamed.headers["ETag"]
+    assert (streamed.headers.get("Content-Encoding", "identity"), whole) == (
+        coding,
+        DECODED[coding](streamed.content),
+    )
+    assert "Content-Length" not in streamed.headers
+    again = service.ask(url, Accept_Encoding=coding, If_None_Match=etag)
+    assert (again.status_code, again.content) == (304, b"")
+    assert streamed.headers["Vary"] == again.headers["Vary"]
+
+
+def test_a_call_that_is_repeated_needs_no_row_and_is_kept_for_no_other_key_or_build(
+    world: World,
+) -> None:
+    service, (first, second) = Tools(Mart(world.marts), KeyStore(world.keys)), world.builds.names()
+    sent = {"service_id": "DCA1", "limit": 2}
+
+    def run(tool: Tool, tier: TierName = "professional", **more: object) -> Body:
+        return service.run(tool, sent | more, Call(key=Key("sk_live_test", TIERS[tier])))
+
+    def fail(*given: object) -> ToolRows:
+        raise DatastoreUnavailable("rows are read")
+
+    real = TOOLS["get_fundamentals"]
+    failing = replace(real, read=fail)
+    world.builds.switch(first)
+    answers = [run(real) for _ in range(2)]
+    assert run(failing) == answers[0] == answers[1] and not answers[0].is_error
+    assert run(failing, "sample").is_error and run(failing, verbose=True).is_error
+    assert run(failing, data_version=second).is_error
+    world.builds.switch(second)
+    assert run(failing).is_error
+    assert f'"data_version":"{second}"'.encode() in run(real).body
+    # A build that is gone is refused, whatever was kept of it.
+    for _ in range(3):
+        assert not run(real, data_version=first).is_error
+    builds_at(world.marts).remove(first)
+    assert run(real, data_version=first).is_error
+
+
 def test_an_answer_of_a_deleted_build_is_not_sent(world: World) -> None:
     service, (first, second) = Service(world), world.builds.names()
     world.builds.switch(first)
@@ -186,13 +251,13 @@ def test_the_next_build_is_answered_from_at_once(world: World) -> None:
 def test_answers_of_the_build_before_take_no_room(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[KnownAnswers] = []
+    made: list[KnownResponses] = []
 
-    def make(*stores: Any) -> KnownAnswers:
-        made.append(KnownAnswers(*stores))
+    def make(*stores: Any) -> KnownResponses:
+        made.append(KnownResponses(*stores))
         return made[0]
 
-    monkeypatch.setattr("api.app.KnownAnswers", make)
+    monkeypatch.setattr("api.app.KnownResponses", make)
     service, (first, second) = Service(world), world.builds.names()
     world.builds.switch(first)
     for url in QUESTIONS * 2:
@@ -237,7 +302,7 @@ def test_what_is_used_stays_and_what_was_not_used_for_longest_goes() -> None:
 
 
 def test_questions_that_are_never_repeated_are_not_kept(world: World) -> None:
-    known = KnownAnswers(Mart(world.marts), lambda: b"secret")
+    known = KnownResponses(Mart(world.marts), lambda: b"secret")
     assert not any(known.is_repeated(f'"{number}"') for number in range(20_000))
     assert len(known.once) <= 8_192
     assert known.is_repeated('"19999"') and not known.is_repeated('"0"')
