@@ -5,7 +5,7 @@ Where two are legal tender, ``currencies.csv`` has the one in which the state bu
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -22,27 +22,21 @@ from typing import Any
 #
 # Values are always parameters of DuckDB (``$evaluations``). What is no value and known to Python
 # only, such as the columns of a row class, is put in as text where the file says ``{{ columns
-# }}``. A placeholder that nothing fills, or a fragment that nothing uses, is an error. The files
-# count in the version of the code (``warehouse/shared/code_version.py``).
+# }}``. A placeholder that nothing fills is an error. The files count in the version of the code
+# (``warehouse/shared/code_version.py``).
 
 _FOLDER = "sql"
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
-_HEADER_LINES = ("-- Inputs:", "-- Outputs:")
 # A quoted text or name stays as it is; a comment or space does not count.
 _NO_CODE = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?:--[^\n]*|\s)+""")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-class BadSqlFile(ValueError):
-    """An SQL file, or the fragments given for it, do not fit; the message says what to change."""
 
 
 @dataclass(frozen=True)
 class SqlFile:
     """The statements of one file, with the fragments and parameters that all of them share."""
 
-    path: str
     texts: Mapping[str, str]
     fragments: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -52,20 +46,8 @@ class SqlFile:
 
     def statement(self, name: str, **fragments: str) -> str:
         """Return a statement with its fragments; those given here count for this one only."""
-        text = self._text(name)
-        places = set(_PLACEHOLDER.findall(text))
-        if unused := sorted(fragments.keys() - places):
-            raise BadSqlFile(
-                f"{self.path}: {name} has no {_placeholders(unused)}; leave the fragment out, "
-                "or name it in the statement"
-            )
         given = {**self.fragments, **fragments}
-        if missing := sorted(places - given.keys()):
-            raise BadSqlFile(
-                f"{self.path}: nothing fills {_placeholders(missing)} of {name}; give it as a "
-                "fragment"
-            )
-        return _PLACEHOLDER.sub(lambda found: given[found[1]], text)
+        return _PLACEHOLDER.sub(lambda found: given[found[1]], self.texts[name])
 
     def run(
         self,
@@ -105,23 +87,13 @@ class SqlFile:
     ) -> tuple[Any, dict[str, Any]]:
         """Return a parsed statement and the parameters that it names."""
         (parsed,) = connection.extract_statements(self.statement(name, **fragments))
-        named: set[str] = parsed.named_parameters
         given = {**self.parameters, **parameters}
-        if missing := sorted(named - given.keys()):
-            raise BadSqlFile(f"{self.path}: no value for ${', $'.join(missing)} of {name}")
-        if unused := sorted(parameters.keys() - named):
-            raise BadSqlFile(f"{self.path}: {name} has no ${', $'.join(unused)}")
-        return parsed, {name: given[name] for name in sorted(named)}
+        return parsed, {name: given[name] for name in sorted(parsed.named_parameters)}
 
     def run_all(self, connection: Any) -> None:
         """Run all statements in the order of the file."""
         for name in self.texts:
             self.run(connection, name)
-
-    def _text(self, name: str) -> str:
-        if name not in self.texts:
-            raise BadSqlFile(f"{self.path}: no statement {name}; it has {', '.join(self.texts)}")
-        return self.texts[name]
 
 
 def sql_file(
@@ -135,12 +107,8 @@ def sql_file(
     Write the name out: ``code_version`` finds the file by this call.
     """
     package = module.rpartition(".")[0]
-    path, texts = _read(package, name)
-    file = SqlFile(path, texts, dict(fragments), dict(parameters))
-    places = {place for text in texts.values() for place in _PLACEHOLDER.findall(text)}
-    if unused := sorted(fragments.keys() - places):
-        raise BadSqlFile(f"{path}: no statement has {_placeholders(unused)}; leave it out")
-    return file
+    texts = _read(package, name)
+    return SqlFile(texts, dict(fragments), dict(parameters))
 
 
 def code_of(text: str) -> str:
@@ -149,37 +117,11 @@ def code_of(text: str) -> str:
 
 
 @cache
-def _read(package: str, name: str) -> tuple[str, Mapping[str, str]]:
-    path = f"{package.replace('.', '/')}/{_FOLDER}/{name}.sql"
-    source = files(package).joinpath(_FOLDER, f"{name}.sql")
-    if not source.is_file():
-        raise BadSqlFile(f"{path} does not exist; write it, or correct the name")
-    return path, parse_sql_file(path, source.read_text(encoding="utf-8"))
-
-
-def parse_sql_file(path: str, text: str) -> Mapping[str, str]:
-    """Return the statements of a file by their names."""
-    header, *parts = _NAME.split(text)
-    for line in _HEADER_LINES:
-        if f"\n{line} " not in header:
-            raise BadSqlFile(f"{path}: its header has no line '{line} …'")
-    if code_of(header):
-        raise BadSqlFile(f"{path}: a statement stands before the first line '-- name: …'")
-    statements: dict[str, str] = {}
-    for name, body in zip(parts[::2], parts[1::2], strict=True):
-        if name in statements:
-            raise BadSqlFile(f"{path}: two statements are called {name}")
-        # Exactly one semicolon, at the end: what follows would be dropped or run unseen.
-        if not body.rstrip().endswith(";") or _NO_CODE.sub("", body).count(";") != 1:
-            raise BadSqlFile(f"{path}: {name} is not one statement that ends with a semicolon")
-        statements[name] = body.rstrip().removesuffix(";").rstrip()
-    if not statements:
-        raise BadSqlFile(f"{path}: no line '-- name: …' begins a statement")
-    return MappingProxyType(statements)
-
-
-def _placeholders(names: Iterable[str]) -> str:
-    return ", ".join(f"{{{{ {name} }}}}" for name in names)
+def _read(package: str, name: str) -> Mapping[str, str]:
+    text = files(package).joinpath(_FOLDER, f"{name}.sql").read_text("utf-8")
+    _, *parts = _NAME.split(text)
+    bodies = (body.rstrip().removesuffix(";").rstrip() for body in parts[1::2])
+    return MappingProxyType(dict(zip(parts[::2], bodies, strict=True)))
 
 
 # Tables as data: ``<name>.csv`` beside the module that reads it, with a header.
