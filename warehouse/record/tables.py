@@ -51,39 +51,29 @@ def added_columns(
     name: str, stored: pa.Schema, declared: pa.Schema, roles: Mapping[str, Column]
 ) -> list[pa.Field]:
     """Return the declared columns that the table has not yet; refuse every other difference."""
-    new = [field for field in declared if field.name not in stored.names]
     for field in stored:
         if field.name not in declared.names:
-            _refuse_removed(name, field, new)
-    require_same_types(name, stored, declared)
-    for field in new:
-        if not field.nullable:
             _refuse(
                 name,
                 field.name,
-                f"is new and required ({_type(field)}), but the stored rows have no value for it; "
-                "declare it as nullable (`| None`)",
+                f"is stored as {_type(field)} and no longer declared; stored columns are never "
+                "removed or renamed: put it back. If a newer version of the software added it, run "
+                "that version",
             )
-        _require_stable_hashes(name, field.name, roles.get(field.name, Column()))
+    require_same_types(name, stored, declared)
+    new = [field for field in declared if field.name not in stored.names]
+    for field in new:
+        role = roles.get(field.name, Column())
+        hashed = role.identity is not None or (role.content and role.since is None)
+        if hashed or not field.nullable:
+            _refuse(
+                name,
+                field.name,
+                f"is new ({_type(field)}), and stored rows have no value for it and keep their "
+                "hashes; declare it as nullable (`| None`), without identity, and as content only "
+                "with since=…",
+            )
     return new
-
-
-def _require_stable_hashes(name: str, column: str, role: Column) -> None:
-    """Refuse a column with which stored rows would have other hashes than they have."""
-    if role.identity is not None:
-        _refuse(
-            name,
-            column,
-            "is new and declared as identity, but stored rows are identified without it; "
-            "declare it without identity, or load into a new home",
-        )
-    if role.content and role.since is None:
-        _refuse(
-            name,
-            column,
-            "is new and declared as content; declare with since=… in which version it was "
-            "added, so that rows stored before keep their hashes",
-        )
 
 
 def require_same_types(name: str, stored: pa.Schema, declared: pa.Schema) -> None:
@@ -112,18 +102,6 @@ def has_uniform_files(stored: pa.Schema, declared: pa.Schema) -> bool:
     return all(
         name in stored.names and _ADDED_KEY.encode() not in (stored.field(name).metadata or {})
         for name in declared.names
-    )
-
-
-def _refuse_removed(name: str, field: pa.Field, new: Sequence[pa.Field]) -> NoReturn:
-    alike = [other.name for other in new if other.type.equals(field.type)]
-    renamed = f" (is {alike[0]!r} its new name?)" if alike else ""
-    _refuse(
-        name,
-        field.name,
-        f"is stored as {_type(field)} and no longer declared{renamed}; stored columns are never "
-        "removed or renamed: put it back. If a newer version of the software added it, run that "
-        "version",
     )
 
 
