@@ -25,7 +25,7 @@ from warehouse.tables.derived import Signal
 
 # What the statements of all files may name; a statement gets what it names.
 _PARAMETERS: Mapping[str, Any] = {
-    "closes_after_default": methodology.CLOSES_AFTER_DEFAULT,
+    "closes_after": methodology.CLOSES_AFTER,
     # A month is evaluated at its own closing and at REEVALUATED later ones: this many closings.
     "evaluations": methodology.REEVALUATED + 1,
     "final_statuses": list(methodology.FINAL_STATUSES),
@@ -102,7 +102,7 @@ def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
     add_stated_awards(snapshot)
     with snapshot.cursor() as sql:
         # The order is that of the tables: states need the countries, panels need the states.
-        _number_countries(sql)
+        _CALENDAR.run_all(sql)
         _create_states(sql)
         create_raw(sql)
         _ROLLING_WINDOWS.run_all(sql)
@@ -122,15 +122,6 @@ def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
 def _drop(sql: duckdb.DuckDBPyConnection, *tables: str) -> None:
     for table in tables:
         sql.execute(f"DROP TABLE {table}")
-
-
-def _number_countries(sql: duckdb.DuckDBPyConnection) -> None:
-    """Create ``countries``, ``closings``, ``closing_sources`` and ``continued``."""
-    # A map, as DuckDB takes it.
-    days = {"key": list(methodology.CLOSES_AFTER), "value": list(methodology.CLOSES_AFTER.values())}
-    own_parameters: dict[str, dict[str, Any]] = {"countries": {"closes_after": days}}
-    for name in _CALENDAR.texts:
-        _CALENDAR.run(sql, name, **own_parameters.get(name, {}))
 
 
 def _create_states(sql: duckdb.DuckDBPyConnection) -> None:

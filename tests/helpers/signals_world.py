@@ -12,7 +12,6 @@ import msgspec
 
 from assets.derive.signals import signals
 from tests.helpers.organisations import derive_organisations
-from warehouse.methodology.signals import CLOSES_AFTER
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
@@ -124,8 +123,7 @@ def add_countries(
 
     Without ``codes``, some are chosen.
     """
-    # In all of them, as many days are between a month and its closing.
-    codes = codes or sorted(HOME_CURRENCY.keys() - CLOSES_AFTER.keys())[: len(countries)]
+    codes = codes or sorted(HOME_CURRENCY)[: len(countries)]
     for code, country in zip(codes, countries, strict=True):
         for table, rows in country.rows.items():
             world.rows.setdefault(table, []).extend(_moved(row, code) for row in rows)

@@ -7,8 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.helpers.facts import fact
 from tests.helpers.signals_world import FIRST, SEEN, Row, TenderRows, TenderWorld, award, panels
 from tests.helpers.stories import Stories
@@ -678,21 +676,6 @@ def test_a_row_states_how_and_when_its_releases_were_read() -> Story:
     assert (second["observed_at"], second["method"]) == (late, "file")
     assert first["extraction_confidence"] is second["extraction_confidence"] is None
     assert len({first["provenance_id"], second["provenance_id"]}) == 2
-
-
-def test_the_closing_day_depends_on_the_country_and_not_on_its_portals(
-    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = TenderWorld(record, tmp_path / "stage")
-    monkeypatch.setattr("warehouse.methodology.signals.CLOSES_AFTER", {"ZA": 9, "another": 30})
-    world.release("o1", date(2024, 3, 4), tender_status="cancelled")
-    world.release("o2", date(2024, 8, 4), source="another")
-
-    rows = [row for row in world.signals() if row["month"] == MARCH]
-
-    assert {row["closed_at"] for row in rows} == {date(2024, 4, 9)}
-    assert answer(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 8)) is None
-    assert answer(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
 
 
 @stories.test

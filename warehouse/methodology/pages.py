@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from warehouse.methodology import metrics, signals
 from warehouse.methodology.metrics import BALANCES, FORMULA_BY_SLUG, Formula, Input
-from warehouse.methodology.signals import CLOSES_AFTER, PANEL_BY_KEY, Dimension, MonthRule, Panel
+from warehouse.methodology.signals import PANEL_BY_KEY, Dimension, MonthRule, Panel
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.json_encoding import encode_decimal
 
@@ -29,11 +29,8 @@ AS_OF = _text(
     "as_of",
     REASONS="\n".join(f"| `{name}` | {why} |" for name, why in metrics.ABSENT_REASONS.items()),
 )
-CLOSING = _text(
-    "closing",
-    EXCEPTIONS="".join(f", {days} in {country}" for country, days in CLOSES_AFTER.items()),
-)
-READING, IMPLAUSIBLE, FIGURES = _text("reading"), _text("implausible"), _text("figures")
+CLOSING, READING = _text("closing"), _text("reading")
+IMPLAUSIBLE, FIGURES = _text("implausible"), _text("figures")
 
 
 def metric_page(slug: str) -> str | None:

@@ -12,10 +12,9 @@ from warehouse.shared.data_files import csv_rows
 SIGNAL_SET = "signals-v1"
 SIGNAL_DIGITS = 10
 
-# Days from the end of a month to its closing, with exceptions by country: long enough for all its
-# portals. Do not change them when a portal is added: closed months would be computed again.
-CLOSES_AFTER_DEFAULT = 5
-CLOSES_AFTER: Mapping[str, int] = {}
+# Days from the end of a month to its closing: long enough for all portals. Do not change them when
+# a portal is added: closed months would be computed again.
+CLOSES_AFTER = 5
 # The number of later closings at which a month is computed again.
 REEVALUATED = 36
 

@@ -41,9 +41,9 @@ FROM (
     SELECT
         country,
         CAST(date_trunc('month', min(available_at)) AS DATE) AS first_month,
-        -- set per country: if the days were taken from its portals, a slower portal added later
-        -- would move closings that are long past
-        CAST(coalesce($closes_after[country], $closes_after_default) AS INTEGER) AS closing_days,
+        -- a number of the methodology: if the days were taken from its portals, a slower portal
+        -- added later would move closings that are long past
+        CAST($closes_after AS INTEGER) AS closing_days,
         max(CAST(observed_at AS DATE)) AS last_read_on
     FROM tender_releases
     WHERE available_at IS NOT NULL
