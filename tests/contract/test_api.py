@@ -322,7 +322,7 @@ def test_a_store_that_fails_is_503_and_named(tmp_path: Path) -> None:
     unpublished = client.simulate_get(FACTS, headers=headers)
     assert problem(unpublished, 503, "datastore_unavailable")["retryable"] is True
     assert unpublished.headers["retry-after"] == "5"
-    store.path.unlink()
+    (tmp_path / "control.sqlite").unlink()
     # Keys that were read go on; whether there is another one cannot be said.
     problem(client.simulate_get(FACTS, headers=headers), 503, "datastore_unavailable")
     unknown = client.simulate_get(FACTS, headers={"X-API-Key": f"{key}x"})

@@ -139,16 +139,17 @@ def test_a_build_of_the_next_format_is_refused_and_says_what_to_do(two: Two) -> 
 
 
 def test_no_visit_makes_a_key_store_that_was_lost(two: Two) -> None:
-    two.keys.path.rename(two.marts / "away")
+    key_file = Path(two.marts).with_name("control.sqlite")
+    key_file.rename(two.marts / "away")
     for path in ("/docs", "/v1/tenders", "/v1/entities/DCA1"):
         two.get(path, two.paid)
-    fresh = testing.TestClient(create_app(Mart(two.marts), KeyStore(two.keys.path)))
+    fresh = testing.TestClient(create_app(Mart(two.marts), KeyStore(key_file)))
     fresh.simulate_get("/docs")
-    assert not two.keys.path.exists()
+    assert not key_file.exists()
     lost = fresh.simulate_get("/v1/entities/DCA1", headers={"X-API-Key": two.paid})
     assert (lost.status_code, lost.json["code"]) == (503, "key_store_unavailable")
     # Who has read the keys before goes on with them.
     assert two.get("/v1/entities/DCA1", two.paid).status_code == 200
-    (two.marts / "away").rename(two.keys.path)
+    (two.marts / "away").rename(key_file)
     found = fresh.simulate_get("/v1/entities/DCA1", headers={"X-API-Key": two.paid})
     assert found.status_code == 200

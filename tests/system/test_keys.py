@@ -55,10 +55,16 @@ def store(request: pytest.FixtureRequest) -> KeyStore:
     return KeyStore(new_database(running._server))
 
 
+def path_of(store: KeyStore) -> Path:
+    """Return the file of the database of a store."""
+    assert store.database.path is not None
+    return store.database.path
+
+
 def location_of(store: KeyStore) -> str:
     """Return the path or URL of the database of a store."""
     if store.database.path is not None:
-        return str(store.path)
+        return str(store.database.path)
     url = store.database._engine.url.render_as_string(hide_password=False)
     return url.replace("+psycopg", "")
 
@@ -106,11 +112,11 @@ def test_no_text_but_the_key_itself_is_accepted(
 def test_the_file_holds_no_key_in_clear_but_the_sandbox_one(file: KeyStore) -> None:
     key, public = create_key(file, "professional"), sandbox(file)
 
-    file_bytes = file.path.read_bytes()
+    file_bytes = path_of(file).read_bytes()
 
     assert key.encode() not in file_bytes
     assert public.encode() in file_bytes
-    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path_of(file).stat().st_mode) == 0o600
 
 
 def test_the_sandbox_key_is_made_once_and_is_a_real_sample_key(store: KeyStore) -> None:
@@ -180,7 +186,7 @@ def test_a_change_made_by_another_process_is_seen_within_a_second(store: KeyStor
 
 def test_a_key_that_another_process_has_just_created_is_not_called_unknown(file: KeyStore) -> None:
     create_key(file, "starter")
-    reader = KeyStore(file.path)
+    reader = KeyStore(path_of(file))
     for _ in range(50):
         # The reader has just looked at the file, and the changes may have the same time.
         find_key(reader, "sk_live_unknown")
@@ -227,7 +233,7 @@ def test_a_missing_store_is_unavailable_and_not_empty(file: KeyStore) -> None:
         find_key(file, "sk_live_x")
     with pytest.raises(ControlUnavailable):
         signing_secret(file, "cursor")
-    assert not file.path.exists()
+    assert not path_of(file).exists()
     key = create_key(file, "sample")
     file.check()
     assert find_key(file, key)
@@ -239,15 +245,15 @@ def test_a_flipped_byte_is_detected_or_changes_nothing(file: KeyStore) -> None:
     keys.append(create_key(file, "professional"))
     revoke_key(file, keys[-1][:12])
     truth = [find_key(file, key) for key in keys]
-    sound = file.path.read_bytes()
+    sound = path_of(file).read_bytes()
     used = [position for position, byte in enumerate(sound) if byte]
     detected = 0
     # Those of the header, and some of the others.
     for position in used[:60] + used[60::40]:
         damaged = bytearray(sound)
         damaged[position] ^= 1 << position % 8
-        file.path.write_bytes(damaged)
-        store = KeyStore(file.path)
+        path_of(file).write_bytes(damaged)
+        store = KeyStore(path_of(file))
         try:
             assert [find_key(store, key) for key in keys] == truth
             assert signing_secret(store, "cursor") == secret
@@ -258,29 +264,29 @@ def test_a_flipped_byte_is_detected_or_changes_nothing(file: KeyStore) -> None:
 
 def test_a_store_that_is_damaged_while_it_is_read_changes_no_tier(file: KeyStore) -> None:
     key = create_key(file, "starter")
-    sound = file.path.read_bytes()
+    sound = path_of(file).read_bytes()
     # Another tier of the same length, in the row alone.
     key_id = list_keys(file)[0].key_id.encode()
     assert key_id + b"starter" in sound
     other_tier = sound.replace(key_id + b"starter", key_id + b"sample ", 1)
     for harm in (sound[:9_000], b"", b"something else", b"broken" * 1000, other_tier):
-        file.path.write_bytes(harm)
-        for use in (file.check, KeyStore(file.path).check, lambda: revoke_key(file, key[:12])):
+        path_of(file).write_bytes(harm)
+        for use in (file.check, KeyStore(path_of(file)).check, lambda: revoke_key(file, key[:12])):
             with pytest.raises(ControlUnavailable):
                 use()
         assert find_key(file, key) is not None
-        file.path.write_bytes(sound)
+        path_of(file).write_bytes(sound)
         file.check()
 
 
 def test_a_store_that_is_replaced_is_noticed(file: KeyStore) -> None:
     key = create_key(file, "starter")
-    backup = file.path.read_bytes()
+    backup = path_of(file).read_bytes()
     later = create_key(file, "starter")
     assert find_key(file, later) is not None
-    new = file.path.with_suffix(".new")
+    new = path_of(file).with_suffix(".new")
     new.write_bytes(backup)
-    new.rename(file.path)
+    new.rename(path_of(file))
     wait_until(lambda: find_key(file, later) is None)
     assert find_key(file, key) is not None
 
@@ -302,7 +308,7 @@ def test_keys_that_were_read_go_on_while_the_database_is_down(
     if store.database.path is None:
         database = request.getfixturevalue("postgres_server")
     else:
-        database = Embedded(store.path)
+        database = Embedded(store.database.path)
     key = create_key(store, "starter")
     assert find_key(store, key)
     if isinstance(database, Postgres):
@@ -352,7 +358,7 @@ def test_an_unreadable_url_is_not_repeated_in_the_error(url: str, says: str) -> 
 
 def test_tables_of_another_version_are_refused_with_what_to_do(file: KeyStore) -> None:
     create_key(file, "starter")
-    with sqlite3.connect(file.path) as connection:
+    with sqlite3.connect(path_of(file)) as connection:
         connection.execute("UPDATE sankofa_schema SET version = 2")
     for use in (file.check, lambda: create_key(file, "starter")):
         with pytest.raises(ControlUnavailable, match="has tables of version 2, and this service"):
@@ -360,14 +366,14 @@ def test_tables_of_another_version_are_refused_with_what_to_do(file: KeyStore) -
 
 
 def test_a_file_of_something_else_is_refused_and_left_as_it_is(file: KeyStore) -> None:
-    file.path.parent.mkdir()
-    with sqlite3.connect(file.path) as connection:
+    path_of(file).parent.mkdir()
+    with sqlite3.connect(path_of(file)) as connection:
         connection.execute("CREATE TABLE facts (value)")
-    before = file.path.read_bytes()
+    before = path_of(file).read_bytes()
     for use in (file.check, lambda: create_key(file, "starter")):
         with pytest.raises(ControlUnavailable, match="is no control database; correct SANKOFA_"):
             use()
-    assert file.path.read_bytes() == before
+    assert path_of(file).read_bytes() == before
 
 
 def test_every_change_of_a_key_is_an_action_with_who_when_and_why(store: KeyStore) -> None:

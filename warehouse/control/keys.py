@@ -77,13 +77,6 @@ class KeyStore:
         self._turn = threading.Lock()
         self._watcher: threading.Thread | None = None
 
-    @property
-    def path(self) -> Path:
-        """The file of the database, if it is one."""
-        if self.database.path is None:
-            raise SankofaError("this control database is not a file")
-        return self.database.path
-
     def look_up(self, key: str) -> Key | None:
         """Return the key with this text, also one that has ended; None if it is unknown.
 
