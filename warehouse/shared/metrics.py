@@ -160,19 +160,26 @@ class _File:
         self._lock.close()
 
 
-def _taken(folder: Path, process: str) -> _File:
-    """Take the first file of a kind of process that no living process has."""
-    private_folder(folder)
-    number = 0
-    while True:
-        lock = (folder / f"{process}-{number}.lock").open("a")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            number += 1
-            continue
-        return _File(folder / f"{process}-{number}.json", lock, process)
+def _taken(place: Path | str | None, process: str) -> _File | None:
+    """Take the first file of a kind of process that no living process has.
+
+    Metrics never stop the work: if the folder cannot be written, that is logged.
+    """
+    if place is None:
+        return None
+    try:
+        folder, number = private_folder(Path(place)), 0
+        while True:
+            lock = (folder / f"{process}-{number}.lock").open("a")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return _File(folder / f"{process}-{number}.json", lock, process)
+            except BlockingIOError:
+                lock.close()
+                number += 1
+    except OSError as error:
+        _log.warning("no metrics are kept: %s", error)
+        return None
 
 
 def read_all(folder: Path) -> list[Stored]:
@@ -193,16 +200,8 @@ def _read(path: Path) -> Stored:
 
 @contextmanager
 def counting(folder: Path | str | None, process: str) -> Iterator[Counts]:
-    """Count what a piece of work does; without a folder the numbers go nowhere.
-
-    Metrics never stop the work: if the folder cannot be written, that is logged.
-    """
-    file: _File | None = None
-    if folder is not None:
-        try:
-            file = _taken(Path(folder), process)
-        except OSError as error:
-            _log.warning("no metrics are kept: %s", error)
+    """Count what a piece of work does; without a folder the numbers go nowhere."""
+    file = _taken(folder, process)
     try:
         yield Counts(Stored()) if file is None else file.counts
     finally:
@@ -219,12 +218,8 @@ _file: _File | None = None
 def start_counting(folder: str | None, surface: str, dropped: Callable[[], int]) -> None:
     """Begin to count in a process that answers requests; ``dropped``: log lines it has lost."""
     global _surface, _counts, _file
-    if folder is None:
-        return
-    try:
-        _file = _taken(Path(folder), surface)
-    except OSError as error:
-        _log.warning("no metrics are kept: %s", error)
+    _file = _taken(folder, surface)
+    if _file is None:
         return
     _surface, _counts = surface, _file.counts
     _counts.add(PROCESS_STARTS, surface)
