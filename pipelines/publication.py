@@ -40,7 +40,7 @@ from quality.personal_data_audit import audit_finished
 from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
 from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE, mart_folder
-from warehouse.publish.candidate import FAILED, Candidate, read_manifest
+from warehouse.publish.candidate import FAILED, Candidate, steps_manifest
 from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan
 from warehouse.publish.shared_builds import pull_builds, push_builds
@@ -318,7 +318,7 @@ class Publication:
     def _audited_before(self) -> list[BuildFile]:
         """Return files with results that may still hold: of the build before, of this one."""
         before = self.candidate.plan.before
-        manifest = None if before is None else read_manifest(self.settings.work, before)
+        manifest = None if before is None else steps_manifest(self.settings.work, before)
         files = [] if manifest is None else list(manifest.files)
         for path in sorted(self.candidate.folder.glob(_checked("*") + ".json")):
             files += self.candidate.handed_over(path.stem, list[BuildFile])

@@ -29,6 +29,7 @@ from quality.reuse import AuditPlan
 from quality.rules import Suite
 from quality.suites import SUITES
 from warehouse.publish.awards import add_tender_facts
+from warehouse.publish.left_out import figures_left_out
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.write import countries
@@ -74,7 +75,7 @@ def is_loss(before: int, after: int) -> bool:
 def _fewer_served(snapshot: Snapshot, counts: Counts, previous: Counts) -> Iterator[Loss]:
     # Over the build before: a source that is gone has no counts now.
     for table, sources in previous.items():
-        left_out = snapshot.figures_left_out(table)
+        left_out = figures_left_out(snapshot.sql, table)
         for source, before in sources.items():
             after = counts.get(table, {}).get(source, 0) + left_out.get(source, 0)
             if is_loss(before, after):

@@ -16,7 +16,6 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +40,6 @@ from warehouse.publish.left_out import STORED_ROW, is_in
 from warehouse.publish.redacted_rows import create_table, names_by_process, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import find_withheld
-from warehouse.record.rules import BLOCKS_ABOVE
 from warehouse.record.tables import (
     ENTITIES,
     IDENTIFIERS,
@@ -104,12 +102,7 @@ def names_of_build(snapshot: Snapshot, secret: bytes) -> WithheldNames:
 
 def names_everywhere(snapshot: Snapshot, secret: bytes) -> Mapping[Words, str]:
     """Return the names that operators withheld, with the id of the tombstone of each."""
-    found = find_withheld(snapshot, secret)
-    if not found:
-        return {}
-    names = {
-        tuple(name.split(" ")): _BY_KEY for name in found["withheld_everywhere"]["name"].to_pylist()
-    }
+    names = dict.fromkeys(find_withheld(snapshot, secret).everywhere.names, _BY_KEY)
     for entry in withheld_now(snapshot.record):
         names |= dict.fromkeys(withheld_names([entry], secret), entry.withheld_id[:12])
     return names
@@ -169,7 +162,6 @@ class PersonalDataRule:
     words: str
     failing: str
     reads: tuple[str, ...]
-    blocks_above: Decimal = BLOCKS_ABOVE
 
 
 # Tables with names of people, and all that decide about theirs.

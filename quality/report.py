@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from quality.personal_data_audit import PERSONAL_DATA_RULES
 from quality.reuse import AuditPlan
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.rules import rules_of
+from warehouse.record.rules import BLOCKS_ABOVE, rules_of
 from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transaction
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.shared.data_files import sql_file
@@ -72,14 +72,12 @@ Shares = Mapping[str, Decimal]
 # How many rows are stored, by table and source.
 StoredRows = Mapping[tuple[str, str], int]
 
-_BLOCKS_ABOVE: Mapping[str, Decimal] = {
-    **{
-        f"{table.name}: {rule.words}": rule.blocks_above
-        for table in RECORD_TABLES
-        for rule in rules_of(table)
-    },
-    **{f"{rule.table.name}: {rule.words}": rule.blocks_above for rule in PERSONAL_DATA_RULES},
-}
+_RULES = frozenset(
+    [
+        *(f"{table.name}: {rule.words}" for table in RECORD_TABLES for rule in rules_of(table)),
+        *(f"{rule.table.name}: {rule.words}" for rule in PERSONAL_DATA_RULES),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,6 @@ class Excess:
     rule: str
     rows: int
     rows_stored: int
-    blocks_above: Decimal
     example: str
 
     @property
@@ -100,7 +97,7 @@ class Excess:
     def __str__(self) -> str:
         return (
             f"{self.rule}: fails for {self.rows:,} of {self.rows_stored:,} rows, more than "
-            f"{self.blocks_above:.0%}, first at {self.example}; correct the rule or the parser, or "
+            f"{BLOCKS_ABOVE:.0%}, first at {self.example}; correct the rule or the parser, or "
             'confirm it with `sankofa publish --confirm-loss "why"`'
         )
 
@@ -139,21 +136,21 @@ def find_excess(
     excess = []
     for rule, rows in _by_rule(left_out).items():
         # What an operator withholds is no rule of the book, and never too much.
-        if rule not in _BLOCKS_ABOVE:
+        if rule not in _RULES:
             continue
-        limit = _BLOCKS_ABOVE[rule]
         number = sum(row.rows_left_out for row in rows)
-        judged = [Excess(rule, number, rows[0].rows_stored, limit, min(r.example for r in rows))]
+        judged = [Excess(rule, number, rows[0].rows_stored, min(r.example for r in rows))]
         # The share of a small source would be lost in that of a large table.
         judged += [
-            Excess(_of_source(row), row.rows_left_out, of_source, limit, row.example)
+            Excess(_of_source(row), row.rows_left_out, of_source, row.example)
             for row in rows
             if (of_source := (stored or {}).get((row.table_name, row.source)))
         ]
         excess += [
             found
             for found in judged
-            if found.rows > MAX_ROWS and found.share > limit + accepted.get(found.rule, Decimal(0))
+            if found.rows > MAX_ROWS
+            and found.share > BLOCKS_ABOVE + accepted.get(found.rule, Decimal(0))
         ]
     return excess
 

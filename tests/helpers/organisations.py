@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from assets.derive.organisations import party_matches, same_as
-from warehouse.publish.snapshot import Snapshot, use_canonical_ids
+from warehouse.publish.snapshot import REWRITTEN, Snapshot, use_canonical_ids
 
 
 def derive_organisations(snapshot: Snapshot) -> dict[str, pa.Table]:
@@ -11,4 +11,5 @@ def derive_organisations(snapshot: Snapshot) -> dict[str, pa.Table]:
     joins = same_as(snapshot)
     snapshot.add(joins)
     use_canonical_ids(snapshot)
+    snapshot.copy_record(REWRITTEN)
     return {**joins, **party_matches(snapshot)}

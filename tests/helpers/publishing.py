@@ -8,12 +8,23 @@ from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import NOTICE, builds_at, mart_folder
 from warehouse.publish.candidate import Candidate
 from warehouse.publish.manifest import with_results
-from warehouse.publish.nodes import NO_JOINS, Nodes
-from warehouse.publish.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
+from warehouse.publish.nodes import Nodes
+from warehouse.publish.partitions import REGISTERS
+from warehouse.publish.snapshot import SAME_AS, Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.publish.steps import Compute, ProcessPool
 from warehouse.publish.write import manifest_of, write_mart_files
 from warehouse.record.store import Record
+from warehouse.record.tables import arrow_schema
 from warehouse.shared.errors import AuditFailed
+from warehouse.tables import SameAs
+
+
+def _no_joins(_: Snapshot) -> DerivedTables:
+    return {SAME_AS: arrow_schema(SameAs).empty_table()}
+
+
+# Every id is an organisation of its own.
+NO_JOINS = Derivation("none", _no_joins, (SAME_AS,), REGISTERS)
 
 
 def _no_audit(_: Snapshot, __: str | None) -> DerivedTables:

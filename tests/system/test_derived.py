@@ -26,10 +26,11 @@ from tests.helpers.stories import Stories
 from tests.helpers.unchecked import append_unchecked
 from tests.helpers.whole_tables import query
 from tests.helpers.withheld_key import WITHHELD_KEY
-from warehouse.publish.builds import builds_at
+from warehouse.publish.builds import NOTICE, builds_at
 from warehouse.publish.candidate import Candidate
 from warehouse.publish.nodes import Plan
 from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
+from warehouse.publish.steps import ProcessPool
 from warehouse.record.landing import Document
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -313,7 +314,9 @@ def test_a_new_derivation_version_publishes_an_unchanged_record_again() -> Story
     def begun(organisations: Derivation) -> Plan | None:
         record, mart = Record(str(builds.root / "record")), builds.root / "mart"
         candidate = Candidate(
-            record, mart / "stage", (), joins(), [organisations], WITHHELD_KEY, marts=mart
+            *(record, mart / "stage", (), joins(), [organisations], WITHHELD_KEY, ProcessPool(1)),
+            marts=mart,
+            notice=NOTICE,
         )
         return candidate.begin()
 

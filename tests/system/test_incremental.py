@@ -24,7 +24,7 @@ from tests.helpers.record_rows import entity_row, party_row, release_row, series
 from warehouse.publish.awards import add_tender_facts
 from warehouse.publish.nodes import PLAN, Nodes, Plan
 from warehouse.publish.snapshot import REWRITTEN, Derivation, Snapshot, use_canonical_ids
-from warehouse.publish.steps import run_step
+from warehouse.publish.steps import ProcessPool, run_step
 from warehouse.publish.withheld import withhold_rows
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
@@ -232,10 +232,10 @@ def _by_partition(
     """Return every table, made from the partitions that changed and from what is kept."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     joins, *derived = _derivations(with_signals)
-    plan = Plan(f"20210101.{number}", loads, None, buckets=4)
+    plan = Plan(f"20210101.{number}", loads, None, 4, "", "")
     (work / plan.data_version).mkdir(parents=True)
     (work / plan.data_version / PLAN).write_bytes(msgspec.json.encode(plan))
-    nodes = Nodes(record, work, checks(), joins, derived, SECRET.decode())
+    nodes = Nodes(record, work, checks(), joins, derived, SECRET.decode(), ProcessPool(1))
     run_all(nodes)
     with nodes.snapshot() as snapshot:
         return _rows(snapshot, *TABLES, "signals")

@@ -209,7 +209,5 @@ def _part_ends(url: str) -> Iterator[int]:
                 return
 
 
-@lru_cache(maxsize=1 << 12)
-def redaction_of(names: frozenset[Words], everywhere: frozenset[Words], secret: bytes) -> Redaction:
-    """Return the redaction of some names; the releases of a process have the same ones."""
-    return Redaction(names, everywhere, secret)
+# The releases of a process have the same names.
+redaction_of = lru_cache(maxsize=1 << 12)(Redaction)

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from warehouse.publish.builds import NOTICE, Builds, builds_at, replace_file
+from warehouse.publish.builds import Builds, builds_at, manifest_file, read_manifest, replace_file
 from warehouse.publish.manifest import BuildFile, BuildManifest, decode_manifest, encode_manifest
 from warehouse.publish.nodes import PLAN, STEPS, Nodes, Plan
 from warehouse.publish.partitions import issuer_buckets
@@ -43,7 +43,7 @@ class Candidate(Nodes):
     """The build that is made of a record; its stages are those of the publication begun last."""
 
     marts: str | Path
-    notice: str = NOTICE
+    notice: str
 
     def begin(self, *, again: bool = False) -> Plan | None:
         """Name a data_version and fix which loads belong to it; None if nothing changed.
@@ -97,7 +97,7 @@ class Candidate(Nodes):
         note_files(self.record)
         loads = load_seqs_of(self.record, data_version)
         rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
-        last = None if before is None else read_manifest(self.work, before)
+        last = None if before is None else steps_manifest(self.work, before)
         buckets = None if last is None else int(last.metadata[_BUCKETS])
         origin = made_from(loads, self._rules)
         buckets = issuer_buckets(rows, buckets)
@@ -209,20 +209,13 @@ class Candidate(Nodes):
         metadata = {_BUCKETS: str(self.plan.buckets)}
         manifest = BuildManifest(self.plan.data_version, metadata, tuple(files))
         (self.work / _BUILDS).mkdir(exist_ok=True)
-        path = self.work / _BUILDS / _name(self.plan.data_version)
+        path = manifest_file(self.work / _BUILDS, manifest.data_version)
         replace_file(path, encode_manifest(manifest))
 
 
-def read_manifest(work: Path, data_version: str) -> BuildManifest | None:
-    """Return which files of steps a build was made from; None if they are not kept.
-
-    A damaged list counts as none: what it names is made again.
-    """
-    path = work / _BUILDS / _name(data_version)
-    try:
-        return decode_manifest(path.read_bytes(), str(path))
-    except (FileNotFoundError, DamagedFile):
-        return None
+def steps_manifest(work: Path, data_version: str) -> BuildManifest | None:
+    """Return which files of steps a build was made from; None if they are not kept, or damaged."""
+    return read_manifest(work / _BUILDS, data_version)
 
 
 def damaged_manifests(work: Path) -> Iterator[tuple[Path, str]]:
@@ -252,7 +245,7 @@ def _delete_old_steps(work: Path, data_version: str) -> None:
 
     If the build was made in another work folder, nothing is known of its files, and all stay.
     """
-    manifest = read_manifest(work, data_version)
+    manifest = steps_manifest(work, data_version)
     if manifest is None:
         return
     for path in (work / _BUILDS).glob("*.json"):

@@ -6,7 +6,6 @@ build takes over the files whose rows did not change.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -46,23 +45,13 @@ ROWS, FILE_KEY = "mart_rows", "file_key"
 _BATCH = 20_000
 
 
-@dataclass(frozen=True)
-class EncodedRows:
-    """The columns that a table is stored with, and its rows."""
-
-    columns: Columns
-    rows: pa.RecordBatchReader
-
-    def by_file(self) -> Iterator[tuple[str, Iterable[pa.RecordBatch]]]:
-        """Yield the key of each file with its rows; read them before the next file."""
-        for key, pieces in groupby(_pieces(self.rows), key=itemgetter(0)):
-            yield key, (batch for _, batch in pieces)
-
-
 def encoded_rows(
     sql: duckdb.DuckDBPyConnection, table: MartTable, paths: Sequence[str]
-) -> EncodedRows:
-    """Return the rows that lie in Parquet files, encoded; the connection must be a fresh one."""
+) -> tuple[Columns, pa.RecordBatchReader]:
+    """Return the columns that a table is stored with, and its rows, encoded, file after file.
+
+    The rows lie in Parquet files; the connection must be a fresh one.
+    """
     parquet = ", ".join(map(sql_text, paths))
     source = f"read_parquet([{parquet}], hive_partitioning = false)"
     sql.execute(f"CREATE TEMP VIEW {ROWS} AS FROM {source}")
@@ -82,7 +71,7 @@ def encoded_rows(
     texts = WRITTEN_TEXTS.get(table.name, {})
     selected += [f"{text} AS {TEXT_PREFIX}{name}" for name, text in texts.items()]
     statement = f"SELECT {', '.join(selected)} FROM {ROWS} ORDER BY {FILE_KEY}, {table.order}"
-    return EncodedRows(columns, sql.sql(statement).to_arrow_reader(_BATCH))
+    return columns, sql.sql(statement).to_arrow_reader(_BATCH)
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -245,48 +234,54 @@ def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
     labels: Mapping[str, str] = task.settings["labels"]
     # A connection of its own: the tables it makes are temporary, and go with it.
     with closing(sql.cursor()) as own:
-        encoded = encoded_rows(own, table, task.inputs["rows"])
-        writer = _Writer(folder, table, encoded)
-        files = {key: writer.write(key, labels[key], rows) for key, rows in encoded.by_file()}
+        columns, encoded = encoded_rows(own, table, task.inputs["rows"])
         # A file without rows is a file, too.
-        without = [key for key in labels if key not in files]
-        return [*files.values(), *(writer.write(key, labels[key], ()) for key in without)]
+        without = dict.fromkeys(labels)
+        files = []
+        for key, pieces in groupby(_pieces(encoded), key=itemgetter(0)):
+            rows = (batch for _, batch in pieces)
+            files.append(_write_file(folder, table, columns, (key, labels[key]), rows))
+            del without[key]
+        return files + [
+            _write_file(folder, table, columns, (key, labels[key]), ()) for key in without
+        ]
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """Writes the files of a table, one after the other."""
+def _write_file(
+    folder: Path,
+    table: MartTable,
+    columns: Columns,
+    named: tuple[str, str],
+    rows: Iterable[pa.RecordBatch],
+) -> BuildFile:
+    """Write one file and return it; ``named`` are its key and its label."""
+    (key, label), packer, count = named, Packer(table.packed), 0
+    index = SearchIndex() if table.name == "search" else None
+    words = ReleaseWords() if table.name == "tender_releases" else None
 
-    folder: Path
-    table: MartTable
-    encoded: EncodedRows
+    def see(first: int, batch: pa.RecordBatch) -> None:
+        nonlocal count
+        count += batch.num_rows
+        if table.members:
+            packer.add(first, *_packed(batch))
+        for reads_words in (index, words):
+            if reads_words is not None:
+                reads_words.add(first, batch)
 
-    def write(self, key: str, label: str, rows: Iterable[pa.RecordBatch]) -> BuildFile:
-        """Write one file and return it."""
-        table, counted = self.table, _Counted(rows)
-        packer = Packer(table.packed)
-        index = SearchIndex() if table.name == "search" else None
-        words = ReleaseWords() if table.name == "tender_releases" else None
-
-        def see(first: int, batch: pa.RecordBatch) -> None:
-            if table.members:
-                packer.add(first, *_packed(batch))
-            for reads_words in (index, words):
-                if reads_words is not None:
-                    reads_words.add(first, batch)
-
-        with SqliteLoader(self.folder, key) as file:
-            # The order matters: packs and words are complete once all rows have been streamed.
-            stored = _numbered(counted, self.encoded.columns, see)
-            file.load(table.name, self.encoded.columns, stored, table.indexes)
-            if table.members:
-                packer.finish()
-                file.load_packs(packer, by_key=bool(table.packed.by))
-            if words is not None:
-                file.load_words(words.words())
-            if index is not None:
-                _write_index(file, index)
-        return file.written(table.name, label, counted.rows)
+    with SqliteLoader(folder, key) as file:
+        # The order matters: packs and words are complete once all rows have been streamed.
+        file.load(table.name, columns, _numbered(rows, columns, see), table.indexes)
+        if table.members:
+            packer.finish()
+            file.load_packs(packer, by_key=bool(table.packed.by))
+        if words is not None:
+            file.load_words(words.words())
+        if index is not None:
+            file.load(KEYS, KEY_COLUMNS, index.keys(), (), "key, is_name, search_row")
+            file.load_words(index.words())
+            file.load(VOCABULARY, VOCABULARY_COLUMNS, index.vocabulary(), ())
+            file.load_trigrams(index.trigrams())
+    return file.written(table.name, label, count)
 
 
 def _packed(batch: pa.RecordBatch) -> tuple[list[tuple[str, int]], Slice]:
@@ -302,29 +297,10 @@ def _packed(batch: pa.RecordBatch) -> tuple[list[tuple[str, int]], Slice]:
     return list(keys), Slice(data, np.diff(offsets), *days)
 
 
-class _Counted:
-    """Counts rows as they stream past."""
-
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
-        self._batches, self.rows = batches, 0
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
-            self.rows += batch.num_rows
-            yield batch
-
-
-def _write_index(file: SqliteLoader, index: SearchIndex) -> None:
-    file.load(KEYS, KEY_COLUMNS, index.keys(), (), primary_key="key, is_name, search_row")
-    file.load_words(index.words())
-    file.load(VOCABULARY, VOCABULARY_COLUMNS, index.vocabulary(), ())
-    file.load_trigrams(index.trigrams())
-
-
 def _numbered(
     batches: Iterable[pa.RecordBatch],
     columns: Columns,
-    see: Callable[[int, pa.RecordBatch], None] | None = None,
+    see: Callable[[int, pa.RecordBatch], None],
 ) -> pa.RecordBatchReader:
     """Stream columns of rows, numbered from 1; ``see`` gets all columns, and the first number."""
     typed_columns = [(name, _ARROW_TYPES[kind]) for name, kind in columns.items()]
@@ -334,8 +310,7 @@ def _numbered(
         first = 1
         for batch in batches:
             numbers = pa.array(np.arange(first, first + batch.num_rows))
-            if see is not None:
-                see(first, batch)
+            see(first, batch)
             first += batch.num_rows
             typed = [batch[name].cast(arrow_type) for name, arrow_type in typed_columns]
             yield pa.RecordBatch.from_arrays([numbers, *typed], schema=schema)

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import duckdb
 import msgspec
-import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
@@ -59,8 +58,8 @@ from warehouse.publish.snapshot import (
     show_canonical_registers,
     use_canonical_ids,
 )
-from warehouse.publish.steps import Compute, Input, ProcessPool, Step, StepStore, Task, run_step
-from warehouse.publish.withheld import apply_withheld, find_withheld
+from warehouse.publish.steps import Compute, Input, Step, StepStore, Task, run_step
+from warehouse.publish.withheld import Withheld, apply_withheld, find_withheld
 from warehouse.record.rules import rules_version
 from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
 from warehouse.record.tables import (
@@ -75,7 +74,6 @@ from warehouse.record.tables import (
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable, SankofaError
-from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.shared.texts import version_key
 from warehouse.tables import DERIVED
 from warehouse.tables.column import identity_of
@@ -85,8 +83,8 @@ from warehouse.tables.column import identity_of
 # The same code runs on a partition as on a whole record (``Snapshot``): rows that are withheld or
 # fail a rule are left out, vintages and statements are computed, ids become canonical.
 
-# Inputs are named after tables: stored rows of the record, and what is withheld.
-STORED, WITHHELD = "stored ", "withheld_"
+# Inputs with stored rows of the record are named after their table.
+STORED = "stored "
 # Later than any load: an input has the rows of the data_version and no others.
 _EVERY_LOAD = {table.name: 2**62 for table in RECORD_TABLES}
 
@@ -110,15 +108,11 @@ def copy_rows(
     sql: duckdb.DuckDBPyConnection,
     *,
     tables: tuple[RecordTable, ...],
-    checks: tuple[RowCheck, ...] = (),
-    secret: bytes = b"",
+    checks: tuple[RowCheck, ...],
+    withheld: Withheld,
+    secret: bytes,
 ) -> None:
     """Make the tables of a partition from its stored rows, and list what is left out."""
-    withheld = {
-        name: pa.concat_tables(map(pq.read_table, paths))
-        for name, paths in task.inputs.items()
-        if name.startswith(WITHHELD)
-    }
     stored = {
         name.removeprefix(STORED): paths
         for name, paths in task.inputs.items()
@@ -236,14 +230,6 @@ FIGURES = "figures"
 COPIES = {REGISTERS: REGISTERS, FIGURES: ISSUERS, TENDERS: TENDERS, MACRO: MACRO}
 
 
-def _no_joins(_: Snapshot) -> DerivedTables:
-    return _empty_tables((SAME_AS,))
-
-
-# Without a register that joins ids, every id is an organisation of its own.
-NO_JOINS = Derivation("none", _no_joins, (SAME_AS,), REGISTERS)
-
-
 class Plan(msgspec.Struct, frozen=True):
     """What a publication was begun with: the loads that belong to it, and what decides the rest."""
 
@@ -251,8 +237,8 @@ class Plan(msgspec.Struct, frozen=True):
     loads: dict[str, int]
     before: str | None
     buckets: int
-    made_from: str = ""
-    notice: str = ""
+    made_from: str
+    notice: str
 
 
 @dataclass
@@ -261,11 +247,11 @@ class Nodes:
 
     record: Record
     work: Path
-    checks: Sequence[RowCheck] = ()
-    joins: Derivation = NO_JOINS
-    derivations: Sequence[Derivation] = ()
-    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    compute: Compute = field(default_factory=lambda: ProcessPool(1))
+    checks: Sequence[RowCheck]
+    joins: Derivation
+    derivations: Sequence[Derivation]
+    withheld_key: str
+    compute: Compute
     _lists: dict[str, list[BuildFile]] = field(init=False, default_factory=dict)
 
     @cached_property
@@ -365,7 +351,10 @@ class Nodes:
         version = " ".join(
             [_code("snapshot"), rules_version(), *(check.version for check in checks)]
         )
-        function = partial(copy_rows, tables=tables, checks=checks, secret=self._secret)
+        withheld, secret = self._withheld, self._secret
+        function = partial(
+            copy_rows, tables=tables, checks=checks, withheld=withheld, secret=secret
+        )
         plan, same_as = self.plan, self.paths(SAME_AS) if self._is_done(SAME_AS) else [""]
         with closing(self.record.connection.cursor()) as sql:
             sql.execute(f"SET GLOBAL memory_limit = '{self.compute.memory}MB'")
@@ -380,7 +369,7 @@ class Nodes:
             inputs = {
                 partition: {
                     **{key: split.input(partition) for key, split in splits.items()},
-                    **self._withheld,
+                    "withheld": Input((), withheld.content),
                 }
                 for partition in sorted(found) or [WHOLE]
             }
@@ -408,17 +397,10 @@ class Nodes:
         return limits + run_step(step, given, self.store, self.compute)
 
     @cached_property
-    def _withheld(self) -> Mapping[str, Input]:
-        """What is withheld of the whole record; its files do not outlast the publication."""
-        folder = self.folder / _WITHHELD
-        with Snapshot(folder, self.record, self.plan.loads, "") as snapshot:
-            found = find_withheld(snapshot, self._secret)
-        inputs = {}
-        for name, rows in found.items():
-            path = folder / f"{name}.parquet"
-            pq.write_table(rows, path)
-            inputs[name] = Input((str(path),), hashlib.sha256(path.read_bytes()).hexdigest())
-        return inputs
+    def _withheld(self) -> Withheld:
+        """What is withheld of the whole record."""
+        with Snapshot(self.folder / _WITHHELD, self.record, self.plan.loads, "") as snapshot:
+            return find_withheld(snapshot, self._secret)
 
     # -- what is derived -------------------------------------------------------------------------
 

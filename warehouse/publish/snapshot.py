@@ -24,7 +24,6 @@ from warehouse.publish.left_out import (
     ROW_ID,
     STORED_ROW,
     create_left_out,
-    figures_left_out,
     list_rows,
     remaining,
     summary,
@@ -113,7 +112,9 @@ class Snapshot:
     sql: duckdb.DuckDBPyConnection = field(init=False)
     _database: str = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
-    _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
+    # Relations over ``{rows}`` by which remaining rows are read, with other ids and hashes. The row
+    # id of a row with other hashes is in its column ``stored_row_id``.
+    rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _marked: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _shown: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
 
@@ -186,7 +187,7 @@ class Snapshot:
     def copy_record(self, tables: Sequence[RecordTable] = RECORD_TABLES) -> None:
         """Write every vintage of the given record tables, and the statements of fundamentals."""
         for table in tables:
-            load_seq, is_rewritten = self.loads[table.name], table in self._rewritten
+            load_seq, is_rewritten = self.loads[table.name], table in self.rewritten
             rows = with_rebasings(self.sql, table, self.remaining(table))
             if table == FUNDAMENTALS:
                 # Two queries name these rows six times each: planning that costs more than they do.
@@ -195,7 +196,8 @@ class Snapshot:
                 self.write(STATEMENTS, all_statements(rows, load_seq), ORDERS[STATEMENTS])
             vintages = all_vintages(table, rows, load_seq, is_rewritten)
             if table == FUNDAMENTALS:
-                vintages = with_restatement_kinds(vintages)
+                fill = {"vintages": vintages, "statements": STATEMENTS}
+                vintages = _SQL.statement("restatement_kinds", **fill)
             if table == TENDER_RELEASES and self.has_all_amounts:
                 vintages = with_implausible(self.sql, rows, vintages)
             elif table == TENDER_RELEASES:
@@ -207,7 +209,7 @@ class Snapshot:
     def remaining(self, table: RecordTable) -> str:
         """Return the relation of the stored rows that are not left out, under canonical ids."""
         rows = remaining(self.sql, table, self.stored(table))
-        for relation in (self._rewritten.get(table), self._marked.get(table)):
+        for relation in (self.rewritten.get(table), self._marked.get(table)):
             rows = rows if relation is None else relation.replace("{rows}", rows)
         return rows
 
@@ -250,16 +252,6 @@ class Snapshot:
             self.copy_record([table])
         return left_out
 
-    def rewrite_rows(self, table: RecordTable, relation: str) -> None:
-        """Read the remaining rows of a table through a relation over ``{rows}``.
-
-        It may replace ids and hashes; the row id of a row whose hashes it replaces is in its
-        column ``stored_row_id``. A table that has been copied is copied again.
-        """
-        self._rewritten[table] = relation
-        if self.path(table.name).exists():
-            self.copy_record([table])
-
     def mark_rows(self, table: RecordTable, marks: pa.Table) -> None:
         """Replace columns of remaining rows: ``marks`` has them, and what identifies the rows.
 
@@ -295,10 +287,6 @@ class Snapshot:
         """Return what was left out, counted by table, rule and source (``LeftOut`` rows)."""
         tables = {table.name: table for table in RECORD_TABLES}
         return summary(self.sql, lambda name: self.stored(tables[name]))
-
-    def figures_left_out(self, table: str) -> Mapping[str, int]:
-        """Return by source how many figures have no latest row because of what was left out."""
-        return figures_left_out(self.sql, table)
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
         """Write the result of a statement as a table."""
@@ -366,11 +354,6 @@ def all_statements(relation: str, load_seq: int) -> str:
     return _SQL.statement("all_statements", statements=statements)
 
 
-def with_restatement_kinds(vintages: str) -> str:
-    """Return the query of all vintages of figures with their ``restatement_kind``."""
-    return _SQL.statement("restatement_kinds", vintages=vintages, statements=STATEMENTS)
-
-
 def newest_statements() -> str:
     """Return the query for the lines of the newest publication of each statement, by day.
 
@@ -414,7 +397,7 @@ _CANONICAL = sql_file(
 def use_canonical_ids(snapshot: Snapshot) -> None:
     """Rewrite the ids of a snapshot by its ``same_as``.
 
-    Call it when no more rows will be left out. Rows that were copied before are copied again.
+    Call it when no more rows will be left out, and before they are copied.
     """
     if not show_canonical_registers(snapshot):
         return
@@ -424,7 +407,7 @@ def use_canonical_ids(snapshot: Snapshot) -> None:
         fill = {"rows": snapshot.remaining(table), "merged": merged, "identity": identity}
         _CANONICAL.run(snapshot.sql, "merged_figures", fill=fill)
         rewritten = _CANONICAL.statement("rewritten", rows="{rows}", merged=merged)
-        snapshot.rewrite_rows(table, f"({rewritten})")
+        snapshot.rewritten[table] = f"({rewritten})"
 
 
 def show_canonical_registers(snapshot: Snapshot) -> bool:
@@ -434,14 +417,10 @@ def show_canonical_registers(snapshot: Snapshot) -> bool:
     for table in (ENTITIES, IDENTIFIERS):
         if snapshot.paths(table.name):
             # ``alias`` is the id under which a row was stored.
-            rows = canonical_register(snapshot.relation(table.name))
+            register = snapshot.relation(table.name)
+            rows = _CANONICAL.statement("canonical_register", register=register)
             snapshot.sql.execute(f"CREATE OR REPLACE VIEW {table.name} AS {rows}")
     return True
-
-
-def canonical_register(relation: str) -> str:
-    """Return the query of a register's rows under canonical ids."""
-    return _CANONICAL.statement("canonical_register", register=relation)
 
 
 @dataclass(frozen=True)

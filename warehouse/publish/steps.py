@@ -29,9 +29,7 @@ from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile, SankofaError
 from warehouse.shared.file_store import require_known_store
 from warehouse.shared.files import (
-    FileCheck,
     check_of_file,
-    damage_of,
     decode_sealed,
     sha256_of_file,
 )
@@ -253,15 +251,7 @@ def bytes_of(task: Task) -> int:
 _LIST = "files.json"
 
 
-class _File(msgspec.Struct, frozen=True):
-    table: str
-    sha256: str
-    rows: int
-    bytes: int
-    xxh3: str
-
-
-_decode_files = msgspec.json.Decoder(dict[str, list[_File]]).decode
+_decode_files = msgspec.json.Decoder(dict[str, list[BuildFile]]).decode
 
 
 @dataclass(frozen=True)
@@ -279,22 +269,14 @@ class StepStore:
 
         Damaged ones are deleted and count as not made.
         """
-        listed = self._intact(key)
-        if listed is None:
+        folder = self.folder(key)
+        if not folder.is_dir():
             return None
-        return tuple(
-            BuildFile(
-                kind="snapshot",
-                table=file.table,
-                partition=partition,
-                path=f"{key[:2]}/{key}/{file.table}.parquet",
-                key=key,
-                sha256=file.sha256,
-                rows=file.rows,
-                bytes=file.bytes,
-            )
-            for file in listed
-        )
+        if self.damage(folder) is not None:
+            # Made from what is kept: it can be made again.
+            shutil.rmtree(folder)
+            return None
+        return tuple(msgspec.structs.replace(file, partition=partition) for file in _listed(folder))
 
     def damage(self, folder: Path) -> str | None:
         """Return what is wrong with the files of a key; None if they are what was made."""
@@ -303,20 +285,9 @@ class StepStore:
         except (OSError, DamagedFile) as error:
             return f"{_LIST} cannot be read ({error})"
         for file in listed:
-            name = f"{file.table}.parquet"
-            if reason := damage_of(folder / name, FileCheck(file.bytes, file.xxh3)):
-                return f"{name}: {reason}"
+            if reason := file.damage(self.root):
+                return f"{file.table}.parquet: {reason}"
         return None
-
-    def _intact(self, key: str) -> list[_File] | None:
-        folder = self.folder(key)
-        if not folder.is_dir():
-            return None
-        if self.damage(folder) is not None:
-            # Made from what is kept: it can be made again.
-            shutil.rmtree(folder)
-            return None
-        return _listed(folder)
 
     def path(self, file: BuildFile) -> Path:
         """Return where a file is."""
@@ -335,14 +306,14 @@ class StepStore:
         return deleted
 
 
-def _listed(folder: Path) -> list[_File]:
+def _listed(folder: Path) -> list[BuildFile]:
     path = folder / _LIST
     return decode_sealed(_decode_files, path.read_bytes(), str(path)).get("files", [])
 
 
 def seal_files(unfinished: Path, folder: Path) -> None:
     """List the files of a finished step and move them into place, unless another has done it."""
-    listed = [_describe(path) for path in sorted(unfinished.glob("*.parquet"))]
+    listed = [_described(path, folder.name) for path in sorted(unfinished.glob("*.parquet"))]
     for other in unfinished.iterdir():
         if other.suffix != ".parquet":
             shutil.rmtree(other) if other.is_dir() else other.unlink()
@@ -358,9 +329,14 @@ def seal_files(unfinished: Path, folder: Path) -> None:
     files.sync(folder.parent)
 
 
-def _describe(path: Path) -> _File:
-    rows, size = pq.read_metadata(path).num_rows, path.stat().st_size
-    return _File(path.stem, sha256_of_file(path), rows, size, check_of_file(path).xxh3)
+def _described(path: Path, key: str) -> BuildFile:
+    """Return the file of a finished step; it is of whichever partition has this key."""
+    rows, check = pq.read_metadata(path).num_rows, check_of_file(path)
+    return BuildFile(
+        *("snapshot", path.stem, "", f"{key[:2]}/{key}/{path.name}", key),
+        *(sha256_of_file(path), rows, check.size),
+        xxh3=check.xxh3,
+    )
 
 
 @dataclass(frozen=True)

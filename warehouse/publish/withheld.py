@@ -6,9 +6,9 @@ not established to be an organisation: under a keyed hash, without name, number 
 this happens before vintages are computed, so every derived table, file and page follows.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-import pyarrow as pa
+from dataclasses import dataclass
 
 from warehouse.names.spellings import NameFinder, Words, names_in
 from warehouse.publish.redacted_rows import Everywhere, create_table, redact_rows, text_table
@@ -43,9 +43,24 @@ WITHHELD_RULES: Mapping[WithheldBy, str] = {
     "service_id": "withheld by the operator: its organisation",
 }
 
-# What is withheld, as tables of texts. They contain the names of people: they must not outlast a
-# publication.
-WithheldTables = Mapping[str, pa.Table]
+
+@dataclass(frozen=True)
+class Withheld:
+    """What is withheld of the whole record.
+
+    It contains the names of people: it must not outlast a publication.
+    """
+
+    subjects: Mapping[WithheldBy, Sequence[str]]
+    organisations: Sequence[str]
+    everywhere: Everywhere
+
+    @property
+    def content(self) -> str:
+        """A hash of it."""
+        parties = sorted(self.everywhere.names), sorted(self.everywhere.keys)
+        content = repr((sorted(self.subjects.items()), self.organisations, parties))
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
 def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
@@ -53,11 +68,11 @@ def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
     apply_withheld(snapshot, find_withheld(snapshot, secret), secret)
 
 
-def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
+def find_withheld(snapshot: Snapshot, secret: bytes) -> Withheld:
     """Return what the tombstones withhold, of the whole record; nothing if there are none."""
     entries = withheld_now(snapshot.record)
     if not entries:
-        return {}
+        return Withheld({}, (), Everywhere())
     check_secret(entries, secret)
     subjects: dict[WithheldBy, list[str]] = {}
     for entry in entries:
@@ -68,38 +83,27 @@ def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
         *subjects.get("service_id", ()),
         *_organisations_named(snapshot, NameFinder(names)),
     }
-    given = [(by, subject) for by in sorted(subjects) for subject in sorted(subjects[by])]
-    return {
-        "withheld_subjects": text_table(given, "by", "subject"),
-        "withheld_everywhere": text_table([(" ".join(name),) for name in sorted(names)], "name"),
-        "withheld_keys": text_table(sorted(keys), "source", "party_key"),
-        "withheld_organisations": text_table(
-            [(id_,) for id_ in sorted(organisations)], "service_id"
-        ),
-    }
+    return Withheld(
+        {by: sorted(given) for by, given in subjects.items()},
+        sorted(organisations),
+        Everywhere(frozenset(names), frozenset(keys)),
+    )
 
 
 def apply_withheld(
     snapshot: Snapshot,
-    withheld: WithheldTables,
+    withheld: Withheld,
     secret: bytes,
     tables: Sequence[RecordTable] = RECORD_TABLES,
 ) -> None:
     """Leave out of the given tables of a snapshot what is withheld of the whole record."""
-    everywhere = Everywhere()
-    if withheld:
-        organisations = withheld["withheld_organisations"]
+    if withheld.subjects:
+        organisations = text_table(((id_,) for id_ in withheld.organisations), "service_id")
         create_table(snapshot.sql, "withheld_organisations", organisations)
-        for table, rules in _rules(snapshot, withheld["withheld_subjects"]).items():
+        for table, rules in _rules(snapshot, withheld).items():
             if table in tables:
                 snapshot.leave_out(table, rules)
-        names = withheld["withheld_everywhere"]["name"].to_pylist()
-        keys = withheld["withheld_keys"].to_pylist()
-        everywhere = Everywhere(
-            frozenset(tuple(name.split(" ")) for name in names),
-            frozenset((row["source"], row["party_key"]) for row in keys),
-        )
-    redact_rows(snapshot, tables, everywhere, secret)
+    redact_rows(snapshot, tables, withheld.everywhere, secret)
 
 
 def _withheld_keys(
@@ -135,11 +139,9 @@ def _organisations_named(snapshot: Snapshot, finder: NameFinder) -> Iterator[str
             yield service_id
 
 
-def _rules(snapshot: Snapshot, withheld_subjects: pa.Table) -> dict[RecordTable, dict[str, str]]:
+def _rules(snapshot: Snapshot, withheld: Withheld) -> dict[RecordTable, dict[str, str]]:
     """Return for each table which rows are left out, and why."""
-    subjects: dict[WithheldBy, list[str]] = {}
-    for row in withheld_subjects.to_pylist():
-        subjects.setdefault(row["by"], []).append(row["subject"])
+    subjects = withheld.subjects
     rules: dict[RecordTable, dict[str, str]] = {table: {} for table in RECORD_TABLES}
     if documents := ", ".join(map(sql_text, subjects.get("document", ()))):
         for table in RECORD_TABLES:
@@ -162,7 +164,7 @@ def _rules(snapshot: Snapshot, withheld_subjects: pa.Table) -> dict[RecordTable,
         for table in (TENDER_RELEASES, TENDER_PARTIES):
             condition = f"(source, ocid) IN ({', '.join(processes)})"
             rules[table][WITHHELD_RULES["process"]] = condition
-    if snapshot.rows("FROM withheld_organisations LIMIT 1"):
+    if withheld.organisations:
         for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS):
             condition = "service_id IN (SELECT service_id FROM withheld_organisations)"
             rules[table][WITHHELD_RULES["service_id"]] = condition

@@ -141,7 +141,7 @@ def _cell_sql(files: Files | None) -> tuple[str, str]:
         return "''", "''"
     if files.how == "hash":
         return f"CAST({cell_sql(f'served.{files.by}')} AS VARCHAR)", "''"
-    value = f"coalesce(CAST(served.{files.by} AS VARCHAR), '')" if files.by else "''"
+    value = f"coalesce(CAST(served.{files.by} AS VARCHAR), '')"
     if not files.day:
         return value, "''"
     day = f"coalesce(CAST(served.{files.day} AS VARCHAR), '{unknown_day(files.day)}')"

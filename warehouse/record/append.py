@@ -36,10 +36,6 @@ from warehouse.shared.errors import WriteConflict
 from warehouse.tables import LoadEntry
 
 
-def _new_load_id() -> str:
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
-
-
 @dataclass(frozen=True)
 class Load:
     """Source, documents and id of a load, and the version of the parser that read them.
@@ -51,7 +47,9 @@ class Load:
 
     source: str
     documents: tuple[str, ...]
-    load_id: str = field(default_factory=_new_load_id)
+    load_id: str = field(
+        default_factory=lambda: f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
+    )
     parser_version: str | None = None
     quarantine_ids: set[str] = field(default_factory=set, compare=False)
 

@@ -120,7 +120,8 @@ class Landing:
             return self._store(document, body)
 
     def _store(self, document: Document, body: IO[bytes]) -> tuple[Document, bool]:
-        digest, folder = document.sha256, self._metadata_folder(document)
+        digest = document.sha256
+        folder = f"{self._root}/documents/{document.source}/{url_hash(document.url)}"
         moment = compact_moment(document.observed_at)
         # Documents can be landed out of order: compare with the one observed before this one. The
         # name of a file says when its document was observed, in a form that sorts.
@@ -371,9 +372,6 @@ class Landing:
 
     def _erased_path(self, digest: str) -> str:
         return f"{self._root}/erased/{digest}"
-
-    def _metadata_folder(self, document: Document) -> str:
-        return f"{self._root}/documents/{document.source}/{url_hash(document.url)}"
 
     def _document(self, path: str) -> Document:
         try:

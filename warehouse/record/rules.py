@@ -4,7 +4,7 @@ A rule is one SQL condition about one row. It is enforced
 
 - at the ``append``: a row that fails is quarantined with the reason, the others go on;
 - at the ``snapshot`` of a publication: a stored row that fails, because the rule is younger than
-  the row, is left out of the build and counted; only if it fails for more than ``blocks_above``
+  the row, is left out of the build and counted; only if it fails for more than ``BLOCKS_ABOVE``
   of the rows of a table, or of one source in it, is nothing published, since the rule may
   be at fault;
 - in the ``audit``, which looks again at what is about to be served, and refuses it.
@@ -74,7 +74,6 @@ class RowRule:
     words: str
     reason: str
     stages: tuple[Stage, ...] = _ALWAYS
-    blocks_above: Decimal = BLOCKS_ABOVE
     pattern: str | None = None
     allowed: tuple[str, ...] = ()
     kind: Kind = "value"

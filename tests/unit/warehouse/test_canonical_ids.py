@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, filing_row, load, sighting
-from warehouse.publish.snapshot import Snapshot, use_canonical_ids
+from warehouse.publish.snapshot import REWRITTEN, Snapshot, use_canonical_ids
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -36,6 +36,7 @@ def joined(record: Record, folder: Path) -> Iterator[Snapshot]:
         snapshot.copy_record()
         snapshot.add({"same_as": pa.Table.from_pylist([join], arrow_schema(SameAs))})
         use_canonical_ids(snapshot)
+        snapshot.copy_record(REWRITTEN)
         yield snapshot
 
 
