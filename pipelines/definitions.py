@@ -87,7 +87,7 @@ def suite_results(
         metadata: dict[str, int | str] = {"expectations": len(suite.rules)}
         if made_in := report.plan.made_in(suite.name):
             metadata["reused from"] = made_in
-        elif report.results.get(suite.name) is None:
+        elif suite.name not in report.results:
             metadata["rows"] = 0
         yield _result(asset, _name(suite), failures, metadata)
 
@@ -296,10 +296,11 @@ def published_build(publishing: PublishingParam) -> dg.MaterializeResult[None]:
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Return the Dagster definitions of an installation."""
-    return dg.Definitions.merge(ingest_definitions(settings), _publish_definitions(settings))
+    return dg.Definitions.merge(ingest_definitions(settings), publish_definitions(settings))
 
 
-def _publish_definitions(settings: Settings) -> dg.Definitions:
+def publish_definitions(settings: Settings) -> dg.Definitions:
+    """Return the definitions that publish what is loaded."""
     publish = dg.define_asset_job(
         PUBLISH,
         dg.AssetSelection.assets(*stages.STAGES),
@@ -311,6 +312,7 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
         assets=published_assets(sources_of(settings)),
         jobs=[publish],
         sensors=[failed_runs(settings)] if alerts.alerts_are_set(settings) else [],
+        executor=dg.in_process_executor,
         resources={"publishing": publishing_resource(settings)},
     )
 

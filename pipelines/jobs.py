@@ -13,9 +13,10 @@ from typing import Any
 
 import dagster as dg
 
+from assets.ingest.assets import ALIVE
 from pipelines import alerts
 from pipelines.dagster_home import PUBLISH, alive_folder, create_dagster_home, killed_runs
-from pipelines.ingest_definitions import ingest_definitions
+from pipelines.ingest_definitions import alive_resource, ingest_definitions
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.files import make_private
 from warehouse.shared.locks import alive_file, try_file_lock
@@ -173,9 +174,10 @@ class Runner:
 def _definitions(settings: Settings, name: str) -> dg.Definitions:
     if name == PUBLISH:
         # What publishing needs takes longer to import than a small source to ingest.
-        from pipelines.definitions import definitions
+        from pipelines.definitions import publish_definitions
 
-        return definitions(settings)
+        alive = dg.Definitions(resources={ALIVE: alive_resource(settings)})
+        return dg.Definitions.merge(publish_definitions(settings), alive)
     # Nobody at a terminal waits for minutes until a failed step is repeated.
     return ingest_definitions(settings, retries=False)
 
