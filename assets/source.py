@@ -57,18 +57,6 @@ class Parser:
 
 
 @dataclass(frozen=True)
-class Descriptions:
-    """How answers to lookups describe documents, in headers that their parser needs.
-
-    ``subject`` says of an address what it is about: a document is described by the answers on the
-    same subject before it.
-    """
-
-    subject: Callable[[str], str | None]
-    headers: Callable[[bytes], Mapping[str, str]]
-
-
-@dataclass(frozen=True)
 class Source:
     """One source of documents; one parser reads all of them into its tables.
 
@@ -87,9 +75,7 @@ class Source:
     ``archives`` are the formats of archives that are themselves documents of the source, and that
     its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
     documents of the source beside the host of ``base_url``; one may end with a path.
-    ``lookups`` are those of ``requests`` whose responses only tell what to ask for next, and are
-    not landed. ``request_header`` is the name under which the body of a request is landed with
-    the response. ``member_url`` gives the publisher's own address of a file that it also publishes
+    ``member_url`` gives the publisher's own address of a file that it also publishes
     in a zip, by its name there; else None. ``evidence`` says how the licence is known, unless the
     page at ``license_url`` states it.
     """
@@ -113,9 +99,6 @@ class Source:
     new_within: int = 7
     archives: frozenset[Archive] = frozenset()
     other_hosts: tuple[str, ...] = ()
-    lookups: tuple[str, ...] = ()
-    descriptions: Descriptions | None = None
-    request_header: str | None = None
     member_url: Callable[[str], str | None] | None = None
     evidence: LicenseEvidence | None = None
 
@@ -133,25 +116,6 @@ class Source:
         """Return whether an address can be that of a document of the source."""
         hosts = self.published_at
         return not hosts or any(_begins(_without_scheme(url), host) for host in hosts)
-
-    def requests_url(self, method: str, url: str) -> bool:
-        """Return whether a document of the source comes in answer to such a request.
-
-        The paths of ``requests`` are compared; on a host that none of them names, any will do.
-        """
-        if self.looks_up(method, url):
-            return False
-        documents = [request for request in self.requests if request not in self.lookups]
-        host = _without_scheme(url).partition("/")[0].partition("?")[0]
-        named = [each for each in map(self._pattern, documents) if each[0] == host]
-        return not named or any(_matches(pattern, method, url) for _, pattern in named)
-
-    def looks_up(self, method: str, url: str) -> bool:
-        """Return whether such a request is a lookup."""
-        return any(_matches(self._pattern(each)[1], method, url) for each in self.lookups)
-
-    def _pattern(self, request: str) -> tuple[str, re.Pattern[str]]:
-        return _pattern(self.base_url or "", request)
 
     @property
     def license_evidence(self) -> LicenseEvidence:
@@ -173,23 +137,6 @@ def _without_scheme(url: str) -> str:
 def _begins(address: str, beginning: str) -> bool:
     rest = address.removeprefix(_without_scheme(beginning))
     return rest != address and (not rest or rest[0] in "/?#")
-
-
-def _matches(pattern: re.Pattern[str], method: str, url: str) -> bool:
-    return pattern.fullmatch(f"{method} {_without_scheme(url).partition('?')[0]}") is not None
-
-
-def _pattern(base_url: str, request: str) -> tuple[str, re.Pattern[str]]:
-    """Return the host of a request, and what matches its method and address.
-
-    A name in braces stands for a part of the path.
-    """
-    method, _, address = request.rpartition(" ")
-    if "://" not in address:
-        address = f"{base_url.rstrip('/')}{address}"
-    address = _without_scheme(address.partition("?")[0])
-    fixed = "[^/]+".join(map(re.escape, re.split(r"\{[^}]*\}", address)))
-    return address.partition("/")[0], re.compile(f"{method or 'GET'} {fixed}")
 
 
 def declared_source(
@@ -232,7 +179,6 @@ def fictional(source: Source) -> Source:
         base_url=f"{FICTIONAL_URL}/{source.key}",
         fetch=None,
         requests=(),
-        lookups=(),
         rates={},
         license_url=None,
         tried=None,

@@ -92,6 +92,5 @@ SOURCES = (
         # 25 requests a minute without an API key.
         rates={"openfigi.com": 0.4},
         license_url="https://www.openfigi.com/docs/terms-of-service",
-        request_header="x-jobs",
     ),
 )

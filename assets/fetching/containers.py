@@ -75,9 +75,9 @@ def zip_documents(
 
 
 @contextmanager
-def gunzipped(body: IO[bytes], limits: ContainerLimits | None = None) -> Iterator[IO[bytes]]:
+def gunzipped(body: IO[bytes]) -> Iterator[IO[bytes]]:
     """Open the content of a gzip, copied to a temporary file: memory stays flat."""
-    limits = limits or ContainerLimits()
+    limits = ContainerLimits()
     with tempfile.TemporaryFile() as content:
         try:
             with gzip.GzipFile(fileobj=body, mode="rb") as packed:

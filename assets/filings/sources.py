@@ -21,7 +21,6 @@ _by_issuer = partial(
     base_url=fetch.API,
     other_hosts=("www.sec.gov",),
     cadence="by issuer",
-    lookups=(fetch.INDEXES,),
     new_within=100,
 )
 # One parser reads the reports of several sources.

@@ -1,8 +1,7 @@
-"""Recordings: files, folders, archives and WARC, read as if they had been fetched.
+"""Recordings: files, folders and archives, read as if they had been fetched.
 
-A web archive says itself where and when its responses were read. A plain file says neither: its
-address at the publisher and the day it was read there are given with it. Nothing is guessed, and
-nothing of this machine gets into the landing.
+A file does not say where and when it was read: its address at the publisher and the day it was read
+there are given with it. Nothing is guessed, and nothing of this machine gets into the landing.
 """
 
 import csv
@@ -14,14 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 from assets.fetching.addresses import without_secrets
 from assets.fetching.containers import gunzipped, member_url, zip_documents
-from assets.ingest.web_archives import REDIRECT, ChosenExchanges, warc_exchanges
 from assets.source import Source
-from warehouse.record.documents import require_past
 from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.urls import why_not_public
@@ -75,7 +72,7 @@ def start_of_reading(day: date) -> datetime:
     return datetime.combine(day, time(6), UTC)
 
 
-_ZIP, _GZIP, _WARC = b"PK\x03\x04", b"\x1f\x8b", b"WARC/"
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 # Archives in archives: a zip of gzips is usual, more is a bomb or a mistake.
 _DEEPEST = 3
 _HIDDEN = "hidden files"
@@ -165,9 +162,7 @@ class Recordings:
         if depth > _DEEPEST:
             raise SankofaError("archives are nested too deeply; unpack them first")
         name = recorded.name.lower()
-        if start.startswith(_WARC) or name.endswith((".warc", ".warc.gz")):
-            yield from self._web_archive(recorded)
-        elif start.startswith(_ZIP) and "zip" not in self.source.archives:
+        if start.startswith(_ZIP) and "zip" not in self.source.archives:
             yield from self._unzipped(recorded, depth)
         elif start.startswith(_GZIP) and "gzip" not in self.source.archives:
             with gunzipped(recorded.body) as content:
@@ -230,44 +225,6 @@ class Recordings:
             headers=recorded.headers() | dict(origin.headers),
             world=self.source.world,
         )
-
-    def _web_archive(self, recorded: "_Recorded") -> Iterator[FetchedResponse]:
-        if recorded.origin is not None:
-            raise SankofaError(
-                "it states the addresses and moments of its responses itself: read it without "
-                "--origin and --observed-at"
-            )
-        taken, hosts = 0, Counter[str]()
-        chosen = ChosenExchanges(self.source)
-        for exchange in warc_exchanges(recorded.body, lambda why: self._fail(recorded.label, why)):
-            hosts[urlsplit(exchange.url).hostname or ""] += 1
-            try:
-                url = chosen.requested_url(exchange)
-                why = chosen.why_left_out(exchange, url)
-                if why is not None:
-                    self.skipped[why] += 1
-                    continue
-                taken += 1
-                # Here already, so that the others are landed.
-                require_past(without_secrets(url), exchange.observed_at)
-                with exchange.open() as body:
-                    yield from self._responses(recorded.label, chosen.response(exchange, url, body))
-            except SankofaError as error:
-                self._fail(recorded.label, f"{without_secrets(exchange.url)}: {error}")
-        self.skipped.pop(REDIRECT, None)
-        if not taken:
-            named = ", ".join(host for host, _ in hosts.most_common(5)) or "no host"
-            raise SankofaError(f"it has no response of {self.source.key}, only of {named}")
-
-    def _responses(self, label: str, response: FetchedResponse) -> Iterator[FetchedResponse]:
-        """Yield a response; of a zip of documents that the publisher also has singly, those."""
-        origin = Origin(response.url, response.observed_at)
-        name, body = urlsplit(response.url).path, cast(IO[bytes], response.body)
-        whole = _Recorded(f"{label}: {response.url}", name, body, dict, origin)
-        if self.source.member_url is not None and whole.start.startswith(_ZIP):
-            yield from self._unzipped(whole, depth=0)
-        else:
-            yield response
 
     def _fail(self, label: str, error: object) -> None:
         words = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -416,7 +373,7 @@ def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
             "from the root on"
         )
     if bool(url) != bool(moment):
-        raise SankofaError(f"{path} needs both url and observed_at; a WARC file neither")
+        raise SankofaError(f"{path} needs both url and observed_at")
     if digest and len(digest) < _SHORTEST_DIGEST:
         raise SankofaError(f"{path}: give at least {_SHORTEST_DIGEST} characters of its SHA-256")
     origin = None

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError, SourceResponse
 from assets.fetching.fetchers import FetchTask
 from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from warehouse.record.landing import FetchedResponse
-from warehouse.shared.errors import LicenceError
 
 # Fetch series of FRED with every value they ever had, as ALFRED archives them.
 
@@ -60,37 +58,12 @@ def _series(task: FetchTask, key: str, name: str) -> Iterator[FetchedResponse]:
     descriptions = _descriptions(fetchers.response_json(answer))
     if not descriptions:
         raise FetchError(f"{answer.url}: the source describes no such series; check its id")
-    try:
-        _refuse_copyright(descriptions)
-    except LicenceError as error:
-        _log.warning("alfred, %s: left out, %s", name, error)
+    # Such series belong to a third party, and may not be redistributed.
+    if any("copyright" in version.get("notes", "").lower() for version in descriptions):
+        _log.warning("alfred, %s: left out, its notes claim a copyright", name)
         return
     pages = _observations(task, query, span)
     yield from (task.landable(page, _headers(descriptions)) for page in pages)
-
-
-def series_of(url: str) -> str | None:
-    """Return the series that an address is about."""
-    return next(iter(parse_qs(urlsplit(url).query).get("series_id", [])), None)
-
-
-def described_headers(body: bytes) -> dict[str, str]:
-    """Return headers from a description of a series; none from any other answer.
-
-    Raises LicenceError if the series may not be redistributed.
-    """
-    try:
-        descriptions = _descriptions(json.loads(body))
-    except (ValueError, RecursionError):
-        return {}
-    _refuse_copyright(descriptions)
-    return _headers(descriptions) if descriptions else {}
-
-
-def _refuse_copyright(descriptions: list[dict[str, str]]) -> None:
-    # Such series belong to a third party, and may not be redistributed.
-    if any("copyright" in version.get("notes", "").lower() for version in descriptions):
-        raise LicenceError("its notes claim a copyright")
 
 
 def _descriptions(answer: Any) -> list[dict[str, str]]:

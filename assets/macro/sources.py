@@ -5,7 +5,7 @@ from functools import partial
 from assets.fetching.fetchers import fetch_addresses
 from assets.macro import alfred, fetch, h10, published_tables, sdmx_csv, weo, worldbank
 from assets.macro.table_files import ENTRIES, TableEntry
-from assets.source import Descriptions, Parser, Source, declared_source
+from assets.source import Parser, Source, declared_source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 _BIS_FILES = ("/static/bulk/WS_LONG_CPI_csv_col.zip", "/static/bulk/WS_CREDIT_GAP_csv_col.zip")
@@ -119,8 +119,6 @@ SOURCES = (
             "/fred/series/observations?series_id={series}&realtime_start={day}&realtime_end={day}",
             "/fred/series/vintagedates?series_id={series}",
         ),
-        lookups=("/fred/series?series_id={series}", "/fred/series/vintagedates?series_id={series}"),
-        descriptions=Descriptions(fetch.series_of, fetch.described_headers),
         rates={"stlouisfed.org": 2.0},
         license_url="https://fred.stlouisfed.org/legal/",
         # Of its series some are monthly.

@@ -40,7 +40,6 @@ def portal_source(entry: PortalEntry) -> Source:
         base_url=entry.base_url,
         fetch=None if entry.request is None else partial(fetch_portal, entry),
         requests=_requests(entry),
-        lookups=_requests(entry, lookups=True),
         cadence=entry.cadence,
         rates=rates,
         license_url=entry.licence.stated_at,
@@ -80,8 +79,8 @@ def _variant(portal: Portal) -> str:
     return msgspec.json.encode(members, order="deterministic").decode()
 
 
-def _requests(entry: PortalEntry, lookups: bool = False) -> tuple[str, ...]:
-    """Return what a portal is asked, or only the lists that name its documents."""
+def _requests(entry: PortalEntry) -> tuple[str, ...]:
+    """Return what a portal is asked."""
     request = entry.request
     if request is None:
         return ()
@@ -89,9 +88,7 @@ def _requests(entry: PortalEntry, lookups: bool = False) -> tuple[str, ...]:
     if isinstance(request, Index):
         if request.body is not None:
             found[1] = f"POST {request.address}"
-        found += [] if lookups else [request.document]
-    elif lookups:
-        return ()
+        found.append(request.document)
     return tuple(address for address in found if address is not None)
 
 

@@ -57,8 +57,8 @@ def ingest(
 ) -> None:
     """Ingest SOURCES into the record (default: all), or recordings of one SOURCE.
 
-    PATH is a file, a folder, a zip, a gzip or a WARC. A WARC says itself where and when its
-    responses were read; for other files say it with --origin and --observed-at, or in a manifest.
+    PATH is a file, a folder, a zip or a gzip. Say where and when it was read with --origin and
+    --observed-at, or in a manifest.
     """
     # Completing the names of sources in a shell does not wait for Dagster.
     from pipelines.ingest import RecordingOptions, ingest_each, ingest_recordings

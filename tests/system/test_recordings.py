@@ -15,7 +15,6 @@ from pipelines.ingest import Outcome
 from pipelines.jobs import Run
 from tests.helpers.installation import with_dagster
 from tests.helpers.replay_server import Replay, Reply
-from tests.helpers.web_archives import Recorded, warc
 from warehouse.record.landing import Document, Landing
 from warehouse.record.store import Record
 
@@ -70,21 +69,15 @@ def test_a_recording_gives_the_documents_and_rows_of_a_live_fetch_and_nothing_wh
     (document,) = documents(tmp_path / "live")
     assert document.url == URL
 
-    recorded = Recorded(URL, H10, headers={"ETag": '"1"'}, moment=document.observed_at)
-    (tmp_path / "a.warc.gz").write_bytes(warc(recorded, Recorded("https://a.example/")))
-    result = in_home("warc", "ingest", "h10", tmp_path / "a.warc.gz")
-    assert "1 documents, 1 new; 2 read, 2 appended" in result.output
-    assert documents(tmp_path / "warc")[0].key == document.key
-    assert documents(tmp_path / "warc")[0].headers == {"etag": '"1"'}
-    assert rows(tmp_path / "warc") == rows(tmp_path / "live")
-    again = in_home("warc", "ingest", "h10", tmp_path / "a.warc.gz")
-    assert "1 documents, 0 new; nothing new; 1 left out: 1 of other hosts" in again.output
-
     (tmp_path / "rates.csv").write_bytes(H10)
+    (tmp_path / "rates.csv.headers.json").write_text('{"etag": "\\"1\\""}')
     moment = ("--observed-at", document.observed_at.isoformat())
-    in_home("file", "ingest", "h10", tmp_path / "rates.csv", "--origin", URL, *moment)
+    recording = ("ingest", "h10", tmp_path / "rates.csv", "--origin", URL, *moment)
+    assert "1 documents, 1 new; 2 read, 2 appended" in in_home("file", *recording).output
     assert documents(tmp_path / "file")[0].key == document.key
+    assert documents(tmp_path / "file")[0].headers == {"etag": '"1"'}
     assert rows(tmp_path / "file") == rows(tmp_path / "live")
+    assert "1 documents, 0 new; nothing new" in in_home("file", *recording).output
     assert {row["source_ref"].partition("#")[0] for row in rows(tmp_path / "file")} == {URL}
 
 
@@ -179,8 +172,10 @@ def test_documents_on_which_the_parser_failed_are_in_the_outcome_of_recordings(
 ) -> None:
     outcome = Outcome("h10", failed="the parser failed", failures=({"url": URL},))
     monkeypatch.setattr("pipelines.ingest.load", lambda runner, sources, report: report(outcome))
-    (tmp_path / "a.warc").write_bytes(warc(Recorded(URL, H10)))
-    result = in_home("home", "ingest", "h10", tmp_path / "a.warc", "--json")
+    (tmp_path / "a.csv").write_bytes(H10)
+    moment = ("--observed-at", "2026-02-20")
+    recording = (tmp_path / "a.csv", "--origin", URL, *moment)
+    result = in_home("home", "ingest", "h10", *recording, "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)[0]["failures"] == [{"url": URL}]
 
@@ -224,8 +219,8 @@ def test_a_recording_of_which_nothing_can_be_read_does_not_take_the_sample_world
     sample = tmp_path / "home" / "sample" / "h10" / "2024-03-01" / "monthly.csv"
     sample.parent.mkdir(parents=True)
     sample.write_bytes(H10)
-    (tmp_path / "bad.warc").write_text("no WARC")
-    assert in_home("home", "ingest", "h10", tmp_path / "bad.warc").exit_code == 1
+    (tmp_path / "bad.zip").write_text("no zip")
+    assert in_home("home", "ingest", "h10", tmp_path / "bad.zip").exit_code == 1
     assert Landing(str(tmp_path / "home" / "landing")).world() is None
     with Replay() as server:
         server.on("/monthly.csv", Reply(b"", status=304))

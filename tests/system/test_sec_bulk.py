@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from assets.ingest.load import load_source
 from assets.ingest.recordings import Origin, Recordings
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.sec_zips import facts, filer, name_of, sample_cik, zip_of
-from tests.helpers.web_archives import Recorded, warc
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.shared.settings import Settings, read_settings
@@ -255,18 +254,6 @@ def test_a_zip_given_as_a_recording_is_read_whole_under_the_same_addresses(home:
         *(facts_url(cik) for cik in (AFRICAN, CHINESE, AMERICAN)),
         f"{fetch.FACTS.zip_url}!/readme.txt",
     ]
-
-
-def test_a_web_archive_of_the_zip_gives_the_same_documents(home: Home) -> None:
-    archive = home.folder / "night.warc.gz"
-    archive.write_bytes(warc(Recorded(fetch.FACTS.zip_url, zip_of(all_facts()))))
-
-    documents = [
-        (document.url, document.observed_at.date())
-        for document in Recordings(SOURCE[FACTS]).read([archive])
-    ]
-    day = date(2026, 2, 20)
-    assert documents == [(facts_url(cik), day) for cik in (AFRICAN, CHINESE, AMERICAN)]
 
 
 def test_what_the_old_bulk_sources_loaded_stays_and_is_not_stored_again(home: Home) -> None:
