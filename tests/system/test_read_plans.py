@@ -97,7 +97,7 @@ class Watched(Mart):
     def build(self) -> Build:
         """Return the build; every query is recorded, with the file it was asked of."""
         build = super().build()
-        engine = self._thread.engine
+        engine = self._engine
 
         def reader(version: str, file: BuildFile) -> FileReader:
             inner: FileReader = engine.reader(version, file)

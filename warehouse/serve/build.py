@@ -5,7 +5,6 @@ answer mixes two. A build is a manifest of files; ``Build`` finds those that a q
 """
 
 import copy
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from warehouse.publish.builds import mart_folder
 from warehouse.publish.file_labels import bucket_name, cell_of, label_order, value_label
 from warehouse.publish.manifest import BuildFile, BuildManifest
 from warehouse.publish.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
-from warehouse.serve.engines import Engine, FileReader, OpenFiles, SqlRows
+from warehouse.serve.engines import Engine, FileReader, SqlRows
 from warehouse.shared.errors import (
     DamagedFile,
     DatastoreUnavailable,
@@ -22,7 +21,6 @@ from warehouse.shared.errors import (
     SankofaError,
     UnknownVersion,
 )
-from warehouse.shared.files import CheckedFiles
 
 T = TypeVar("T")
 # The current one, the one before, and one that is pinned: each keeps its manifest in memory.
@@ -63,7 +61,7 @@ class Build:
         return files.all if decides is None or decides.by != column else files.of_value(value)
 
     def made_once(self, name: str, make: Callable[[], T]) -> T:
-        """Return what is made once for the build, for this thread: its files never change."""
+        """Return what is made once for the build: its files never change."""
         if name not in self._made:
             self._made[name] = make()
         made: T = self._made[name]
@@ -110,78 +108,55 @@ class Mart:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = mart_folder(folder)
-        # What threads share: the files that are open, and what is known of them.
-        self._open_files, self._checked = OpenFiles(), CheckedFiles()
-        self._pinned: str | None = None
-        # Per thread: its engine, and the builds that it has read last.
-        self._thread = threading.local()
-        self._manifests: dict[str, BuildManifest] = {}
+        self._engine, self._pinned = Engine(self.folder), ""
+        # The builds that were read last; threads share them, and all that is open.
+        self._builds: dict[str, Build] = {}
 
     def at(self, data_version: str) -> "Mart":
         """Return the same mart, pinned to one data_version whatever is published."""
-        # A shallow copy: it shares the connections and the manifests.
+        # A shallow copy: it shares the builds and all that is open.
         pinned = copy.copy(self)
         pinned._pinned = data_version
         return pinned
 
     def close(self) -> None:
         """Close what is open; the next read opens it again."""
-        self._open_files.close()
+        self._engine.close()
 
     def build(self) -> Build:
-        """Return the build to read now, for this thread."""
-        thread = self._thread.__dict__
-        engine: Engine | None = thread.get("engine")
-        if engine is None:
-            self._thread.engine = engine = Engine(self.folder, self._open_files, self._checked)
-            self._thread.builds = {}
-        data_version = engine.current() if self._pinned is None else self._pinned
-        builds: dict[str, Build] = thread["builds"]
-        build = builds.get(data_version)
+        """Return the build to read now."""
+        data_version = self._pinned or self._engine.current()
         try:
-            engine.check(data_version)
-            if build is None:
-                build = Build(self._manifest(engine, data_version), engine.reader)
-                _put(builds, data_version, build)
+            self._engine.check(data_version, is_current=not self._pinned)
+            return self._builds.get(data_version) or self._opened(data_version)
         except (UnknownVersion, DamagedFile) as error:
-            builds.pop(data_version, None)
-            self._manifests.pop(data_version, None)
-            if self._pinned is None and isinstance(error, UnknownVersion):
+            self._builds.pop(data_version, None)
+            if not self._pinned and isinstance(error, UnknownVersion):
                 # Whoever pinned nothing did nothing wrong.
                 raise DatastoreUnavailable(str(error)) from error
             raise
-        return build
 
     def check_files(self) -> None:
         """Raise ``DamagedFile`` if files of the build are missing or known to be damaged."""
-        data_version = self.build().data_version
-        engine: Engine = self._thread.engine
-        engine.check_files(data_version)
+        self._engine.check_files(self.build().data_version)
 
-    def _manifest(self, engine: Engine, data_version: str) -> BuildManifest:
-        # Manifests never change: one copy serves all threads.
-        manifest = self._manifests.get(data_version)
-        if manifest is None:
-            manifest = engine.manifest(data_version)
-            if manifest.metadata.get("layout") not in READABLE:
-                raise self._wrong_schema(data_version)
-            _put(self._manifests, data_version, manifest)
-        return manifest
+    def _opened(self, data_version: str) -> Build:
+        manifest = self._engine.manifest(data_version)
+        if manifest.metadata.get("layout") not in READABLE:
+            raise self._wrong_schema(data_version)
+        while len(self._builds) >= _MAX_OPEN_BUILDS:
+            self._builds.pop(next(iter(self._builds)), None)
+        self._builds[data_version] = build = Build(manifest, self._engine.reader)
+        return build
 
     def _wrong_schema(self, data_version: str) -> SankofaError:
         reason = f"{data_version} was written by another version of the service"
-        if self._pinned is None:
+        if not self._pinned:
             return NothingPublished(
                 f"{reason}; if that is newer than this one, replace this one by it, else run "
                 "`sankofa publish`"
             )
         return UnknownVersion(f"{reason} and cannot be read by this one")
-
-
-def _put(kept: dict[str, T], data_version: str, value: T) -> None:
-    while len(kept) >= _MAX_OPEN_BUILDS:
-        kept.pop(next(iter(kept)), None)
-    kept[data_version] = value
 
 
 def check_readable(mart: Mart) -> str:

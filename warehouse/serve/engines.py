@@ -1,4 +1,4 @@
-"""The builds of a folder as one thread reads them: SQL with ``?`` for a value, rows as tuples."""
+"""The builds of a folder as they are read: SQL with ``?`` for a value, rows as tuples."""
 
 import os
 import sqlite3
@@ -103,17 +103,18 @@ def _connect(path: str) -> sqlite3.Connection:
 
 
 class Engine:
-    """Builds in a folder; threads share the files that are open."""
+    """Builds in a folder, and the files of them that are open; any number of threads may read."""
 
-    def __init__(self, folder: Path, open_files: OpenFiles, checked: CheckedFiles) -> None:
-        self._folder, self._open_files = folder, open_files
-        self._checked, self._pointer = checked, str(pointer_file(folder))
-        self._seen: tuple[int, int] | None = None
-        self._current = ""
-        self._looked_up: str | None = None
-        self._next_look = 0.0
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._open_files, self._checked = folder, OpenFiles(), CheckedFiles()
+        self._pointer, self._seen = str(pointer_file(folder)), (0, 0)
+        self._current, self._next_look = "", 0.0
         # Where the build checked last was found: a page checks the same one several times.
         self._found = ("", "")
+
+    def close(self) -> None:
+        """Close every file; the next query opens its file again."""
+        self._open_files.close()
 
     def current(self) -> str:
         """Return the data_version of the current build."""
@@ -123,15 +124,14 @@ class Engine:
             current = read_pointer(self._folder)
             if current is None:
                 raise NothingPublished(NOTHING_PUBLISHED)
-            self._current, self._seen = current, seen
-        self._looked_up = self._current
+            self._current, self._seen = current, seen or (0, 0)
         return self._current
 
-    def check(self, data_version: str) -> None:
-        """Raise ``UnknownVersion`` if there is no such build, or no longer."""
-        # Without a look at the pointer just before, this is a pin; the build that was current when
-        # the thread last looked can have been deleted as well.
-        is_current, self._looked_up = data_version == self._looked_up, None
+    def check(self, data_version: str, *, is_current: bool) -> None:
+        """Raise ``UnknownVersion`` if there is no such build, or no longer.
+
+        ``is_current``: the pointer named it just now.
+        """
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look, is_current = now + _LOOK_SECONDS, False
