@@ -4,22 +4,26 @@ import logging
 import os
 import socket
 import sys
+import threading
 from functools import partial
 
-import anyio
 import msgspec
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from mcp_server import http, stdio
+from mcp_server import http
+from mcp_server.app import create_server
+from mcp_server.service import Call
+from mcp_server.stdio_bridge import Bridge
 from mcp_server.worker import TimedConnection, configure_logging, worker_app
+from warehouse.contract.agent_discovery import MCP_PATH
 from warehouse.contract.problems import PRICING, Problem
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.server_log import server_options
 from warehouse.shared.settings import read_settings
 
 _LOG = logging.getLogger("sankofa.mcp")
-_KEY = "SANKOFA_API_KEY"
+_KEY, _HERE = "SANKOFA_API_KEY", "127.0.0.1"
 # Seconds that an idle connection stays open: longer than proxies keep theirs (usually 60), so that
 # none sends a request on a connection that is just being closed.
 _KEEP_ALIVE_SECONDS = 75
@@ -94,14 +98,31 @@ def _serve_http(options: http.Options, host: str, port: int) -> None:
 
 
 def _serve_stdio(options: http.Options, key: str) -> None:
+    """Serve one agent of this machine, by a server of its own on the loopback address."""
     # No child process needs the key.
     os.environ.pop(_KEY, None)
     if not key:
         raise SankofaError(f"no API key; set {_KEY}")
+    logging.basicConfig(level=logging.WARNING, format="%(name)s %(message)s", stream=sys.stderr)
+    service = options.service()
     try:
-        anyio.run(stdio.serve, options.service(), key)
+        # Fail at the start if the key is unknown, rather than on every call.
+        service.admit(Call(), key, _HERE)
     except Problem as problem:
         raise SankofaError(f"{problem.detail} See {_KEY}.") from problem
+    # For the protocol alone: what anything else prints goes to stderr.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    app = http.guarded(create_server(service), service, options)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
+    with socket.create_server((_HERE, 0)) as bound:
+        running = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        running.start()
+        try:
+            Bridge(f"http://{_HERE}:{bound.getsockname()[1]}{MCP_PATH}", key, out).run(sys.stdin)
+        finally:
+            server.should_exit = True
+            running.join()
 
 
 if __name__ == "__main__":

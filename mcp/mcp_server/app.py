@@ -266,7 +266,7 @@ def create_server(service: Service) -> Server[Any]:
     async def call_over_http(ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer a call of a tool whose result needs nothing more from the SDK."""
         params = ctx.params or {}
-        if ctx.request is None or ctx.method != "tools/call" or params.get("name") not in names:
+        if ctx.method != "tools/call" or params.get("name") not in names:
             return await call_next(ctx)
         validate_client_request(ctx.method, ctx.protocol_version, params)
         result = await run(ctx, params["name"], params.get("arguments") or {})

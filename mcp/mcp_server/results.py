@@ -296,10 +296,6 @@ class ExactJson:
         content = [{**text, "text": placeholder}, *links]
         return {**frame, "content": content, "structuredContent": {placeholder: True}}
 
-    def is_in(self, written: str) -> bool:
-        """Return whether the placeholder stands in what the SDK wrote."""
-        return self._pending is not None and self._pending[0] in written
-
     def insert(self, written: bytes) -> bytes:
         """Return the SDK's JSON with the placeholder replaced by the body."""
         if self._pending is None:

@@ -1,9 +1,8 @@
-"""The service behind both transports: admits calls, counts them and runs tools."""
+"""The service behind the transport: admits calls, counts them and runs tools."""
 
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, partial
 from secrets import token_hex
@@ -113,12 +112,11 @@ class Call:
     key: Key | None = None
     standing: QuotaStatus | None = None
     pinned: str | None = None
-    # The host under which the server was reached; None over stdio.
+    # The host under which the server was reached.
     host: str | None = None
     # Only tool calls are charged, and only if they ran; ``app.py`` refuses any not counted as one.
     is_tool: bool = False
     ran: bool = False
-    refused: problems.Problem | None = None
     status: int = 200
     # For the access log.
     tool: str | None = None
@@ -167,8 +165,6 @@ class Service:
         """Run a tool; an error becomes a result whose body is the problem."""
         call.ran, call.tool = True, tool.name
         try:
-            if call.refused is not None:
-                raise call.refused
             assert call.key is not None
             values = read(tool.parameters, sent, tool.name)
             return self._answer(tool, sent, values, call)
@@ -269,9 +265,8 @@ def _may_read(tier: Tier, required: TierName | None) -> bool:
     return required is None or tier_includes(tier.name, required)
 
 
-# Where handlers find the call: in the ASGI scope over HTTP, in a context variable over stdio.
+# Where handlers find the call in the ASGI scope.
 SCOPE_KEY = "sankofa.call"
-STDIO_CALL: ContextVar[Call] = ContextVar("call")
 
 # JSON-RPC leaves -32000 to -32099 to servers.
 REFUSED_CODE = -32010
@@ -279,7 +274,8 @@ REFUSED_CODE = -32010
 
 def call_of(ctx: ServerRequestContext[Any, Any]) -> Call:
     """Return the call that the transport admitted."""
-    call: Call = STDIO_CALL.get() if ctx.request is None else ctx.request.scope[SCOPE_KEY]
+    assert ctx.request is not None
+    call: Call = ctx.request.scope[SCOPE_KEY]
     return call
 
 

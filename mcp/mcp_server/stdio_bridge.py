@@ -1,6 +1,7 @@
 """An MCP server over stdio that passes messages on: to a server over HTTP, or to a local one.
 
-It is the program of the bundle (``bundle.py``) and runs on any Python, without a package:
+It is the program of the bundle (``bundle.py``), and how ``sankofa mcp --stdio`` reaches its own
+server. It runs on any Python, without a package:
 
 - ``--url`` is the address of a server such as https://mcp.example.com/mcp; every message is posted
   there with the key in ``SANKOFA_API_KEY``.
@@ -14,10 +15,13 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+# Requests that run, or whose response is not read yet.
+MAX_PENDING = 64
 _TIMEOUT_SECONDS = 60
 _INTERNAL_ERROR = -32603
 _VERSION_MEMBER = "io.modelcontextprotocol/protocolVersion"
@@ -33,19 +37,14 @@ class Bridge:
         self._version: str | None = None
 
     def run(self, lines: TextIO) -> None:
-        """Pass on messages until the input ends; requests run beside each other."""
-        running = []
-        for line in lines:
-            if not line.strip():
-                continue
-            thread = threading.Thread(target=self._pass_on, args=(line,))
-            thread.start()
-            running.append(thread)
-            # What follows depends on the version that the first message agrees on.
-            if self._version is None:
-                thread.join()
-        for thread in running:
-            thread.join()
+        """Pass on messages until the input ends; so many requests run beside each other."""
+        # Others wait as they are: a client that does not read fills no memory with responses.
+        with ThreadPoolExecutor(MAX_PENDING) as executor:
+            for line in filter(str.strip, lines):
+                passed = executor.submit(self._pass_on, line)
+                # What follows depends on the version that the first message agrees on.
+                if self._version is None:
+                    passed.result()
 
     def _pass_on(self, line: str) -> None:
         try:
