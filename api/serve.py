@@ -1,6 +1,5 @@
 """The REST service as processes: the app of ``app.py`` on the server of ``server/``."""
 
-import ctypes
 import logging
 import multiprocessing
 import os
@@ -9,7 +8,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.context import ForkProcess
@@ -46,21 +44,6 @@ _RESTART_DELAY = 1.0
 _SHUTDOWN_SECONDS = 15.0
 # Files of a process other than connections: those of builds, sockets, the log.
 _OTHER_FILES = 1_000
-# Parameter numbers of glibc's mallopt.
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-
-
-def keep_freed_memory() -> None:
-    """Return freed memory to the system only above 64 MB.
-
-    Otherwise every large body is built on fresh pages, and the kernel takes longer to clear them
-    than reading the rows takes. With a C library other than glibc nothing changes.
-    """
-    with suppress(OSError, AttributeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(_MMAP_THRESHOLD, 32 << 20)
-        mallopt(_TRIM_THRESHOLD, 64 << 20)
-        mallopt(_TOP_PAD, 8 << 20)
 
 
 def allow_connections() -> None:
@@ -158,7 +141,6 @@ def serve(
     # Report invalid options once, before any worker starts.
     url_finder(options.base_urls)
     parse_networks(options.proxies)
-    keep_freed_memory()
     allow_connections()
     listening, stop = bind(host, port), Stop().on_signals(signal.SIGTERM, signal.SIGINT)
     _LOG.info("listening at port %d, processes: %d", listening.getsockname()[1], options.workers)

@@ -17,6 +17,14 @@ _WORKERS = click.option(
 PORT = click.IntRange(1, 65_535)
 REST, MCP, DAGSTER, METRICS = "the REST service", "the MCP server", "Dagster", "the metrics"
 LOOPBACK = "127.0.0.1"
+# Freed memory goes back to the system only above 64 MB (glibc; others ignore it). Otherwise
+# every large body is built on fresh pages, and the kernel takes longer to clear them than reading
+# the rows takes.
+ALLOCATION = {
+    "MALLOC_MMAP_THRESHOLD_": f"{32 << 20}",
+    "MALLOC_TRIM_THRESHOLD_": f"{64 << 20}",
+    "MALLOC_TOP_PAD_": f"{8 << 20}",
+}
 
 
 @click.command()
@@ -96,6 +104,7 @@ def _become(settings: Settings, module: list[str], options: dict[str, object]) -
         SANKOFA_USAGE=settings.usage,
         SANKOFA_METRICS=settings.metrics,
     )
+    os.environ.update(ALLOCATION)
     command = [sys.executable, "-m", *module, *_arguments(options)]
     os.execv(sys.executable, command)  # noqa: S606
 

@@ -1,6 +1,5 @@
 """Worker processes: where the system lacks what only Linux has, and when a signal stops them."""
 
-import ctypes
 import os
 import signal
 import threading
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from api.serve import keep_freed_memory, run_workers
+from api.serve import run_workers
 from warehouse.shared.settings import available_cores
 from warehouse.shared.stop import Stop
 
@@ -45,15 +44,6 @@ def test_without_cpu_affinity_workers_run_all_the_same(tmp_path: Path) -> None:
     # Workers inherit no signal handler here, so that SIGTERM ends them.
     run_workers(work, 2, stop)
     assert len(list(tmp_path.iterdir())) == 2
-
-
-class OtherLibrary:
-    """A C library without mallopt, as on macOS."""
-
-
-def test_without_glibc_memory_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: OtherLibrary())
-    keep_freed_memory()
 
 
 def test_a_signal_stops_a_process_whatever_it_does_at_that_moment() -> None:

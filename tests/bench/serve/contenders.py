@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.commands.serving import ALLOCATION
 from tests.bench.serve.cases import DATASETTE
 from tests.bench.serve.data import Data
 
@@ -110,7 +111,7 @@ def _places(data: Data) -> dict[str, str]:
 def _ours(data: Data, workers: int) -> Command:
     return (
         [sys.executable, "-m", "api", "--workers", str(workers), "--port", "{port}"],
-        _places(data),
+        {**_places(data), **ALLOCATION},
         "ours",
     )
 
