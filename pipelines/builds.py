@@ -69,16 +69,14 @@ def builds_before_withheld(settings: Settings) -> list[str]:
 def roll_back(
     settings: Settings,
     data_version: str | None = None,
-    drop: bool = False,
     *,
     even_with_withheld: bool = False,
     why: str = "",
 ) -> str:
     """Switch readers to an older build, by default the previous one; return its name.
 
-    With ``drop`` the build served until now is deleted, with its exports. A build made
-    before something was withheld is refused, unless ``even_with_withheld``. The action is recorded
-    with ``why``.
+    A build made before something was withheld is refused, unless ``even_with_withheld``. The action
+    is recorded with ``why``.
     """
     builds = builds_at(settings.marts)
     wanted = data_version or "the build before the current one"
@@ -99,12 +97,10 @@ def roll_back(
                 "contain it; `sankofa publish` makes a build without it. If you have looked and "
                 "it may be served, use --even-with-withheld"
             )
-        action.what = f"from {previous} to {name}{', with --drop' if drop else ''}"
+        action.what = f"from {previous} to {name}"
         builds.switch(name)
         if name in PublishedExports(settings.exports).versions():
             switch_latest(settings.exports, name)
-        if drop and previous is not None and previous != name:
-            _withdraw(settings, previous, by_operator())
         push_builds(builds, settings.shared_marts)
     return name
 

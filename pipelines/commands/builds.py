@@ -60,7 +60,6 @@ def drop(data_versions: tuple[str, ...], all_others: bool, why: str, as_json: bo
 
 @click.command()
 @click.argument("data_version", required=False)
-@click.option("--drop", is_flag=True, help="Delete the build being served: its files and pins.")
 @click.option(
     "--even-with-withheld",
     is_flag=True,
@@ -68,12 +67,10 @@ def drop(data_versions: tuple[str, ...], all_others: bool, why: str, as_json: bo
 )
 @_WHY
 @json_option
-def rollback(
-    data_version: str | None, drop: bool, even_with_withheld: bool, why: str, as_json: bool
-) -> None:
+def rollback(data_version: str | None, even_with_withheld: bool, why: str, as_json: bool) -> None:
     """Serve DATA_VERSION again (default: the build before the current one)."""
     settings = read_settings(os.environ)
-    name = roll_back(settings, data_version, drop, even_with_withheld=even_with_withheld, why=why)
+    name = roll_back(settings, data_version, even_with_withheld=even_with_withheld, why=why)
     if as_json:
         print_json({"data_version": name})
     else:

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
-from functools import partial
 from typing import get_args
 
 import click
@@ -12,7 +11,6 @@ from pydantic import TypeAdapter
 
 from pipelines.builds import LEFT_OUT, MEASURED
 from pipelines.output import (
-    Cell,
     Column,
     Styled,
     json_option,
@@ -22,16 +20,11 @@ from pipelines.output import (
     print_table,
 )
 from quality.floors import MAXIMUMS
-from quality.report import history
 from warehouse.publish.builds import builds_at
-from warehouse.record.store import open_record
 from warehouse.shared.errors import NothingPublished
 from warehouse.shared.settings import Settings, read_settings
-from warehouse.shared.texts import version_key
 from warehouse.shared.tiers import Dataset
 from warehouse.tables import LeftOut, QualityMetric
-
-# Quality metrics of the build being served, and of earlier ones.
 
 _ROWS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])
@@ -55,26 +48,6 @@ def _current_metadata(settings: Settings) -> Mapping[str, str]:
     return builds.metadata(current)
 
 
-def quality_history(settings: Settings, builds: int) -> list[QualityMetric]:
-    """Return the quality metrics of the newest publications, oldest first."""
-    rows = _ROWS.validate_python(history(open_record(settings)).to_pylist())
-    if not rows:
-        raise NothingPublished("nothing has been published yet; run `sankofa publish`")
-    moments = {row.data_version: row.measured_at for row in rows}
-    newest = sorted(moments, key=moments.__getitem__)[-builds:]
-    chosen = [_plain(row) for row in rows if row.data_version in newest]
-    return sorted(chosen, key=lambda row: (row.measured_at, row.sku, row.metric, row.scope))
-
-
-def _plain(row: QualityMetric) -> QualityMetric:
-    """Strip the trailing zeros that the decimal column of the record adds."""
-    floor = None if row.floor is None else Decimal(f"{row.floor.normalize():f}")
-    value = None if row.value is None else Decimal(f"{row.value.normalize():f}")
-    return row.model_copy(update={"floor": floor, "value": value})
-
-
-# How many builds of the history fit 80 columns.
-_BUILDS_IN_80 = 2
 _FOUR_DECIMALS = Decimal("0.0001")
 _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 
@@ -84,28 +57,18 @@ _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
     "--sku", type=click.Choice(get_args(Dataset), case_sensitive=False), help="Of one dataset only."
 )
 @click.option("--status", type=click.Choice(tuple(_COLOURS), case_sensitive=False))
-@click.option("--history", is_flag=True, help="How each measurement went, build by build.")
-@click.option("--builds", default=5, show_default=True, help="How many builds of the history.")
 @click.option("--left-out", is_flag=True, help="Rows that fail a rule and are not in the build.")
 @json_option
-def quality(
-    sku: str | None, status: str | None, history: bool, builds: int, left_out: bool, as_json: bool
-) -> None:
+def quality(sku: str | None, status: str | None, left_out: bool, as_json: bool) -> None:
     """Show the quality metrics of the build being served, against their thresholds."""
     settings = read_settings(os.environ)
     if left_out:
         print_left_out(current_left_out(settings), as_json)
         return
-    measured = [
-        row
-        for row in (quality_history(settings, builds) if history else current_quality(settings))
-        if sku is None or row.sku == sku
-    ]
+    measured = [row for row in current_quality(settings) if sku is None or row.sku == sku]
     rows = [row for row in measured if status is None or row.status == status]
     if as_json:
         print_json(rows)
-    elif history:
-        _print_history(rows)
     else:
         _print_board(rows)
         _print_counts(measured)
@@ -146,29 +109,6 @@ def print_left_out(rows: Sequence[LeftOut], as_json: bool = False) -> None:
         Column("source", lambda row: row.source),
         Column("rule", lambda row: row.rule),
         Column("first at", lambda row: row.example, wide=True),
-    )
-
-
-def _print_history(rows: Sequence[QualityMetric]) -> None:
-    """Print a line for each measurement and a column for each build, the newest first."""
-    versions = sorted({row.data_version for row in rows}, key=version_key, reverse=True)
-    rows_by_key = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
-    lines = dict.fromkeys((row.sku, row.metric, row.scope) for row in rows)
-
-    def cell(version: str, line: tuple[str, str, str]) -> Cell:
-        row = rows_by_key.get((*line, version))
-        return "" if row is None else Styled(_number(row.value), _COLOURS[row.status])
-
-    older = versions[_BUILDS_IN_80:]
-    print_table(
-        lines,
-        Column("dataset", lambda line: line[0], whole=True),
-        Column("what is measured", lambda line: line[1]),
-        Column("of", lambda line: line[2]),
-        *(
-            Column(version, partial(cell, version), right=True, whole=True, wide=version in older)
-            for version in versions
-        ),
     )
 
 

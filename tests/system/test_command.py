@@ -106,7 +106,6 @@ def test_bash_completes_commands_and_sources(home: Path) -> None:
         (("nonsense",), {}, Exit.USAGE),
         (("quarantine", "retry"), {}, Exit.USAGE),
         (("quality",), {}, Exit.NOTHING_PUBLISHED),
-        (("quality", "--history"), {}, Exit.NOTHING_PUBLISHED),
         (("rollback",), {}, Exit.NOTHING_PUBLISHED),
         (("keys", "list"), {}, Exit.STORE_DOWN),
         (("builds",), {"SANKOFA_MARTS": "mysql://u:hidden@127.0.0.1:1/x"}, Exit.STORE_DOWN),
@@ -166,7 +165,6 @@ def test_each_step_names_the_next_one_in_order(empty: Path) -> None:
 LISTED = (
     ("builds",),
     ("quality",),
-    ("quality", "--history"),
     ("quarantine", "list"),
     ("quarantine", "retry", "--source", "h10"),
     ("keys", "list"),
@@ -214,8 +212,6 @@ def test_the_quality_report_is_that_of_the_current_build(
     assert run("quality", "--status", "FAIL").stdout.splitlines()[-1] == board.splitlines()[-1]
     assert " ≥ 1 " in board and " ≤ 7 " in board
     assert f"{len(failed)} FAIL" in board and f"data_version {build['data_version']}" in board
-    past = json.loads(run("quality", "--history", "--json").stdout)
-    assert sorted(map(json.dumps, past)) == sorted(map(json.dumps, rows))
 
 
 def test_a_table_fits_the_terminal(home: Path) -> None:
@@ -229,7 +225,6 @@ EVERY_TABLE = (
     ("sources", "za-etenders"),
     ("schedules", "list"),
     ("quality",),
-    ("quality", "--history"),
     ("quality", "--left-out"),
     ("quarantine", "list"),
     ("keys", "list"),

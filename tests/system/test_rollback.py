@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.builds import roll_back
+from pipelines.builds import drop_builds, roll_back
 from tests.helpers.installation import copy_of, settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
@@ -41,14 +41,6 @@ def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Setti
     assert builds_at(here.marts).current() == newer
 
 
-def test_a_build_that_was_rolled_back_can_be_removed(here: Settings) -> None:
-    older, newer = builds_at(here.marts).names()
-    assert roll_back(here, drop=True) == older
-    assert builds_at(here.marts).names() == [older]
-    with pytest.raises(UnknownVersion):
-        Mart(here.marts).at(newer).build()
-
-
 def test_a_pin_to_a_withdrawn_build_is_refused_by_a_thread_that_read_it_as_the_current_one(
     here: Settings,
 ) -> None:
@@ -56,7 +48,8 @@ def test_a_pin_to_a_withdrawn_build_is_refused_by_a_thread_that_read_it_as_the_c
     mart = Mart(here.marts)
     assert mart.build().data_version == newer
     assert mart.at(newer).build().data_version == newer
-    roll_back(here, drop=True)
+    roll_back(here)
+    drop_builds(here, [newer])
     with pytest.raises(UnknownVersion, match="was withdrawn"):
         mart.at(newer).build()
     assert mart.build().data_version == older
