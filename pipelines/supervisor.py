@@ -43,12 +43,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Child:
-    """A server to run: what it is called, how it is started, where it will listen, if anywhere."""
+    """A server to run: what it is called, how it is started, where it will listen."""
 
     name: str
     command: Sequence[str]
     host: str
-    port: int | None
+    port: int
     environment: Mapping[str, str]
     log: str = "server.log"
 
@@ -226,9 +226,7 @@ def _watch(
         new = [
             server
             for server in running
-            if not server.listening
-            and server.child.port is not None
-            and listens(server.child.host, server.child.port)
+            if not server.listening and listens(server.child.host, server.child.port)
         ]
         for server in new:
             server.listening = True

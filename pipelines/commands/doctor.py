@@ -24,7 +24,6 @@ from assets.ingest.land import Prober, probe
 from assets.ingest.load import failed_documents, lost_documents
 from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source, asked_url_of, fetch_task
-from pipelines import ports
 from pipelines.builds import (
     BEGIN,
     builds_before_withheld,
@@ -277,15 +276,12 @@ def _landed(context: CheckContext, source: Source) -> str:
 Check = Callable[[CheckContext], Iterable[Finding]]
 _CHECKS: dict[str, tuple[Check, ...]] = {
     "Machine": (
-        machine.python,
-        machine.libraries,
+        machine.program,
         machine.compute,
         machine.disk_space,
         machine.folders,
-        machine.clock,
     ),
     "Stores": (machine.stores,),
-    "Ports": (machine.ports,),
     "Keys and settings": (
         machine.api_keys,
         machine.signing_key,
@@ -303,29 +299,20 @@ _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "b
 
 @click.command()
 @click.option("--live", is_flag=True, help="Also send one request to every source.")
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=ports.REST, show_default=True, help="Port of the REST service.")
-@click.option("--mcp-port", default=ports.MCP, show_default=True)
-@click.option("--dagster-port", default=ports.DAGSTER, show_default=True)
 @json_option
 @click.pass_context
 def doctor(
     context: click.Context,
     live: bool,
-    host: str,
-    port: int,
-    mcp_port: int,
-    dagster_port: int,
     as_json: bool,
 ) -> None:
-    """Check the machine, stores, ports, keys, build and sources.
+    """Check the machine, stores, keys, build and sources.
 
     Exits with 1 if there is a fault; notes do not count.
     """
-    wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
     findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
-    for area, finding in _examine(CheckContext(settings, host, wanted, live, errors)):
+    for area, finding in _examine(CheckContext(settings, live, errors)):
         if not as_json:
             _show(finding, None if findings and findings[-1][0] == area else area)
         findings.append((area, finding))

@@ -1,4 +1,4 @@
-"""What ``sankofa doctor`` finds out about the machine, its ports, stores, keys and settings."""
+"""What ``sankofa doctor`` finds out about the machine, its stores, keys and settings."""
 
 import errno
 import os
@@ -9,15 +9,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from packaging.requirements import Requirement
-
-from pipelines.builds import last_published
-from pipelines.ports import holder, is_free
 from warehouse.control.keys import KeyStore, list_keys
 from warehouse.publish.builds import builds_at
 from warehouse.publish.shared_builds import SETTING, read_list
@@ -42,10 +37,6 @@ from warehouse.shared.settings import SETTINGS, SettingError, Settings
 from warehouse.shared.tiers import configured_tiers
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-_CLOCK_TOLERANCE = timedelta(minutes=5)
-# Parts of the command line by which our own servers are recognised.
-_OURS = {"REST": ("-m api ",), "MCP": ("-m mcp_server",), "Dagster": ("bin/dagster", "-m dagster")}
-OPTIONS = {"REST": "--port", "MCP": "--mcp-port", "Dagster": "--dagster-port"}
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
 _REDIS = ("redis://", "rediss://", "unix://")
@@ -72,8 +63,6 @@ class CheckContext:
     """What the checks run against; ``live`` also sends a request to each source."""
 
     settings: Settings
-    host: str
-    ports: dict[str, int]
     live: bool = False
     setting_errors: Sequence[SettingError] = ()
 
@@ -93,40 +82,10 @@ def fault(subject: str, says: str, do: str) -> Finding:
     return Finding(subject, "fault", says, do)
 
 
-def python(context: CheckContext) -> Iterator[Finding]:
-    """Say which Python it is; pip installs the package into none that is too old."""
-    yield ok("Python", f"{platform.python_version()}, {sys.executable}")
-
-
-def libraries(context: CheckContext) -> Iterator[Finding]:
-    """Check that every required library is installed in a supported version."""
-    needed = [Requirement(line) for line in requires("sankofa") or []]
-    wrong = [
-        words
-        for requirement in needed
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if (words := _missing(requirement))
-    ]
-    if wrong:
-        yield fault(
-            "libraries",
-            "; ".join(wrong),
-            "install again: `make clean`, then `make run`; what was loaded stays",
-        )
-    else:
-        yield ok("libraries", f"Sankofa {version('sankofa')}, and all that it needs")
-
-
-def _missing(requirement: Requirement) -> str | None:
-    try:
-        installed = version(requirement.name)
-    except PackageNotFoundError:
-        return f"{requirement.name} is not installed"
-    return (
-        None
-        if requirement.specifier.contains(installed)
-        else f"{requirement.name} {installed} is not {requirement.specifier}"
-    )
+def program(context: CheckContext) -> Iterator[Finding]:
+    """Say which Sankofa it is and which Python runs it: pip installs it only with what it needs."""
+    python = f"Python {platform.python_version()}, {sys.executable}"
+    yield ok("program", f"Sankofa {version('sankofa')}, {python}")
 
 
 def compute(context: CheckContext) -> Iterator[Finding]:
@@ -161,21 +120,6 @@ def folders(context: CheckContext) -> Iterator[Finding]:
     yield from wrong
     if not wrong:
         yield ok("folders", f"{len(written)} folders can be written, below {context.settings.home}")
-
-
-def clock(context: CheckContext) -> Iterator[Finding]:
-    """Check that the clock is not behind the newest build."""
-    now = datetime.now(UTC)
-    newest = last_published(context.settings)
-    if newest is not None and newest > now + _CLOCK_TOLERANCE:
-        yield fault(
-            "clock",
-            f"the clock says {now:%Y-%m-%d %H:%M} UTC, before the newest build was published "
-            f"({newest:%Y-%m-%d %H:%M} UTC)",
-            "set this machine's clock, or let it follow a time server",
-        )
-    else:
-        yield ok("clock", f"{now:%Y-%m-%d %H:%M} UTC")
 
 
 def _cannot_be_written(name: str, folder: Path) -> Finding | None:
@@ -233,24 +177,6 @@ def _by_disk(settings: Settings) -> dict[str, Path]:
 def _existing(folder: Path) -> Path:
     """Return the folder, or its nearest parent that exists."""
     return next(path for path in (folder, *folder.absolute().parents) if path.exists())
-
-
-def ports(context: CheckContext) -> Iterator[Finding]:
-    """Check that the port of every server is free, or used by that server."""
-    for name, port in context.ports.items():
-        if is_free(context.host, port):
-            yield ok("ports", f"{port} is free ({name})")
-            continue
-        process = holder(port)
-        if process is not None and any(words in process.command for words in _OURS[name]):
-            yield ok("ports", f"our server answers at {port} ({name}): process {process.pid}")
-            continue
-        by = "" if process is None else f", by {process}"
-        yield fault(
-            "ports",
-            f"port {port} is in use ({name}){by}",
-            f"stop what listens there, or start with `{OPTIONS[name]}` of another number",
-        )
 
 
 # Reads a store: what it answers, or the finding that it is not there.

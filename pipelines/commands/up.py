@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 
@@ -30,13 +29,11 @@ from warehouse.serve.rows import Condition, fetch_rows
 from warehouse.shared.errors import DatastoreUnavailable
 from warehouse.shared.settings import Settings, read_settings
 
-_DAEMON = "Dagster's daemon"
 _LOGS = {
     REST: "rest.log",
     MCP: "mcp.log",
     DAGSTER: "dagster.log",
     METRICS: "metrics.log",
-    _DAEMON: "dagster-daemon.log",
 }
 
 
@@ -46,13 +43,12 @@ _LOGS = {
     "--port", default=ports.REST, show_default=True, type=PORT, help="Port of the REST service."
 )
 @click.option("--mcp-port", default=ports.MCP, show_default=True, type=PORT)
-@click.option("--dagster-port", default=ports.DAGSTER, show_default=True, type=PORT)
 @click.option(
-    "--dagster-host",
-    default=LOOPBACK,
+    "--dagster-port",
+    default=ports.DAGSTER,
     show_default=True,
-    help="Address on which Dagster listens, whatever --host is: it asks for no password. On any "
-    "other than a loopback address its page is read-only.",
+    type=PORT,
+    help="Port of Dagster on the loopback address, whatever --host is: it asks for no password.",
 )
 @click.option(
     "--metrics-port",
@@ -71,7 +67,6 @@ def up(
     port: int,
     mcp_port: int,
     dagster_port: int,
-    dagster_host: str,
     metrics_port: int | None,
     mcp: bool,
     dagster: bool,
@@ -88,7 +83,7 @@ def up(
     if mcp:
         wanted[MCP] = ports.Address(host, mcp_port, "--mcp-port")
     if dagster:
-        wanted[DAGSTER] = ports.Address(dagster_host, dagster_port, "--dagster-port")
+        wanted[DAGSTER] = ports.Address(LOOPBACK, dagster_port, "--dagster-port")
     if metrics_port is not None:
         wanted[METRICS] = ports.Address(LOOPBACK, metrics_port, "--metrics-port")
     ports.refuse_taken(wanted)
@@ -110,9 +105,7 @@ def up(
     if settings.explicit("base_url") is None:
         environments[MCP] = {**environment, "SANKOFA_BASE_URL": urls[REST]}
     children = [
-        child
-        for name, address in wanted.items()
-        for child in _children(settings, name, address, environments[name])
+        _child(settings, name, address, environments[name]) for name, address in wanted.items()
     ]
     _supervise(settings, children, {REST, MCP} & wanted.keys(), message, steps, verbose=verbose)
 
@@ -154,42 +147,29 @@ def _supervise(
         supervise(children, greet, logs, say_stopping)
 
 
-def _children(
+def _child(
     settings: Settings, name: str, address: ports.Address, environment: dict[str, str]
-) -> list[Child]:
-    host, port = address.host, address.port
-    listen = ["--host", host, "--port", str(port)]
+) -> Child:
+    python = [sys.executable, "-m"]
+    subcommand = {REST: "serve", MCP: "mcp", METRICS: "metrics"}.get(name)
+    program = ["pipelines.commands.main", str(subcommand)]
     if name == DAGSTER:
-        return _dagster(settings, address, environment)
-    subcommand = {REST: "serve", MCP: "mcp", METRICS: "metrics"}[name]
-    command = [sys.executable, "-m", "pipelines.commands.main", subcommand, *listen]
-    return [Child(name, command, host, port, environment, _LOGS[name])]
+        _prepare_dagster(settings)
+        environment = {**environment, "DAGSTER_HOME": str(settings.dagster)}
+        # `dagster dev` warns that a newer command will replace it.
+        python = [sys.executable, "-W", "ignore", "-m"]
+        program = ["dagster", "dev", "-m", "pipelines.definitions", "--log-level", "warning"]
+    command = [*python, *program, "--host", address.host, "--port", str(address.port)]
+    return Child(name, command, address.host, address.port, environment, _LOGS[name])
 
 
-def _dagster(
-    settings: Settings, address: ports.Address, environment: dict[str, str]
-) -> list[Child]:
+def _prepare_dagster(settings: Settings) -> None:
     create_dagster_home(settings)
     if killed_runs(settings):
         # Only then: it takes seconds.
         from pipelines.jobs import end_killed_runs
 
         end_killed_runs(settings)
-    environment = {**environment, "DAGSTER_HOME": str(settings.dagster)}
-    definitions = ["-m", "pipelines.definitions", "--log-level", "warning"]
-    listen = ["--host", address.host, "--port", str(address.port)]
-    # `dagster dev` warns that a newer command will replace it.
-    python = [sys.executable, "-W", "ignore", "-m"]
-    if ports.is_loopback(address.host):
-        command = [*python, "dagster", "dev", *definitions, *listen]
-        return [Child(DAGSTER, command, address.host, address.port, environment, _LOGS[DAGSTER])]
-    # `dagster dev` has no read-only page: its two parts have.
-    page = [*python, "dagster_webserver", *definitions, *listen, "--read-only"]
-    daemon = [str(Path(sys.executable).with_name("dagster-daemon")), "run", *definitions]
-    return [
-        Child(DAGSTER, page, address.host, address.port, environment, _LOGS[DAGSTER]),
-        Child(_DAEMON, daemon, address.host, None, environment, _LOGS[_DAEMON]),
-    ]
 
 
 def is_ready(settings: Settings) -> bool:

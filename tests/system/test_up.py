@@ -16,9 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.commands.doctor_machine import CheckContext
-from pipelines.commands.doctor_machine import ports as look_at_ports
-from pipelines.commands.up import _dagster, up
 from pipelines.ports import Address, is_free, refuse_taken
 from tests.helpers.installation import run_process, sample_home, sankofa, settings_of
 from tests.helpers.made_once import copy_of
@@ -100,8 +97,6 @@ def test_killed_outright_it_takes_its_servers_with_it_starts_again_and_all_stop_
             assert json.loads(get(address, key))["data"]
         get(f"http://127.0.0.1:{mcp}/health")
         assert f"http://127.0.0.1:{mcp}/mcp" in output and "Dagster" not in output
-        context = CheckContext(settings_of(home), "127.0.0.1", {"REST": rest, "MCP": mcp})
-        assert [finding.state for finding in look_at_ports(context)] == ["ok", "ok"]
         require_metrics_of_both(process, output, rest, metrics)
         assert addresses_of(rest) == addresses_of(mcp) == {"0.0.0.0"}
         assert addresses_of(metrics) == {"127.0.0.1"}
@@ -166,47 +161,17 @@ def test_a_server_that_dies_ends_the_others(home: Path) -> None:
     assert is_free("127.0.0.1", rest) and is_free("127.0.0.1", mcp)
 
 
-def test_dagster_listens_on_loopback_and_is_read_only_elsewhere(home: Path) -> None:
-    settings = settings_of(home)
-    (alone,) = _dagster(settings, Address("127.0.0.1", 8323), {})
-    assert "--read-only" not in alone.command and "127.0.0.1" in alone.command
-    page, daemon = _dagster(settings, Address("192.0.2.1", 8323), {})
-    assert "--read-only" in page.command and "192.0.2.1" in page.command
-    assert daemon.port is None
-    (option,) = [option for option in up.params if option.name == "dagster_host"]
-    assert option.default == "127.0.0.1"
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_host_for_everybody_is_not_one_from_which_anybody_starts_runs(
-    home: Path, elsewhere: bool
-) -> None:
+def test_dagster_listens_on_the_loopback_address_whatever_the_host_is(home: Path) -> None:
     rest, dagster = free_ports(2)
     options = ["--port", str(rest), "--dagster-port", str(dagster), "--no-mcp", "--host", "0.0.0.0"]
-    options += ["--dagster-host", "0.0.0.0"] if elsewhere else []
     with running(home, *options) as process:
         greeting(process)
         until(lambda: not is_free("127.0.0.1", dagster), process)
         assert addresses_of(rest) == {"0.0.0.0"}
-        assert addresses_of(dagster) == {"0.0.0.0" if elsewhere else "127.0.0.1"}
-        if elsewhere:
-            request = urllib.request.Request(
-                f"http://127.0.0.1:{dagster}/graphql",
-                json.dumps({"query": LAUNCH}).encode(),
-                {"Content-Type": "application/json"},
-            )
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                launched = json.load(answer)["data"]["launchRun"]["__typename"]
-            assert launched == "UnauthorizedError"
+        assert addresses_of(dagster) == {"127.0.0.1"}
         process.kill()
     wait_until(lambda: not still_there(home), 60)
-
-
-LAUNCH = """
-mutation { launchRun(executionParams: {selector: {jobName: "publish", repositoryName:
-"__repository__", repositoryLocationName: "pipelines.definitions"}}) { __typename } }
-"""
 
 
 def scraped(url: str) -> str:
@@ -235,7 +200,7 @@ def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path) -> Non
         port = taken.getsockname()[1]
         status, out, err = run_process(tmp_path / "home", "up", "--port", str(port))
     assert status == 1 and out == ""
-    assert f"port {port}, for the REST service, is in use by process {os.getpid()}" in err
+    assert f"port {port}, for the REST service, is in use" in err
     assert not (tmp_path / "home").exists()
 
 
@@ -250,7 +215,7 @@ def test_a_server_names_the_port_in_use_and_the_option_for_another(
         port = taken.getsockname()[1]
         status, _, err = run_process(tmp_path, command, "--port", str(port))
     assert status == 1 and "Errno" not in err
-    assert f"is in use by process {os.getpid()}" in err
+    assert "is in use" in err
     assert "another port with --port; nothing was started" in err
 
 

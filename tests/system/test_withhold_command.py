@@ -324,12 +324,12 @@ def test_the_build_that_is_served_and_unknown_ones_are_not_dropped(here: Setting
 def test_doctor_says_when_a_build_contains_what_is_withheld_or_erased(
     here: Settings, since: Settings
 ) -> None:
-    context = CheckContext(here, "127.0.0.1", {})
+    context = CheckContext(here)
     assert list(held_back(context)) == []
     run(here, "withhold", PERSON, "--why", "reported", "--yes")
     (finding,) = held_back(context)
     assert (finding.state, finding.do) == ("fault", "`sankofa publish`")
-    published = CheckContext(since, "127.0.0.1", {})
+    published = CheckContext(since)
     (finding,) = held_back(published)
     assert (finding.state, "1 older builds" in finding.says) == ("note", True)
     run(since, "builds", "drop", "--all-others")
