@@ -11,21 +11,19 @@ from warehouse.shared.tiers import configured_tiers
 
 
 def main() -> None:
-    """Parse the command line and serve."""
+    """Read the options and serve."""
     try:
         settings = read_settings(os.environ)
         tiers = configured_tiers(settings.tiers_file)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
-    values = {
-        "exports": None,
-        "mcp-url": settings.mcp_url,
-        "exports-url": settings.explicit("exports_url"),
-        "pages-per-minute": settings.pages_per_minute,
-        "upgrade-url": None,
-    }
-    lists = {"base-url": "base_urls", "trusted-proxy": "proxies"}
-    chosen = server_options(settings, 8321, values, lists)
+    chosen = server_options(
+        settings,
+        port=8321,
+        mcp_url=settings.mcp_url,
+        exports_url=settings.explicit("exports_url"),
+        pages_per_minute=settings.pages_per_minute,
+    )
     marts, control, host, port = (chosen.pop(name) for name in ("marts", "control", "host", "port"))
     options = ServeOptions(shared_marts=settings.shared_marts, tiers=tiers, **chosen)
     try:

@@ -39,13 +39,13 @@ def main() -> None:
         settings = read_settings(os.environ)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
-    values = {
-        "exports-url": settings.exports_url,
-        "upgrade-url": f"{settings.base_url}{PRICING}",
-    }
-    lists = {"base-url": "bases", "allowed-host": "hosts"}
-    lists |= {"allowed-origin": "origins", "trusted-proxy": "proxies"}
-    chosen = server_options(settings, 8322, values, lists, ["stdio"])
+    chosen = server_options(
+        settings,
+        port=8322,
+        exports_url=settings.exports_url,
+        upgrade_url=f"{settings.base_url}{PRICING}",
+        stdio=False,
+    )
     host, port, stdio_only = (chosen.pop(name) for name in ("host", "port", "stdio"))
     options = http.Options(
         shared_marts=settings.shared_marts,

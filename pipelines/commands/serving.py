@@ -1,8 +1,8 @@
 """``sankofa serve`` and ``mcp``: the commands that become a server."""
 
+import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 import click
@@ -33,27 +33,26 @@ ALLOCATION = {
 @_WORKERS
 @click.option(
     "--base-url",
+    "base_urls",
     multiple=True,
     help="Public URL of the service, the main one first; may be repeated. "
     "Default: SANKOFA_BASE_URL if it is set, else the address under which a request comes in.",
 )
 @click.option(
     "--trusted-proxy",
+    "proxies",
     multiple=True,
     help="IP address or network of a proxy whose X-Forwarded headers are trusted; may be repeated.",
 )
 @click.option("--upgrade-url", help="Link given to clients with 402 Payment Required.")
-def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) -> None:
+def serve(host: str, port: int, base_urls: tuple[str, ...], **options: object) -> None:
     """Serve the published build over REST."""
     settings = read_settings(os.environ)
     ports.refuse_taken({REST: ports.Address(host, port)})
-    if not base_url and (configured := settings.explicit("base_url")):
-        base_url = (configured,)
-    _become(
-        settings,
-        ["api", "--exports", settings.exports],
-        {"host": host, "port": port, "base_url": base_url, **options},
-    )
+    if not base_urls and (configured := settings.explicit("base_url")):
+        base_urls = (configured,)
+    options |= {"host": host, "port": port, "base_urls": base_urls, "exports": settings.exports}
+    _become(settings, "api", options)
 
 
 @click.command()
@@ -65,10 +64,14 @@ def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) ->
 @HOST
 @click.option("--port", default=ports.MCP, show_default=True, help="Port of the MCP server.")
 @_WORKERS
-@click.option("--base-url", multiple=True, help="Public URL of the server.")
-@click.option("--allowed-host", multiple=True, help="Further Host header to accept.")
-@click.option("--allowed-origin", multiple=True, help="Further Origin to accept, for web clients.")
-@click.option("--trusted-proxy", multiple=True, help="Proxy whose X-Forwarded headers are trusted.")
+@click.option("--base-url", "bases", multiple=True, help="Public URL of the server.")
+@click.option("--allowed-host", "hosts", multiple=True, help="Further Host header to accept.")
+@click.option(
+    "--allowed-origin", "origins", multiple=True, help="Further Origin to accept, for web clients."
+)
+@click.option(
+    "--trusted-proxy", "proxies", multiple=True, help="Proxy whose X-Forwarded headers are trusted."
+)
 @click.option(
     "--exports-url",
     help="URL of the bulk files, for links to them. Default: SANKOFA_EXPORTS_URL. A local one is "
@@ -83,14 +86,10 @@ def mcp(stdio: bool, host: str, port: int, **options: object) -> None:
     settings = read_settings(os.environ)
     if not stdio:
         ports.refuse_taken({MCP: ports.Address(host, port)})
-    _become(
-        settings,
-        ["mcp_server", *(["--stdio"] if stdio else [])],
-        {"host": host, "port": port, **options},
-    )
+    _become(settings, "mcp_server", {"stdio": stdio, "host": host, "port": port, **options})
 
 
-def _become(settings: Settings, module: list[str], options: dict[str, object]) -> NoReturn:
+def _become(settings: Settings, module: str, options: dict[str, object]) -> NoReturn:
     """Replace this process by a server.
 
     After exec, signals of a supervisor or container reach the server itself, and the modules of
@@ -105,14 +104,5 @@ def _become(settings: Settings, module: list[str], options: dict[str, object]) -
         SANKOFA_METRICS=settings.metrics,
     )
     os.environ.update(ALLOCATION)
-    command = [sys.executable, "-m", *module, *_arguments(options)]
-    os.execv(sys.executable, command)  # noqa: S606
-
-
-def _arguments(options: dict[str, object]) -> Iterator[str]:
-    """Yield options as command-line arguments; None is left out, a tuple is repeated."""
-    for name, value in options.items():
-        values: Iterable[object] = value if isinstance(value, tuple) else (value,)
-        for argument in values:
-            if argument is not None:
-                yield from (f"--{name.replace('_', '-')}", str(argument))
+    chosen = {name: value for name, value in options.items() if value is not None}
+    os.execv(sys.executable, [sys.executable, "-m", module, json.dumps(chosen)])  # noqa: S606

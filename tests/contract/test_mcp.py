@@ -62,10 +62,10 @@ def test_a_client_of_each_generation_lists_and_calls_every_tool(agents: Agents, 
 
 
 def stdio(agents: Agents, key: str) -> StdioServerParameters:
-    stores = ["--marts", str(agents.world.marts), "--control", str(agents.world.keys)]
+    stores = {"marts": str(agents.world.marts), "control": str(agents.world.keys)}
     return StdioServerParameters(
         command=sys.executable,
-        args=["-m", "mcp_server", "--stdio", *stores],
+        args=["-m", "mcp_server", json.dumps({"stdio": True, **stores})],
         env={"SANKOFA_API_KEY": key},
     )
 

@@ -1,5 +1,6 @@
 """How the MCP server is started, and which hosts and origins it accepts."""
 
+import json
 import os
 from typing import Any
 
@@ -38,10 +39,11 @@ def test_the_command_becomes_the_server_and_hides_its_store_urls(
     assert CliRunner().invoke(sankofa, ["mcp", *options]).exit_code == 0
     assert became[:2] == ["-m", "mcp_server"] and "secret" not in " ".join(became)
     assert os.environ["SANKOFA_CONTROL"] == "redis://:secret@keys/0"
-    assert became.count("--allowed-host") == 2 and became[became.index("--workers") + 1] == "2"
+    chosen = json.loads(became[2])
+    assert (chosen["hosts"], chosen["workers"], chosen["port"]) == (["a", "b"], 2, 1234)
     became.clear()
     assert CliRunner().invoke(sankofa, ["mcp", "--stdio"]).exit_code == 0
-    assert "--stdio" in became
+    assert json.loads(became[2])["stdio"] is True
 
 
 def test_several_processes_answer_at_one_port(agents: Agents) -> None:

@@ -234,10 +234,9 @@ def served(world: World, *options: str) -> Iterator[Served]:
 def started(world: World, module: str, *options: str) -> Iterator[Served]:
     """Run a server of ours at a free port until the end of the block."""
     log = world.root / f"{module}-log-{time.monotonic_ns()}"
-    stores = ["--marts", str(world.marts), "--control", str(world.keys)]
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *stores, "--port", "0", *options],
+            [sys.executable, "-m", module, server_argument(module, world, *options)],
             stderr=file,
             cwd=ROOT,
         )
@@ -249,6 +248,28 @@ def started(world: World, module: str, *options: str) -> Iterator[Served]:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGTERM)
         process.wait(30)
+
+
+_FIELDS = {
+    "api": {"base-url": "base_urls", "trusted-proxy": "proxies"},
+    "mcp_server": {
+        **{"base-url": "bases", "allowed-host": "hosts", "allowed-origin": "origins"},
+        "trusted-proxy": "proxies",
+    },
+}
+
+
+def server_argument(module: str, world: World, *options: str) -> str:
+    """Return the argument of a server's module for the options of the command."""
+    chosen: dict[str, Any] = {"marts": str(world.marts), "control": str(world.keys), "port": 0}
+    for option, value in zip(options[::2], options[1::2], strict=True):
+        name = option.removeprefix("--")
+        if name in _FIELDS[module]:
+            chosen.setdefault(_FIELDS[module][name], []).append(value)
+        else:
+            is_number = name in ("workers", "port", "pages-per-minute")
+            chosen[name.replace("-", "_")] = int(value) if is_number else value
+    return json.dumps(chosen)
 
 
 def port_of(process: subprocess.Popen[bytes], log: Path) -> int:

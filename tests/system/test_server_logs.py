@@ -19,7 +19,13 @@ from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.metrics import exposed, value
 from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
-from tests.helpers.rest_service import RunningServer, World, make_world, served
+from tests.helpers.rest_service import (
+    RunningServer,
+    World,
+    make_world,
+    served,
+    server_argument,
+)
 from tests.helpers.waiting import wait_until
 
 # Servers give up on each other after some seconds, and a shared machine may halt for longer: a
@@ -42,10 +48,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def start(world: World, module: str, stderr: int, *options: str) -> "subprocess.Popen[bytes]":
     """Start a server of two processes whose log goes to a file descriptor."""
-    stores = ["--marts", str(world.marts), "--control", str(world.keys)]
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *stores, "--workers", "2", *options], stderr=stderr, cwd=ROOT
-    )
+    argument = server_argument(module, world, "--workers", "2", *options)
+    return subprocess.Popen([sys.executable, "-m", module, argument], stderr=stderr, cwd=ROOT)
 
 
 @contextmanager

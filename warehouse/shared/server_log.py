@@ -1,13 +1,12 @@
-"""The log of a server, and how the command lines of both servers are read."""
+"""The log of a server, and how its options are read."""
 
-import argparse
 import logging
 import os
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -243,36 +242,15 @@ def _dropped_line(number: int) -> bytes:
     return _encode(line)
 
 
-def server_options(
-    settings: Settings,
-    port: int,
-    values: Mapping[str, str | int | None],
-    lists: Mapping[str, str],
-    flags: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Return the options of a server by name: those of both servers, own values, lists and flags.
+def server_options(settings: Settings, **values: object) -> dict[str, Any]:
+    """Return the options of a server by name: its own values, and what its argument says as JSON.
 
-    ``lists`` are options that may be repeated, with the name of what is given. ``sankofa serve
-    --help`` and ``sankofa mcp --help`` describe what people choose.
+    The commands `serve` and `mcp` write the argument.
     """
-    parser = argparse.ArgumentParser(
-        description="See `sankofa serve --help`, `sankofa mcp --help`."
-    )
-    # From the environment too: a URL can contain a password, and everyone on a machine can read
-    # the arguments of its processes. Without a usage store requests are neither counted nor
-    # limited, without a folder for metrics none are kept.
-    for name in ("marts", "control", "usage", "metrics"):
-        default = settings.explicit(name)
-        is_required = default is None and name in ("marts", "control")
-        parser.add_argument(f"--{name}", default=default, required=is_required)
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=port)
-    parser.add_argument("--workers", type=int, default=cores())
-    for name, value in values.items():
-        parser.add_argument(f"--{name}", default=value, type=int if isinstance(value, int) else str)
-    for option, name in lists.items():
-        parser.add_argument(f"--{option}", action="append", default=[], dest=name)
-    for name in flags:
-        parser.add_argument(f"--{name}", action="store_true")
-    chosen = vars(parser.parse_args())
-    return chosen | {name: tuple(chosen[name]) for name in lists.values()}
+    # Not in the argument: a URL can contain a password, and everyone on a machine can read the
+    # arguments of its processes. Without a usage store requests are neither counted nor limited,
+    # without a folder for metrics none are kept.
+    stores = {name: settings.explicit(name) for name in ("usage", "metrics")}
+    places = {"marts": settings.marts, "control": settings.control, "host": "127.0.0.1"}
+    given = msgspec.json.decode(sys.argv[1]) if len(sys.argv) > 1 else {}
+    return {**stores, **places, "workers": cores(), **values, **given}

@@ -110,7 +110,7 @@ def _places(data: Data) -> dict[str, str]:
 
 def _ours(data: Data, workers: int) -> Command:
     return (
-        [sys.executable, "-m", "api", "--workers", str(workers), "--port", "{port}"],
+        [sys.executable, "-m", "api", f'{{{{"workers": {workers}, "port": {{port}}}}}}'],
         {**_places(data), **ALLOCATION},
         "ours",
     )
