@@ -36,7 +36,7 @@ class Erasure:
     """What erasing a document removes, or would remove.
 
     ``same_address`` are other documents that were read from its addresses: they may repeat what
-    it said. ``data_version`` is the build that replaced an affected current one.
+    it said.
     """
 
     document: str
@@ -45,7 +45,6 @@ class Erasure:
     rows: dict[str, int]
     data_versions: tuple[str, ...]
     same_address: tuple[str, ...]
-    data_version: str | None = None
 
 
 def find_documents(settings: Settings, text: str) -> list[Erasure]:

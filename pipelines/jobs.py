@@ -95,7 +95,6 @@ def instance(settings: Settings) -> dg.DagsterInstance:
 def run_job(
     settings: Settings,
     name: str,
-    tags: Mapping[str, str] | None = None,
     config: Mapping[str, object] | None = None,
     assets: Collection[dg.AssetKey] = (),
     when_step_ends: Callable[[Run, str], None] = lambda run, step: None,
@@ -106,9 +105,7 @@ def run_job(
     others running.
     """
     with open_runner(settings) as runner:
-        run = runner.run(
-            name, assets=assets, tags=tags, config=config, when_step_ends=when_step_ends
-        )
+        run = runner.run(name, assets=assets, config=config, when_step_ends=when_step_ends)
         run.raise_failures()
     return run.metadata
 

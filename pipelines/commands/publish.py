@@ -12,13 +12,12 @@ from pipelines.commands.quality import current_left_out, print_left_out
 from pipelines.dagster_home import PUBLISH, killed_runs
 from pipelines.output import Column, json_option, number, print_json, print_table, progress_console
 from pipelines.publication import Publishing
-from pipelines.stages import STAGES
 from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.publish.steps import ProcessPool
 from warehouse.record.store import open_record
 from warehouse.serve.catalogue import ChangedDataset
-from warehouse.shared.errors import AlreadyPublished, SankofaError
+from warehouse.shared.errors import AlreadyPublished
 from warehouse.shared.settings import Settings, read_settings
 
 
@@ -29,23 +28,12 @@ from warehouse.shared.settings import Settings, read_settings
     metavar="WHY",
     help="Publish although a source has lost, or a rule leaves out, many rows; WHY is recorded.",
 )
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="ASSET",
-    help="Make only this asset of the publication again, such as metrics; may be repeated. Readers "
-    "see nothing of it before `published_build`.",
-)
 @json_option
-def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
+def publish(confirm_loss: str, as_json: bool) -> None:
     """Publish the loaded data as one build, unless its audit fails."""
     settings = read_settings(os.environ)
     refuse_empty(open_record(settings))
     config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
-    if only:
-        with _confirmed(settings, confirm_loss):
-            _run_only(settings, only, config if "quality" in only else {}, as_json)
-        return
     before = builds_at(settings.marts).current()
     with (
         progress_console().status("Deriving, auditing, exporting"),
@@ -92,16 +80,11 @@ def _is_unchanged(settings: Settings) -> bool:
         return Publishing(settings, compute).ends_unchanged()
 
 
-def _run(
-    settings: Settings, config: Mapping[str, object], names: Sequence[str] = ()
-) -> dict[str, dict[str, Any]]:
-    """Run the publication, or some of its assets; return the metadata of each."""
-    import dagster as dg
-
+def _run(settings: Settings, config: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """Run the publication; return the metadata of its assets."""
     from pipelines.jobs import run_job
 
-    assets = [dg.AssetKey(name) for name in names]
-    return run_job(settings, PUBLISH, config=config, assets=assets)
+    return run_job(settings, PUBLISH, config=config)
 
 
 @contextmanager
@@ -130,20 +113,3 @@ def _print_changes(changes: Sequence[ChangedDataset] | None, before: str | None)
             Column("restated", lambda row: number(row.restated), right=True),
             Column("withdrawn", lambda row: number(row.withdrawn), right=True),
         )
-
-
-def _run_only(
-    settings: Settings, names: tuple[str, ...], config: Mapping[str, object], as_json: bool
-) -> None:
-    """Materialise some assets of the publication that was begun last."""
-    unknown = [name for name in names if name not in STAGES]
-    if unknown:
-        raise SankofaError(f"there is no asset {unknown[0]}: one of {', '.join(STAGES)}")
-    with progress_console().status(f"Making {', '.join(names)}"):
-        metadata = _run(settings, config, names)
-    if as_json:
-        print_json(metadata)
-        return
-    for name, values in metadata.items():
-        words = ", ".join(f"{label}: {value}" for label, value in values.items())
-        click.echo(f"{name}  {words}")
