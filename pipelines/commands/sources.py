@@ -20,23 +20,18 @@ from warehouse.shared.settings import Settings, read_settings
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), help="Default: sample/ in the home.")
 @output.json_option
-def sample(folder: Path | None, as_json: bool) -> None:
+def sample(as_json: bool) -> None:
     """Unpack sample data: fictional documents in the formats of the real sources."""
     settings = read_settings(os.environ)
-    target = folder or settings.sample
-    if folder is None:
-        # Whoever writes it into the home is going to ingest it there.
-        open_landing(settings).refuse_other_world("fictional")
-    counts = unpack_world(target)
+    open_landing(settings).refuse_other_world("fictional")
+    counts = unpack_world(settings.sample)
     if as_json:
-        output.print_json({"folder": target, "written": counts})
+        output.print_json({"folder": settings.sample, "written": counts})
         return
     output.print_counts(counts, "what", "number")
-    click.echo(f"written to {target}")
-    if folder is None:
-        click.echo("next: `sankofa ingest`, then `sankofa publish`")
+    click.echo(f"written to {settings.sample}")
+    click.echo("next: `sankofa ingest`, then `sankofa publish`")
 
 
 _COLOURS = {"working": "green", "untried": "yellow", "refused": "red"}
