@@ -86,7 +86,7 @@ def facts(
     for field in schema:
         # columns that most facts leave empty
         columns.setdefault(field.name, pa.nulls(len(rows), field.type))
-    return pa.table(columns).select(schema.names)
+    return pa.table(columns).select(schema.names).cast(schema)
 
 
 _UTC = pa.timestamp("us", "UTC")
