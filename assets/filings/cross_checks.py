@@ -270,10 +270,12 @@ def contradictions(
     one that was added up.
 
     A figure that keeps another check is not the wrong one; nor is one that a turned sign of another
-    explains. Where that leaves none, every side is named.
+    explains. But a filer who prints losses without a sign turns all lines of a loss, and sums among
+    them hold: together with these lines, a figure that keeps a check may be turned. Where nothing
+    of that tells, every side is named.
     """
-    broken: list[tuple[set[str], set[str]]] = []
-    proved: set[str] = set()
+    broken: list[tuple[Check, Decimal]] = []
+    kept: list[set[str]] = []
     for check in CHECKS:
         if check.standard not in (None, standard) or not values.keys() >= {*check.members}:
             continue
@@ -282,19 +284,42 @@ def contradictions(
             continue
         # A filing adjusts rounded figures by up to one unit each so that its sums hold.
         tolerance = rounding * len(check.members)
-        members = set(check.members)
         if check.holds(values, tolerance):
-            proved |= {name for name in members if values[name]}
-            continue
-        turned = check.turned(values, tolerance)
-        if turned or not check.is_explained(values, elements):
-            broken.append((members, turned))
+            kept.append({name for name in check.members if values[name]})
+        else:
+            broken.append((check, tolerance))
+    proved = set().union(*kept)
     found: dict[str, set[str]] = defaultdict(set)
-    for members, turned in broken:
-        suspects = (turned - proved) or (members - proved) or members
-        for name in suspects:
-            found[name] |= members - {name}
+    for check, tolerance in broken:
+        turned = check.turned(values, tolerance)
+        if not turned and check.is_explained(values, elements):
+            continue
+        members = set(check.members)
+        suspects = set[str]()
+        for name in sorted(turned - proved or turned):
+            together = _turned_together(name, kept, elements)
+            mirrored = {each: -values[each] for each in together}
+            if name not in proved or (
+                values[check.total] / values[name] < -Decimal("0.5")
+                and together.isdisjoint(ONE_SIDED)
+                and check.holds({**values, **mirrored}, tolerance)
+            ):
+                suspects |= together
+        for name in suspects or (members - proved) or members:
+            found[name] |= (members | suspects) - {name}
     return found
+
+
+def _turned_together(name: str, kept: Iterable[set[str]], elements: Mapping[str, str]) -> set[str]:
+    """Return what is turned if a line is: lines that keep sums with it, or have its element."""
+    linked = [*kept]
+    for element in {*elements.values()}:
+        linked.append({line for line, stated_by in elements.items() if stated_by == element})
+    together, before = {name}, 0
+    while before < len(together):
+        before = len(together)
+        together.update(*(lines for lines in linked if lines & together))
+    return together
 
 
 def _statement(reading: Reading) -> Statement:

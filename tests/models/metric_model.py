@@ -37,9 +37,9 @@ def _ebitda(get: Get) -> Decimal:
 
 
 def _of_bank(line: str, of: str) -> Plan:
-    """A ratio of a bank: of an issuer that states loans and deposits."""
-    needs = dict.fromkeys((line, of, "loans", "deposits"))
-    conditions = dict.fromkeys((of, "loans", "deposits"))
+    """A ratio of a bank: deposits from customers are more than a tenth of its assets."""
+    needs = dict.fromkeys((line, of, "loans", "deposits", "total_assets"))
+    conditions = dict.fromkeys((of, "loans", "deposits - 0.1 total_assets"))
     return Plan(" ".join(needs), lambda get, _: get(line) / get(of), ", ".join(conditions))
 
 
@@ -125,8 +125,9 @@ def worked_out(metric: str, get: Get, days: int) -> Decimal | None:
         exact.prec = 400
         for condition in plan.above_zero.split(", "):
             line, _, rest = condition.partition(" ")
-            sign, _, other = rest.partition(" ")
-            more = get(other) if other else Decimal(0)
+            sign, _, addend = rest.partition(" ")
+            times, _, other = addend.rpartition(" ")
+            more = Decimal(times or 1) * get(other) if other else Decimal(0)
             if get(line) + (-more if sign == "-" else more) <= 0:
                 return None
         value = plan.work(get, days)

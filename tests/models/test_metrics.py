@@ -512,14 +512,21 @@ def test_a_bank_has_metrics_of_its_own_and_no_other_issuer_has_them() -> Story:
         {**EARNED, "InterestIncomeExpenseNet": 30},
         {**OWNED, "LoansAndLeasesReceivableNetReportedAmount": 700, "DebtCurrent": 500},
     )
+    # A firm that owns a small bank besides.
+    firm = filed(
+        {**EARNED, "InterestIncomeExpenseNet": 3, "NoninterestIncome": 1, "NoninterestExpense": 2}
+        | {"ProvisionForLoanAndLeaseLosses": 1},
+        {**OWNED, "LoansAndLeasesReceivableNetReportedAmount": 6, "Deposits": 100},
+    )
 
-    of_bank, of_insurer, of_lender = yield [bank, insurer, lender]
+    of_bank, of_insurer, of_lender, of_firm = yield [bank, insurer, lender, firm]
     (answers,) = zip(*(of_bank.on(metric, NEXT_MARCH) for metric in BANK_METRICS), strict=True)
     expected = map(Decimal, ("0.03", "0.6", "0.8", "0.01", "0.08"))
     assert list(answers) == [("value", Y2018, value) for value in expected]
     for metric in BANK_METRICS:
         absent = [("input_not_reported", Y2018, None)]
         assert of_insurer.on(metric, NEXT_MARCH) == of_lender.on(metric, NEXT_MARCH) == absent
+        assert of_firm.on(metric, NEXT_MARCH) == [("denominator_not_positive", Y2018, None)]
     # The insurer's debt is all long-term; the lender states no non-current debt.
     assert of_insurer.on("debt_to_equity", NEXT_MARCH) == [("value", Y2018, Decimal("0.25"))]
     assert of_lender.on("debt_to_equity", NEXT_MARCH) == [("input_not_reported", Y2018, None)]

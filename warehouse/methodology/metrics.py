@@ -32,7 +32,7 @@ ABSENT_REASONS: Mapping[AbsentReason, str] = {
     "today together, or one contradicts its own publication",
     "mixed_currency": "its inputs were published, but not all in one currency",
     "short_period": "the metric needs a full year, and the published period has another length",
-    "denominator_not_positive": "what it is divided by is not above zero",
+    "denominator_not_positive": "what it is divided by, or its condition, is not above zero",
 }
 
 METRIC_SET = "metrics-v1"

@@ -344,6 +344,75 @@ def test_a_figure_that_contradicts_its_filing_is_marked(
     assert marks(filings(elements, taxonomy)) == expected
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    ("taxonomy", "elements", "expected"),
+    [
+        pytest.param(
+            "us-gaap",
+            {"ProfitLoss": 22440, "NetIncomeLoss": -22440},
+            {"profit": "profit_attributable", "profit_attributable": "profit"},
+            id="two profits",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {
+                **{"ProfitLossBeforeTax": 10763, "ProfitLossFromDiscontinuedOperations": 3490},
+                **{TAX: 0, "ProfitLoss": 14253},
+                **{"OtherComprehensiveIncome": 23, "ComprehensiveIncome": -14230},
+            },
+            {
+                "profit": "profit_attributable,profit_before_tax",
+                "profit_attributable": "profit,profit_before_tax",
+                "profit_before_tax": "profit,profit_attributable",
+            },
+            id="every line of a loss, printed without a sign",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {"ProfitLoss": 13933, "OtherComprehensiveIncome": -203, "ComprehensiveIncome": -14136},
+            {"profit": "profit_attributable", "profit_attributable": "profit"},
+            id="a loss without a sign beside comprehensive income",
+        ),
+        pytest.param(
+            "us-gaap",
+            {
+                "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItems"
+                "NoncontrollingInterest": 5479,
+                **{"IncomeTaxExpenseBenefit": 1780, "NetIncomeLoss": 3699},
+                "OtherComprehensiveIncomeLossNetOfTax": 3673,
+                "ComprehensiveIncomeNetOfTax": -26,
+            },
+            {},
+            id="comprehensive income and its other part exchanged",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {"ProfitLoss": -7, "OtherComprehensiveIncome": 14, "ComprehensiveIncome": 7},
+            {},
+            id="other comprehensive income that exceeds a loss",
+        ),
+    ],
+)
+def test_a_wrong_sign_is_marked_whichever_it_is(
+    taxonomy: str, elements: dict[str, int], expected: dict[str, str], sign: int
+) -> None:
+    turned = {element: [sign * value] for element, value in elements.items()}
+    assert marks(filings(turned, taxonomy)) == expected
+
+
+@pytest.mark.parametrize("slipped", ["Assets", "Liabilities", "Equity"])
+@pytest.mark.parametrize("power", [Decimal("0.001"), Decimal(1000)])
+def test_a_side_of_a_balance_sheet_in_another_scale_is_marked_with_the_others(
+    slipped: str, power: Decimal
+) -> None:
+    sides = {"Assets": 103705355, "Liabilities": 60705354, "Equity": 43000001}
+    sides[slipped] = int(sides[slipped] * power)
+    lines = {"total_assets", "total_liabilities", "total_equity"}
+    expected = {line: ",".join(sorted(lines - {line})) for line in lines}
+    assert marks(filings({name: [value] for name, value in sides.items()})) == expected
+
+
 def test_rounding_is_no_contradiction() -> None:
     elements = {"ProfitLossBeforeTax": [1001000], TAX: [300000], "ProfitLoss": [702000]}
     assert marks(filings(elements)) == {}

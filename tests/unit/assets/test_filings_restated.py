@@ -377,18 +377,22 @@ def test_a_loss_becomes_no_profit_by_a_rounded_or_turned_statement(
 
 
 @pytest.mark.parametrize("power", [THOUSAND, MILLION])
+@pytest.mark.parametrize("first_is_wrong", [False, True])
+@pytest.mark.parametrize("is_larger", [False, True])
 def test_every_figure_of_a_filing_in_a_wrong_scale_is_marked_and_none_before_or_after(
-    power: int,
+    power: int, first_is_wrong: bool, is_larger: bool
 ) -> None:
-    whole, slipped = (WHOLE, MILLION), (WHOLE, MILLION // power)
-    revenue = 4_172_000_000
-    statements = [(revenue, *whole), (revenue // power, *slipped), (revenue, *whole)]
-    parsed = read(filed("Revenue", *statements))
-    assert known_values([parsed], "revenue") == [None, revenue, revenue, revenue]
-    marked = {row["publication"] for row in rows(parsed) if row.get("conflicts_with")}
-    assert marked == {ACCN_2}
-    of_second = [row for row in rows(parsed) if row["publication"] == ACCN_2]
-    assert {row["conflicts_with"] for row in of_second} == {row["line_item"] for row in of_second}
+    small, large = (4_172_000, WHOLE, 1), (4_172_000 * power, WHOLE, power)
+    right, slip = (small, large) if is_larger else (large, small)
+    parsed = read(
+        filed("Revenue", *((slip, right, right) if first_is_wrong else (right, slip, right)))
+    )
+    # One filing against one decides nothing: what stands stays, and the other is no input.
+    known = [slip[0], slip[0], right[0]] if first_is_wrong else 3 * [right[0]]
+    assert known_values([parsed], "revenue") == [None, *known]
+    marked = [row for row in rows(parsed) if row.get("conflicts_with")]
+    assert marked == [row for row in rows(parsed) if row["publication"] == ACCN_2]
+    assert all(row["conflicts_with"] == row["line_item"] for row in marked)
 
 
 def test_a_scale_is_corrected_only_with_the_balance_sheet_on_its_side() -> None:
