@@ -16,6 +16,7 @@ from api.resources.declared import (
     HealthResource,
     ListResource,
     OpenApiResource,
+    PostedResource,
     StatusResource,
     UsageResource,
 )
@@ -64,7 +65,7 @@ def create_app(
         ExportManifestResource(mart),
         UsageResource(mart),
         *(
-            ListResource(endpoint, mart, secret)
+            (PostedResource if endpoint.in_body else ListResource)(endpoint, mart, secret)
             for endpoint in ENDPOINTS
             if endpoint.listing is not None
         ),
@@ -84,7 +85,8 @@ def create_app(
     routes |= site_routes(site, pages_per_minute)
     for path, resource in routes.items():
         # HEAD is answered as GET is; the server leaves the body out.
-        resource.on_head = resource.on_get
+        if hasattr(resource, "on_get"):
+            resource.on_head = resource.on_get
         app.add_route(path, resource)
     add_error_handlers(app, upgrade_url, site, routes)
     return app

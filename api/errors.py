@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.endpoint import ALLOW
+from api.endpoints.endpoint import METHODS
 from api.site.render import Site
 from warehouse.contract import problems
 from warehouse.shared.json_encoding import encode
@@ -89,7 +89,7 @@ def send_problem(
     if "retry_after" in members:
         resp.set_header("Retry-After", str(members["retry_after"]))
     if status == 405:
-        resp.set_header("Allow", ALLOW)
+        resp.set_header("Allow", ", ".join(problem.members.get("allowed", METHODS)))
     resp.status = status
     resp.content_type = "application/problem+json"
     # ``detail`` and ``received`` can repeat what the client sent: never its key.
@@ -108,7 +108,9 @@ def _problem_of_http_error(
             "not_found", f"No such path: {req.path[:200]}; {hint}.", nearest=near
         )
     if error.status_code == 405:
-        return problems.Problem("method_not_allowed", f"{req.method} is not allowed here.")
+        allowed = dict(error.headers or {}).get("Allow", METHODS[0]).split(", ")
+        detail = f"{req.method} is not allowed here; use {allowed[0]}."
+        return problems.Problem("method_not_allowed", detail, allowed=allowed)
     return problems.Problem("request_refused", error.title or "The request cannot be parsed.")
 
 

@@ -15,7 +15,7 @@ import xxhash
 import zstandard
 from isal import isal_zlib
 
-from api.endpoints.endpoint import ALLOW, METHODS, RESPONSE_HEADERS, etag_matches
+from api.endpoints.endpoint import METHODS, RESPONSE_HEADERS, etag_matches
 from api.endpoints.known_answers import Header, KeptAnswer, KnownResponses
 from api.errors import send_unexpected
 from api.server.proxies import log_request
@@ -63,8 +63,6 @@ _OF_EVERY_RESPONSE = (
 )
 _ONE_DAY = "86400"
 _OF_OPTIONS = (
-    ("Allow", ALLOW),
-    ("Access-Control-Allow-Methods", ALLOW),
     ("Access-Control-Allow-Headers", _REQUEST_HEADERS),
     ("Access-Control-Max-Age", _ONE_DAY),
 )
@@ -116,8 +114,8 @@ class Middleware:
         params: dict[str, object],
     ) -> None:
         """Check the method, then the key, then its limits."""
-        if req.method not in METHODS:
-            raise falcon.HTTPMethodNotAllowed(METHODS)
+        if req.method not in (methods := _methods_of(resource)):
+            raise falcon.HTTPMethodNotAllowed(methods)
         # A browser sends no key with the OPTIONS request that precedes a cross-origin call.
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
@@ -167,6 +165,8 @@ class Middleware:
         etag = answered.etag
         headers = [*_OF_EVERY_RESPONSE]
         if req.method == "OPTIONS" and succeeded:
+            allowed = ", ".join(_methods_of(resource))
+            headers += [("Allow", allowed), ("Access-Control-Allow-Methods", allowed)]
             headers += _OF_OPTIONS
         _announce_removal(resp, resource)
         if key is not None:
@@ -205,6 +205,11 @@ def _is_open(resource: object, params: dict[str, object]) -> bool:
     """Return whether no key is needed; ``open`` may be a function of the path parameters."""
     is_open = getattr(resource, "open", False)
     return bool(is_open(params) if callable(is_open) else is_open)
+
+
+def _methods_of(resource: object) -> tuple[str, ...]:
+    methods: tuple[str, ...] = getattr(resource, "methods", METHODS)
+    return methods
 
 
 def _announce_removal(resp: falcon.Response, resource: object) -> None:

@@ -25,7 +25,10 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
     parameters = [PARAMETERS[name] for name in row["parameters"].split()]
     needs_key, malformed_id = row["key"] == "yes", row["malformed_id"]
     statuses = [*(_KEYED_STATUSES if needs_key else ()), *map(int, row["statuses"].split())]
-    if listing is not None:
+    if any(each.location == "body" for each in parameters):
+        # Its rows are answers to what is sent, and no more than that.
+        statuses.append(413)
+    elif listing is not None:
         limit = "LIMIT_UNCAPPED" if listing.row_rule == "uncapped" else "LIMIT"
         parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT")]
         statuses.append(402)

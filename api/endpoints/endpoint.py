@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from email.utils import format_datetime
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import falcon
+import msgspec
 
 from warehouse.contract import problems
+from warehouse.contract.json_values import read
 from warehouse.contract.listing import Listing
 from warehouse.contract.pagination import build_at
 from warehouse.contract.parameter_types import Parameter
@@ -18,9 +21,9 @@ from warehouse.shared.data_files import csv_rows
 from warehouse.shared.tiers import Tier
 from warehouse.shared.urls import as_reached
 
-# What every resource answers; all other methods are refused.
+# What a resource answers; all other methods are refused. ``methods`` of one says otherwise.
 METHODS = ("GET", "HEAD", "OPTIONS")
-ALLOW = ", ".join(METHODS)
+POSTED = ("POST", "OPTIONS")
 DEPRECATION_NOTICE = timedelta(days=180)
 # The headers of responses that are ours, with their meaning.
 RESPONSE_HEADERS = csv_rows(__name__, "headers")
@@ -79,6 +82,21 @@ class Endpoint:
     def query(self) -> Mapping[str, Parameter]:
         """Return the query parameters by name."""
         return self._located("query")
+
+    @cached_property
+    def in_body(self) -> tuple[Parameter, ...]:
+        """Return the members of the JSON object that is sent as the body; none for a GET."""
+        return tuple(each for each in self.parameters if each.location == "body")
+
+    @property
+    def body_example(self) -> dict[str, Any]:
+        """Return a body that any build can answer."""
+        return {each.name: msgspec.json.decode(str(each.example)) for each in self.in_body}
+
+    @property
+    def method(self) -> Literal["get", "post"]:
+        """Return the method by which it is asked."""
+        return "post" if self.in_body else "get"
 
     @cached_property
     def in_path(self) -> Mapping[str, Parameter]:
@@ -145,6 +163,20 @@ def read_values(
         elif parameter.required:
             raise problems.missing_parameter(name, parameter.kind.expected)
     return parameters
+
+
+_BODY = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+
+
+def read_body(req: falcon.Request, endpoint: Endpoint) -> Parameters:
+    """Return what the body of a request declares, whatever media type it is said to have."""
+    names = ", ".join(each.name for each in endpoint.in_body)
+    try:
+        sent = _BODY.decode(req.bounded_stream.read())
+    except (msgspec.DecodeError, RecursionError, ArithmeticError):
+        expected = f"a JSON object with {names}"
+        raise problems.invalid_parameter("body", "", expected) from None
+    return read(endpoint.in_body, sent, "the body")
 
 
 def tier_of(req: falcon.Request) -> Tier:

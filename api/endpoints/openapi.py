@@ -7,7 +7,7 @@ from api.endpoints.endpoint import RESPONSE_HEADERS, Endpoint
 from api.endpoints.response import MEDIA_TYPES
 from warehouse.contract import API_VERSION
 from warehouse.contract.agent_discovery import CARD_PATH, MCP_PATH
-from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameter_types import Parameter, objects_schema
 from warehouse.contract.problems import PROBLEMS
 from warehouse.contract.schemas import (
     BODY_SCHEMAS,
@@ -74,7 +74,10 @@ def openapi_document(
         # Relative, so that one document is right at every public URL.
         "servers": [{"url": "/"}],
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
-        "paths": {endpoint.path: {"get": _operation(endpoint, examples)} for endpoint in endpoints},
+        "paths": {
+            endpoint.path: {endpoint.method: _operation(endpoint, examples)}
+            for endpoint in endpoints
+        },
         "components": {
             "schemas": {
                 **ROW_SCHEMAS,
@@ -96,8 +99,14 @@ def _operation(endpoint: Endpoint, examples: Mapping[str, Example] | None) -> di
     # The one record that can be asked for is that of an entity.
     name = "entity" if endpoint.listing is None else endpoint.listing.name
     example = None if examples is None else examples.get(name, {})
-    parameters = [_parameter(parameter, example) for parameter in endpoint.parameters]
-    names = ("RequestId", "DataVersion", "IfNoneMatch") if endpoint.needs_key else ("RequestId",)
+    parameters = [
+        _parameter(parameter, example)
+        for parameter in endpoint.parameters
+        if parameter not in endpoint.in_body
+    ]
+    names = ["RequestId", *(("DataVersion", "IfNoneMatch") if endpoint.needs_key else ())]
+    if endpoint.in_body:
+        names.remove("IfNoneMatch")
     parameters += [{"$ref": f"#/components/parameters/{name}"} for name in names]
     operation = {
         "operationId": endpoint.name,
@@ -108,6 +117,9 @@ def _operation(endpoint: Endpoint, examples: Mapping[str, Example] | None) -> di
         "security": _KEYED if endpoint.needs_key else [],
         "responses": _responses(endpoint),
     }
+    if endpoint.in_body:
+        body = {"schema": objects_schema(endpoint.in_body), "example": endpoint.body_example}
+        operation["requestBody"] = {"required": True, "content": {_JSON: body}}
     if example and endpoint.parameters:
         # The parameters that are enough to get rows.
         operation["x-example"] = {
@@ -146,7 +158,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
         {*endpoint.statuses, *_COMMON_STATUSES, *((406,) if endpoint.statuses else ())}
     )
     responses = {"200": _success(endpoint, 200, _STATUSES[200]["meaning"])}
-    if endpoint.needs_key:
+    if endpoint.needs_key and not endpoint.in_body:
         responses["304"] = {
             "description": "Unchanged since the ETag in If-None-Match.",
             "headers": _headers(endpoint, 200),
@@ -166,7 +178,7 @@ def _success(endpoint: Endpoint, status: int, meaning: str) -> dict[str, Any]:
     if endpoint.body != "Description":
         body["example"] = body_example(endpoint.body)
     content = {_JSON: body}
-    if endpoint.listing is not None:
+    if endpoint.listing is not None and not endpoint.in_body:
         content |= {media_type: {"schema": _TEXT} for media_type in _LINES}
     return {
         "description": meaning,
@@ -194,7 +206,7 @@ def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
     # Without a valid key there is no tier, no quota and no version to report.
     if endpoint.needs_key and status != 401:
         names += _KEYED_HEADERS
-    if endpoint.listing is not None and status == 200:
+    if endpoint.listing is not None and not endpoint.in_body and status == 200:
         names += _LIST_HEADERS
     if endpoint.deprecation is not None:
         names += _DEPRECATION_HEADERS

@@ -10,7 +10,15 @@ from importlib.metadata import version
 import falcon
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import Endpoint, mcp_url_for, pinned_build, read_parameters, tier_of
+from api.endpoints.endpoint import (
+    POSTED,
+    Endpoint,
+    mcp_url_for,
+    pinned_build,
+    read_body,
+    read_parameters,
+    tier_of,
+)
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import requested_format, send_list, send_row, send_without_rows
 from warehouse.contract import API_VERSION
@@ -48,6 +56,26 @@ class ListResource:
             req.context.build,
         )
         send_list(req, resp, page, form)
+
+
+class PostedResource:
+    """A list that answers what is sent as the body of a POST; its answers are never kept."""
+
+    methods = POSTED
+
+    def __init__(self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes]) -> None:
+        self.endpoint = endpoint
+        self._mart, self._secret = mart, secret
+
+    def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send an answer to each of what was sent."""
+        listing = self.endpoint.listing
+        assert listing is not None
+        parameters = read_parameters(req, self.endpoint) | read_body(req, self.endpoint)
+        pinned = req.env.get("HTTP_X_DATA_VERSION")
+        page = answer(listing, self._mart, self._secret(), tier_of(req), parameters, pinned)
+        send_list(req, resp, page)
+        resp.set_header("Cache-Control", "no-store")
 
 
 class EntityResource:

@@ -19,6 +19,7 @@ from api.endpoints.response import row_body
 from api.site.render import Page, Reply, Site, check_names
 from api.site.sample import Sample
 from api.site.texts import MCP_PAGE
+from warehouse.contract.json_values import read
 from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import body_example
 from warehouse.serve.build import Build
@@ -72,6 +73,11 @@ class Operation:
     answer: str
     from_build: bool
 
+    @property
+    def sent_body(self) -> str:
+        """The JSON object that a POST sends."""
+        return encode(self.endpoint.body_example).decode()
+
 
 def reference_page(site: Site, req: falcon.Request) -> Reply:
     """Return the interactive reference; it loads nothing from other hosts."""
@@ -98,7 +104,7 @@ def _groups(sample: Sample) -> dict[str, list[Operation]]:
 def _operations(sample: Sample, build: Build | None) -> Iterable[Operation]:
     document = openapi_document(ENDPOINTS, None if build is None else examples(build))
     for endpoint in ENDPOINTS:
-        described = document["paths"][endpoint.path]["get"]
+        described = document["paths"][endpoint.path][endpoint.method]
         sent: dict[str, str] = described.get("x-example", {})
         body = None
         # An example that cannot be asked must not take the page away.
@@ -125,6 +131,9 @@ def _answer(
         return export_body(build, _EXPORTS_URL)
     path = {name: value for name, value in sent.items() if name in endpoint.in_path}
     query = {name: value for name, value in sent.items() if name in endpoint.query}
+    if endpoint.in_body and endpoint.listing is not None:
+        body = read(endpoint.in_body, endpoint.body_example, "the body")
+        return sample.list_body(endpoint.listing, endpoint.defaults | body)
     if any(name not in sent for name in endpoint.required):
         return None
     if endpoint is declarations.ENTITY:
@@ -174,6 +183,11 @@ def _fields(
 ) -> Iterable[Field]:
     by_name = {each["name"]: each for each in described if "name" in each}
     for parameter in endpoint.parameters:
+        if parameter.location == "body":
+            # What is sent is shown as it is, and can be changed.
+            name, value = parameter.name, str(parameter.example)
+            yield Field(name, "body", True, parameter.description, (), value, value)
+            continue
         shown = by_name[parameter.name]
         example = shown.get("example", parameter.example)
         yield Field(

@@ -156,7 +156,8 @@ def llms_text(site: render.Site, req: falcon.Request) -> render.Body:
 def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
     names = ", ".join(parameter.name for parameter in endpoint.parameters)
     parameters = f" Parameters: {names}." if names else ""
-    return f"- [GET {endpoint.path}]({base_url}{endpoint.path}): {endpoint.summary}.{parameters}"
+    request = f"{endpoint.method.upper()} {endpoint.path}"
+    return f"- [{request}]({base_url}{endpoint.path}): {endpoint.summary}.{parameters}"
 
 
 def discovery(

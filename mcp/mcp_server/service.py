@@ -1,7 +1,6 @@
 """The service behind the transport: admits calls, counts them and runs tools."""
 
 import logging
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,9 +14,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_server.results import Body, ExactJson, Link, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract import problems
+from warehouse.contract.json_values import Arguments, read
 from warehouse.contract.known_answers import KnownAnswers
 from warehouse.contract.limits import authenticate, check_rate_limit
-from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
 from warehouse.control.keys import Key, KeyStore, signing_secret
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
@@ -29,73 +28,6 @@ from warehouse.shared.metrics import count_problem
 from warehouse.shared.texts import redact_keys
 from warehouse.shared.tiers import Tier, TierName, tier_includes
 from warehouse.shared.urls import as_reached
-
-# Parsing of tool arguments by the declared parameters; an error names the parameter.
-
-Arguments = dict[str, Any]
-
-
-def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) -> Arguments:
-    """Return the value of every declared parameter; None if it was left out."""
-    declared = {parameter.name: parameter for parameter in parameters}
-    for name in sent:
-        if name not in declared:
-            raise problems.unknown_parameter(name, declared, tool)
-    return {name: _value(parameter, sent) for name, parameter in declared.items()}
-
-
-def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
-    name, kind = parameter.name, parameter.kind
-    # A null for an optional argument means that it was left out.
-    if sent.get(name) is None:
-        if parameter.required:
-            raise problems.missing_parameter(name, kind.expected)
-        return None if parameter.default is None else kind.read(parameter.default)
-    try:
-        return _read(kind, sent[name])
-    except ValueError:
-        raise problems.invalid_value(name, _shown(sent[name]), kind) from None
-
-
-def _read(kind: ParameterType, value: object) -> object:
-    if kind.of is not None:
-        # One value that is not wrapped in a list is meant as a list of one.
-        texts = [_text(item) for item in (value if isinstance(value, list) else [value])]
-        if any("," in text for text in texts):
-            raise ValueError
-        return kind.read(",".join(texts))
-    if kind.schema.get("type") == "integer":
-        return kind.read(str(_integer(value)))
-    if kind is FLAG and isinstance(value, bool):
-        return value
-    if kind is NUMBER and isinstance(value, int | float) and not isinstance(value, bool):
-        return kind.read(encode(value).decode())
-    return kind.read(_text(value))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    # JSON can escape a lone surrogate, which UTF-8 cannot encode: UnicodeEncodeError, a ValueError.
-    value.encode()
-    return value
-
-
-def _integer(value: object) -> int:
-    # JSON does not tell 10.0 from 10; some clients write the one for the other.
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = ",".join(value)
-    text = value if isinstance(value, str) else encode(value).decode()
-    return text.encode(errors="replace").decode()
-
 
 _LOG = logging.getLogger("sankofa.mcp")
 _MAX_MANIFESTS = 8

@@ -9,14 +9,12 @@ import msgspec
 from mcp_server.results import Body, ToolRows
 from warehouse.contract import lists
 from warehouse.contract.agent_discovery import NOT_HELD
-from warehouse.contract.claims import check_claim
-from warehouse.contract.limits import check_datasets
 from warehouse.contract.listing import Listing, ListRows, Question, answer
 from warehouse.contract.macro import is_series_mode
 from warehouse.contract.organisations import type_of_identifier
 from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.parameters import PARAMETERS
-from warehouse.contract.problems import unknown_id
+from warehouse.contract.parameters import CLAIM, PARAMETERS
+from warehouse.contract.problems import conflicting_parameters, missing_parameter, unknown_id
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.serve.build import Build, Mart
 from warehouse.serve.entities import entity
@@ -219,10 +217,19 @@ def _resolve_identifier(context: ToolContext, arguments: Arguments) -> ToolRows:
     return context.rows(lists.LOOKUP, {**arguments, "id_type": id_type})
 
 
-def _check_claim(context: ToolContext, arguments: Arguments) -> Body:
-    dataset = "AF-MACRO" if arguments["service_id"] is None else "AF-FUND"
-    check_datasets(context.tier, (dataset,))
-    return Body(encode(check_claim(context.mart, arguments)))
+def _check_claim(context: ToolContext, arguments: Arguments) -> ToolRows | Body:
+    several = arguments.pop("claims")
+    if several is not None:
+        if any(value is not None for value in arguments.values()):
+            detail = "Send one claim as arguments, or several as claims, not both."
+            raise conflicting_parameters("claims", detail)
+        return context.rows(lists.CLAIMS, {"claims": several})
+    for parameter in CLAIM:
+        if parameter.required and arguments[parameter.name] is None:
+            raise missing_parameter(parameter.name, parameter.kind.expected)
+    page = context.rows(lists.CLAIMS, {"claims": [arguments]}).answer.rows
+    version = encode({"_license": page.notice, "data_version": page.data_version})
+    return Body(page.rows[0][:-1] + b"," + version[1:])
 
 
 # Reads of the tools that are more than a list.

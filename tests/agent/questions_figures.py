@@ -37,7 +37,7 @@ _VERDICT = {
 def _restated(published: Published) -> Answer:
     then, now = (published.figure(0, "revenue", "FY2020", day) for day in ("2020-12-31", None))
     assert then != now
-    return {"verdict": "restated_later", "then": then, "now": now}
+    return {"verdict": "superseded", "then": then, "now": now}
 
 
 def _later(published: Published) -> Answer:
@@ -89,6 +89,16 @@ def _kinds(published: Published) -> Answer:
     return {
         "years": [row["fiscal_label"] for row in rows],
         "kinds": [row["restatement_kind"] for row in rows],
+    }
+
+
+def _in_the_paper(published: Published) -> Answer:
+    then, now = (published.figure(0, "revenue", "FY2020", day) for day in ("2020-12-31", None))
+    return {
+        "verdicts": ["superseded", "superseded", "matches"],
+        "exact": then,
+        "was": then,
+        "is": now,
     }
 
 
@@ -186,6 +196,45 @@ QUESTIONS = (
         600,
     ),
     Question(
+        "Ubuntu Fictional Mining's revenue of FY2020 is 970,481,000 in one newspaper of today, 970 "
+        "million in another, and 931,662,000 in a third. Which is right?",
+        (
+            _UBUNTU,
+            call(
+                "check_claim",
+                claims=[
+                    {"service_id": _ID, "line_item": "revenue", "period": "2020", "value": value}
+                    for value in (970_481_000, 970_000_000, 931_662_000)
+                ],
+            ),
+        ),
+        {
+            "verdicts": "$2.data[*].verdict",
+            "exact": "$2.data[1].exact",
+            "was": "$2.data[0].matched.value_reported",
+            "is": "$2.data[0].known_then.value_reported",
+        },
+        _in_the_paper,
+        1_100,
+    ),
+    Question(
+        "Was Ubuntu Fictional Mining's revenue of 2020 970 million USD?",
+        (
+            _UBUNTU,
+            call(
+                "check_claim",
+                service_id=_ID,
+                line_item="revenue",
+                period="2020",
+                value=970_000_000,
+                currency="USD",
+            ),
+        ),
+        {"verdict": "$2.verdict", "reason": "$2.detail"},
+        always(verdict="not_held", reason=words("in ZAR, not in USD")),
+        500,
+    ),
+    Question(
         "Kenya's CPI (FRED.FICKENCPIM) of October 2024 was 148.4, says a report of 2025-01-31. "
         "Is that right today?",
         (
@@ -202,7 +251,7 @@ QUESTIONS = (
             "base then": "$1.known_then.base_period",
             "base now": "$1.known_now.base_period",
         },
-        always(verdict="restated_later", **{"base then": "2015=100", "base now": "2020=100"}),
+        always(verdict="superseded", **{"base then": "2015=100", "base now": "2020=100"}),
         350,
     ),
     Question(

@@ -82,10 +82,7 @@ class Agent:
         errors: list[bool] = []
         for step in question.path:
             self.check_told(question, step.arguments)
-            arguments = {
-                name: select(value, results, self.tools) if is_selector(value) else value
-                for name, value in step.arguments.items()
-            }
+            arguments = self._filled(step.arguments, results)
             is_error, text = self._text(step.tool, arguments, question.tier)
             texts.append(text)
             errors.append(is_error)
@@ -95,6 +92,14 @@ class Agent:
         }
         return Walked(results, errors, texts, answer)
 
+    def _filled(self, value: Any, results: Sequence[Any]) -> Any:
+        """Return arguments with what earlier results told, also in the claims of a list."""
+        if isinstance(value, Mapping):
+            return {name: self._filled(each, results) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._filled(each, results) for each in value]
+        return select(value, results, self.tools) if is_selector(value) else value
+
     def check_told(self, question: Question, arguments: Mapping[str, Any]) -> None:
         """Check that every literal stands in the question, the list of tools or the description."""
         for name, value in arguments.items():
@@ -102,6 +107,9 @@ class Agent:
                 continue
             assert name not in _ONLY_TOLD, f"{name} {value!r} was guessed: {question.text}"
             for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, Mapping):
+                    self.check_told(question, each)
+                    continue
                 assert self._is_told(question.text, name, each), (
                     f"nothing told {name} {each!r}: {question.text}"
                 )

@@ -4,19 +4,19 @@ from urllib.parse import unquote
 
 import pytest
 
-from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import (
     REQUIRED_QUERY,
     Contract,
     WireResponse,
     example_url,
 )
+from tests.helpers.every_list import READ
 from tests.helpers.waiting import wait_until
 from warehouse.shared.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
-KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]
-LIMITED = [endpoint for endpoint in ENDPOINTS if "limit" in endpoint.query]
+KEYED = [endpoint for endpoint in READ if endpoint.path not in OPEN]
+LIMITED = [endpoint for endpoint in READ if "limit" in endpoint.query]
 # Those that answer 404 to the example have no preview of it.
 OF_ONE_RECORD = ("/v1/fundamentals/{service_id}", "/v1/tenders/{ocid}")
 
@@ -28,7 +28,7 @@ def test_5_1_the_key_is_sent_in_a_header_whose_case_does_not_matter(
     assert api.get("/v1/export", None, **{name: api.key()}).status == 200
 
 
-@pytest.mark.parametrize("path", [endpoint.path for endpoint in ENDPOINTS])
+@pytest.mark.parametrize("path", [endpoint.path for endpoint in READ])
 @pytest.mark.every_store
 def test_5_2_every_endpoint_requires_a_key_except_three(api: Contract, path: str) -> None:
     if path in OPEN:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from api.app import create_app
-from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import Contract, WireResponse, example_url
+from tests.helpers.every_list import READ
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
@@ -21,16 +21,16 @@ from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.serve.build import Mart
 from warehouse.shared.tiers import TIERS, TierName
 
-KEYED = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
+KEYED = [endpoint.path for endpoint in READ if endpoint.needs_key]
 # Rows that no licence restricts, and those of one record, have no ceiling here.
 LIMITED = [
     endpoint.path
-    for endpoint in ENDPOINTS
+    for endpoint in READ
     if endpoint.listing is not None
     and endpoint.listing.row_rule != "uncapped"
     and endpoint.path not in ("/v1/fundamentals/{service_id}", "/v1/tenders/{ocid}")
 ]
-OF_A_COUNTRY = [endpoint.path for endpoint in ENDPOINTS if "country" in endpoint.query]
+OF_A_COUNTRY = [endpoint.path for endpoint in READ if "country" in endpoint.query]
 NUMBERS: dict[TierName, tuple[int, int]] = {
     "sample": (30, 3_000),
     "starter": (120, 50_000),

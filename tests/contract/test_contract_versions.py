@@ -9,10 +9,10 @@ import falcon
 import pytest
 
 from api.app import create_app
-from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint, read_parameters
 from api.endpoints.response import send_without_rows
 from tests.helpers.contract_client import Contract, WireResponse, example_url
+from tests.helpers.every_list import READ
 from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
@@ -24,7 +24,7 @@ from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER
 from warehouse.serve.build import Mart
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
-KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]
+KEYED = [endpoint for endpoint in READ if endpoint.path not in OPEN]
 
 
 def test_9_1_everything_but_liveness_and_the_description_is_under_v1(api: Contract) -> None:
@@ -146,8 +146,8 @@ def test_9_4_a_malformed_data_version_is_400_before_the_tier_is_asked(api: Contr
 def test_9_5_pagination_is_by_keyset_only(api: Contract) -> None:
     for name in ("offset", "page", "skip"):
         api.problem(f"/v1/tenders?{name}=2", 400, "parameter_unknown")
-    cursors = [endpoint.path for endpoint in ENDPOINTS if "cursor" in endpoint.query]
-    assert cursors == [endpoint.path for endpoint in ENDPOINTS if endpoint.listing is not None]
+    cursors = [endpoint.path for endpoint in READ if "cursor" in endpoint.query]
+    assert cursors == [endpoint.path for endpoint in READ if endpoint.listing is not None]
 
 
 def test_an_error_of_a_keyed_request_names_the_data_version(api: Contract) -> None:

@@ -8,14 +8,14 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
-from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import Contract
+from tests.helpers.every_list import READ
 from tests.helpers.rest_service import make_world
 from tests.helpers.stored_builds import nothing_published
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 
-KEYED = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
+KEYED = [endpoint.path for endpoint in READ if endpoint.needs_key]
 
 
 def url_of(path: str, operation: dict[str, Any], values: dict[str, Any]) -> str:

@@ -78,7 +78,8 @@ def test_every_endpoint_shows_what_its_request_answers_before_it_is_sent(
         shown = json.loads(answers[endpoint.path], parse_float=str)
         path = asked[endpoint.path].removeprefix(f"http://{HOST}")
         headers = {"X-API-Key": world.sample, "Host": HOST}
-        answer = visitor.simulate_get(path, headers=headers)
+        body = json.dumps(endpoint.body_example) if endpoint.in_body else None
+        answer = visitor.simulate_request(endpoint.method.upper(), path, headers=headers, body=body)
         assert answer.status_code == 200, path
         body = json.loads(answer.text, parse_float=str)
         # The description is shown in part only.

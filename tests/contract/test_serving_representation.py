@@ -9,9 +9,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import etag_matches
 from api.middleware import accepted_coding
+from tests.helpers.every_list import READ
 from tests.helpers.rest_service import Served, World, make_world, served
 
 FACTS = "/v1/fundamentals/DCA1"
@@ -31,7 +31,7 @@ def server(world: World) -> Iterator[Served]:
 def addresses() -> list[str]:
     """Return one URL of every described endpoint, and of the pages."""
     of = {"service_id": "DCA1", "signal_key": "procurement-demand", "sku": "AF-FUND"}
-    described = [endpoint.path.format(**of, ocid="ocds-0003") for endpoint in ENDPOINTS]
+    described = [endpoint.path.format(**of, ocid="ocds-0003") for endpoint in READ]
     pages = ["/docs", "/site/docs.js", "/llms.txt", "/methodology", "/problems/not_found"]
     return [*described, *pages, "/exports/latest/manifest.json", "/exports/signing-key.pem"]
 

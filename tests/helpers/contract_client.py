@@ -136,7 +136,8 @@ class Contract:
         # A literal path goes before one with path parameters.
         for template in sorted(self.document["paths"], key=lambda path: "{" in path):
             if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
-                return cast(dict[str, Any], self.document["paths"][template]["get"])
+                (operation,) = self.document["paths"][template].values()
+                return cast(dict[str, Any], operation)
         return None
 
 

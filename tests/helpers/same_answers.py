@@ -260,7 +260,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]
 
 def questions(values: Values, chance: Random) -> Iterator[tuple[Question, int]]:
     """Yield random questions without end, each with how many pages of it are wanted."""
-    lists = [endpoint for endpoint in ENDPOINTS if endpoint.listing is not None]
+    lists = [endpoint for endpoint in ENDPOINTS if endpoint.listing and not endpoint.in_body]
     others = [
         endpoint
         for endpoint in ENDPOINTS

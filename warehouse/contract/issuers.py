@@ -57,7 +57,9 @@ def fundamentals_of_several(question: Question) -> ListRows:
     build, limit, after, lines = question.build, question.limit, question.after, _lines(question)
     ids = question.parameters["service_ids"]
     owners = {organisation_id(build, service_id): service_id for service_id in ids}
-    unknown = [service_id for owner, service_id in owners.items() if not _is_known(build, owner)]
+    unknown = [
+        service_id for owner, service_id in owners.items() if not is_known_issuer(build, owner)
+    ]
     wanted = [service_id for service_id in owners.values() if service_id not in unknown]
     begin, place = (0, None) if after is None else (wanted.index(after[0]), after[1:])
     rows: list[tuple[Key, bytes]] = []
@@ -99,7 +101,7 @@ def facts_known(
         where += [one_of("line_item", lines)] if lines else []
         page = fetch_page(build, table, where, limit, after=after)
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
-    return page if page.rows or _is_known(build, owner) else None
+    return page if page.rows or is_known_issuer(build, owner) else None
 
 
 def why_no_figures(question: Question) -> Empty:
@@ -146,7 +148,7 @@ def _lines(question: Question) -> tuple[str, ...]:
     return both
 
 
-def _is_known(build: Build, owner: str) -> bool:
+def is_known_issuer(build: Build, owner: str) -> bool:
     """Return whether a register describes an organisation, or it reported figures."""
     of_owner = equal(organisation=owner)
     return is_known_id(build, owner) or bool(

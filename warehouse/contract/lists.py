@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from warehouse.contract import issuers, macro, organisations, tenders
+from warehouse.contract import claims, issuers, macro, organisations, tenders
 from warehouse.contract.listing import Datasets, Listing, ListRows, Question, table_list
 from warehouse.contract.problems import unknown_word
 from warehouse.publish.builds import builds_at
@@ -172,6 +172,9 @@ AWARDS = Listing(
 )
 LOOKUP = Listing("lookup", ("Match",), organisations.lookup, organisations.why_no_match, "uncapped")
 CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")
+CLAIMS = Listing(
+    "claims", ("ClaimVerdict",), claims.claims, _never_empty, datasets=claims.datasets_of_claims
+)
 CHANGES = table_list("changes", "Change", _changes)
 VERSIONS = Listing(
     "versions", ("Version",), _versions, _never_empty, "uncapped", of_one_build=False

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from warehouse.shared.texts import DATA_VERSION
 
 Schema = Mapping[str, Any]
-ParameterLocation = Literal["query", "path"]
+ParameterLocation = Literal["query", "path", "body"]
 
 # date.fromisoformat alone would accept other forms of ISO 8601, such as 20240630 or 2024-W26-7.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -34,7 +34,8 @@ class ParameterType:
     """A type of parameter; ``expected`` describes a valid value in words.
 
     ``read`` raises ValueError for a text that is not of the type. ``words`` are those of a closed
-    vocabulary, and ``of`` is the type of the values of a list.
+    vocabulary, ``of`` is the type of the values of a list, and ``members`` are those of the
+    objects of a list, which only JSON can have.
     """
 
     expected: str
@@ -42,6 +43,7 @@ class ParameterType:
     schema: Schema
     words: Sequence[str] = ()
     of: "ParameterType | None" = None
+    members: Sequence["Parameter"] = ()
 
 
 def pattern_text(
@@ -188,3 +190,33 @@ class Parameter:
     required: bool = False
     default: str | None = None
     location: ParameterLocation = "query"
+
+
+def objects_schema(members: Sequence[Parameter]) -> Schema:
+    """Describe an object whose members are parameters."""
+    return {
+        "type": "object",
+        "properties": {
+            each.name: {**each.kind.schema, "description": each.description} for each in members
+        },
+        "required": [each.name for each in members if each.required],
+        "additionalProperties": False,
+    }
+
+
+def list_of_objects(members: Sequence[Parameter], most: int) -> ParameterType:
+    """Return the type of several objects with such members."""
+
+    def read(text: str) -> object:
+        raise ValueError
+
+    schema = {
+        "type": "array",
+        "items": objects_schema(members),
+        "minItems": 1,
+        "maxItems": most,
+    }
+    names = ", ".join(each.name for each in members)
+    return ParameterType(
+        f"a list of 1 to {most} objects with {names}", read, schema, (), None, members
+    )

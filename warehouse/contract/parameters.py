@@ -1,6 +1,7 @@
 """Every parameter of endpoints and tools, each one line of ``parameters.csv``."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import get_args
 
 from warehouse.contract.pagination import LONGEST_CURSOR
@@ -16,6 +17,7 @@ from warehouse.contract.parameter_types import (
     choice,
     free_text,
     list_of,
+    list_of_objects,
     opaque_text,
     pattern_text,
     row_count,
@@ -115,6 +117,35 @@ def _parameter(row: Mapping[str, str]) -> Parameter:
     )
 
 
-PARAMETERS: Mapping[str, Parameter] = {
-    row["key"]: _parameter(row) for row in csv_rows(__name__, "parameters")
+_DECLARED = {row["key"]: _parameter(row) for row in csv_rows(__name__, "parameters")}
+# The members of a claim: about an issuer, a series, or an indicator.
+CLAIM = tuple(
+    _DECLARED[name]
+    for name in (
+        *("VALUE", "PERIOD", "CLAIMED_ON", "CLAIMED_OF", "LINE_ITEM", "CURRENCY", "SERIES"),
+        *("INDICATOR", "COUNTRY"),
+    )
+)
+MOST_CLAIMS = 20
+_CLAIMS = Parameter(
+    "claims",
+    list_of_objects(CLAIM, MOST_CLAIMS),
+    f"Up to {MOST_CLAIMS} claims, each about service_id and line_item, series, or indicator and "
+    "country.",
+    '[{"series":"FX.EUR.ZAR","period":"2024-06-28","value":19.5,"as_of":"2024-07-01"}]',
+    required=True,
+    location="body",
+)
+# A tool takes one claim as its own arguments, or several of the same members, described once.
+_SEVERAL = {**_CLAIMS.kind.schema, "items": {"type": "object"}}
+_OF_TOOL = {
+    "VALUE_OF_TOOL": replace(_DECLARED["VALUE"], required=False),
+    "PERIOD_OF_TOOL": replace(_DECLARED["PERIOD"], required=False),
+    "CLAIMS_OF_TOOL": replace(
+        _CLAIMS,
+        kind=replace(_CLAIMS.kind, schema=_SEVERAL),
+        description="In place of the other arguments: several claims, each an object of them.",
+        required=False,
+    ),
 }
+PARAMETERS: Mapping[str, Parameter] = {**_DECLARED, "CLAIMS": _CLAIMS, **_OF_TOOL}

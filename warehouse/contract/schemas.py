@@ -17,6 +17,7 @@ import msgspec
 from sqlmodel import SQLModel
 
 from warehouse import tables
+from warehouse.contract.claims import Verdict
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
@@ -84,6 +85,9 @@ _TYPES: Mapping[str, Schema] = {
     "EmptyCode": _words(get_args(EmptyCode)),
     "IdType": _words(ID_TYPES),
     "ProblemCode": _words(PROBLEMS),
+    "ClaimWord": _words(get_args(Verdict)),
+    # Members of a Fact or an observation: those that say which figure it is, and where it is from.
+    "Figure": {"type": "object"},
 }
 # Rows with the members of others, and own ones.
 _EXTENDED = {"EntityMatch": "Entity", "RankedMetric": "Metric"}
@@ -222,7 +226,7 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
         *("Fact", "Filing", "Release", "SharedFact", "TenderParty", "SeriesObservation"),
         *("AnnualObservation", "Entity", "EntityMatch", "SearchResult", "Identifier", "Match"),
         *("RankedMetric", "Metric", "Observation", "QualityRecord", "CatalogueEntry", "Change"),
-        "Version",
+        *("Version", "ClaimVerdict"),
     )
 }
 # From the structs that are encoded: the schema of the manifest cannot drift from it.
@@ -237,7 +241,7 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
             *("Health", "Status", "Fundamentals", "FundamentalsOfSeveral", "Filings", "Tenders"),
             *("SharedFacts", "TenderParties", "Macro", "Entities", "Search", "Crosswalk", "Lookup"),
             *("Screen", "Metrics", "Observations", "Quality", "Catalogue", "Changes", "Versions"),
-            *("Usage", "Export"),
+            *("Usage", "Export", "Claims"),
         )
     },
 }

@@ -11,14 +11,21 @@ function address(box) {
   for (const field of box.querySelectorAll("[data-location]")) {
     if (field.dataset.location === "path") {
       path = path.replace(`{${field.name}}`, encodeURIComponent(field.value).replaceAll("'", "%27"));
-    } else if (field.value) query.set(field.name, field.value);
+    } else if (field.dataset.location === "query" && field.value) query.set(field.name, field.value);
   }
   return path + (query.size ? `?${query}` : "");
+}
+
+// The JSON object that a form sends; nothing for a GET.
+function sentBody(box) {
+  const fields = [...box.querySelectorAll("[data-location=body]")];
+  return fields.length ? `{${fields.map((field) => `"${field.name}":${field.value}`).join(",")}}` : undefined;
 }
 
 function writeCode(box) {
   const url = (operations.dataset.base || location.origin) + address(box);
   for (const span of box.querySelectorAll(".sent-url")) span.textContent = url;
+  for (const span of box.querySelectorAll(".sent-body")) span.textContent = sentBody(box);
   for (const span of box.querySelectorAll(".sent-key")) span.textContent = key.value.trim() || "YOUR_KEY";
 }
 
@@ -67,7 +74,8 @@ function shownBody(text) {
 async function send(box) {
   const answer = box.querySelector(".answer"), target = address(box), sent = key.value.trim();
   answer.replaceChildren(element("p", "Sending the request…"));
-  const response = await fetch(root + target.slice(1), { headers: sent ? { "X-API-Key": sent } : {} });
+  const body = sentBody(box), method = body ? "POST" : "GET";
+  const response = await fetch(root + target.slice(1), { method, body, headers: sent ? { "X-API-Key": sent } : {} });
   const text = await response.text();
   const headers = SHOWN_HEADERS.filter((name) => response.headers.has(name));
   answer.replaceChildren(

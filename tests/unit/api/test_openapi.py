@@ -32,6 +32,7 @@ LISTED = {
     "/v1/tenders/{ocid}": (400, 401, 402, 404, 429, 503),
     "/v1/changes": (400, 401, 402, 429, 503),
     "/v1/versions": (400, 401, 429, 503),
+    "/v1/claims": (400, 401, 404, 413, 429, 503),
     "/v1/usage": (400, 401, 429, 503),
     "/v1/fundamentals/{service_id}": (400, 401, 404, 429, 503),
     "/v1/tenders": (400, 401, 402, 429, 503),
@@ -66,7 +67,8 @@ def test_it_validates_as_openapi_3_1() -> None:
 def test_every_endpoint_of_the_contract_is_described_with_its_errors() -> None:
     assert set(DOCUMENT["paths"]) == set(LISTED)
     for path, statuses in LISTED.items():
-        described = DOCUMENT["paths"][path]["get"]["responses"]
+        (operation,) = DOCUMENT["paths"][path].values()
+        described = operation["responses"]
         assert {str(status) for status in (200, *statuses)} <= set(described), path
 
 
@@ -75,13 +77,16 @@ def test_both_ways_to_send_a_key_are_described() -> None:
     assert schemes["ApiKey"] == {"type": "apiKey", "in": "header", "name": "X-API-Key"}
     assert schemes["Bearer"] == {"type": "http", "scheme": "bearer"}
     for endpoint in ENDPOINTS:
-        security = DOCUMENT["paths"][endpoint.path]["get"]["security"]
+        security = DOCUMENT["paths"][endpoint.path][endpoint.method]["security"]
         assert security == ([{"ApiKey": []}, {"Bearer": []}] if endpoint.needs_key else [])
 
 
 @pytest.mark.parametrize("path", LISTED)
 def test_every_example_is_true_to_its_schema(path: str) -> None:
-    operation = DOCUMENT["paths"][path]["get"]
+    (operation,) = DOCUMENT["paths"][path].values()
+    if "requestBody" in operation:
+        for content in operation["requestBody"]["content"].values():
+            checked(content["example"], content["schema"])
     for response in operation["responses"].values():
         for content in response.get("content", {}).values():
             if "example" in content:
@@ -95,11 +100,12 @@ def test_every_status_of_the_table_of_problems_is_described_somewhere() -> None:
     described = {
         int(status)
         for path in DOCUMENT["paths"].values()
-        for status in path["get"]["responses"]
+        for operation in path.values()
+        for status in operation["responses"]
         if int(status) >= 400
     }
     # Of files, of requests that no client of the description writes, and of our own failures.
-    assert {kind.status for kind in PROBLEMS.values()} - described <= {413, 416, 500}
+    assert {kind.status for kind in PROBLEMS.values()} - described <= {416, 500}
 
 
 def test_what_a_refusal_names_is_described() -> None:
@@ -109,15 +115,16 @@ def test_what_a_refusal_names_is_described() -> None:
 
 def test_every_list_is_described_in_every_form() -> None:
     for endpoint in ENDPOINTS:
-        answered = DOCUMENT["paths"][endpoint.path]["get"]["responses"]["200"]
-        lines = {"text/csv", "application/x-ndjson"} if endpoint.listing else set()
+        answered = DOCUMENT["paths"][endpoint.path][endpoint.method]["responses"]["200"]
+        is_list = endpoint.listing is not None and not endpoint.in_body
+        lines = {"text/csv", "application/x-ndjson"} if is_list else set()
         assert set(answered["content"]) == {"application/json", *lines}
-        assert ("X-Next-Cursor" in answered["headers"]) is (endpoint.listing is not None)
+        assert ("X-Next-Cursor" in answered["headers"]) is is_list
 
 
 def test_several_values_are_sent_in_one_parameter() -> None:
     for endpoint in ENDPOINTS:
-        for parameter in DOCUMENT["paths"][endpoint.path]["get"]["parameters"]:
+        for parameter in DOCUMENT["paths"][endpoint.path][endpoint.method]["parameters"]:
             if parameter.get("schema", {}).get("type") == "array":
                 assert parameter["explode"] is False
 

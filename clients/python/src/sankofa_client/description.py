@@ -52,7 +52,8 @@ class Description:
         # A literal path goes before one with parameters.
         for template in sorted(self._document["paths"], key=lambda path: "{" in path):
             if re.fullmatch(re.sub(r"\{\w+\}", ".+", template), path):
-                content = self._document["paths"][template]["get"]["responses"]["200"]["content"]
+                (operation,) = self._document["paths"][template].values()
+                content = operation["responses"]["200"]["content"]
                 return self._resolved(content["application/json"]["schema"])
         return {}
 
