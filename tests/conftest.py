@@ -60,6 +60,15 @@ def pytest_unconfigure() -> None:
     ]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep modules and tests out of every search for garbage: they stay until the end."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_report_header() -> str:
     seed = os.environ[SEED]
     return f"seed: {seed} (repeat this run with {SEED}={seed} or --hypothesis-seed={seed})"
