@@ -43,6 +43,12 @@ distributed = pytest.importorskip(
 )
 
 _NUMBERS = count(1)
+# Dask looks at itself a hundred times a second, which takes more than these small tasks.
+_QUIET = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "500ms",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__GIL__ENABLED": "False",
+}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +92,7 @@ class Cluster:
 
         def kill() -> None:
             with self.client() as client:
-                wait_until(lambda: is_its_turn(client), every=0.01)
+                wait_until(lambda: is_its_turn(client))
             worker.process.send_signal(signal.SIGKILL)
 
         thread = threading.Thread(target=kill)
@@ -105,7 +111,7 @@ class Cluster:
         log = self.stack.enter_context((self.folder / f"{role}-{next(_NUMBERS)}.log").open("wb"))
         others = {name: text for name, text in os.environ.items() if "SANKOFA" not in name}
         process = subprocess.Popen(
-            command, cwd=cwd, env={**others, **environment}, stdout=log, stderr=log
+            command, cwd=cwd, env={**others, **_QUIET, **environment}, stdout=log, stderr=log
         )
         self.stack.callback(process.wait)
         self.stack.callback(process.kill)
