@@ -14,13 +14,14 @@ from assets.ingest.sources import SOURCES
 from assets.parsing.limits import DocumentLimits
 from tests.helpers.hostile_documents import hostile_documents
 from tests.helpers.installation import run_command, settings_of
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import REAL
 from warehouse.record.landing import FetchedResponse, Landing, open_landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record, open_record
 
 # Of the bombs that are long, so much: the machine that runs this test makes them first.
-_SCALE = 0.03
+_SCALE = 0.03 if is_nightly() else 0.01
 _HONEST = b'[{"page":1,"pages":1,"per_page":50,"total":1,"lastupdated":"2026-01-01"},[%s]]'
 _ROW = (
     b'{"indicator":{"id":"A.B","value":"A"},"country":{"id":"KE","value":"Kenya"},'
@@ -64,11 +65,14 @@ def rows_of(record: Record, table: str) -> int:
 
 
 @pytest.mark.shared
+@pytest.mark.parametrize("series", [20, pytest.param(None, marks=pytest.mark.nightly)])
 def test_a_packed_file_may_cost_what_it_unpacks_to_and_too_little_memory_is_one_sentence(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    series: int | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (source,) = (source for source in SOURCES if source.key == "bis")
-    body = gzip.decompress((REAL / "more/macro/bis/WS_LONG_CPI_csv_col.csv.gz").read_bytes())
+    whole = gzip.decompress((REAL / "more/macro/bis/WS_LONG_CPI_csv_col.csv.gz").read_bytes())
+    # The first line names the columns, of which each is a month or a year.
+    body = b"".join(whole.splitlines(keepends=True)[: None if series is None else series + 1])
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("WS_LONG_CPI_csv_col.csv", body)
@@ -79,7 +83,7 @@ def test_a_packed_file_may_cost_what_it_unpacks_to_and_too_little_memory_is_one_
         load_source(Record(str(tmp_path / str(limit))), landing, source, limits=limits)
         for limit, limits in enumerate((DocumentLimits(), DocumentLimits(memory_mb=1)))
     )
-    assert sum(entry.appended for entry in read) > 100_000
+    assert sum(entry.appended for entry in read) > (100_000 if series is None else 5_000)
     assert [(entry.appended, entry.quarantined) for entry in refused] == [(0, 1)]
     record = Record(str(tmp_path / "1"))
     (row,) = record.query(f"FROM {record.relation('quarantine')}").to_pylist()
