@@ -9,14 +9,18 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 # Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
+.PHONY: run test suite test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
 	@$(BIN)/sankofa up
 
-## test: every check, and every test but the long trials
-test: check
+## test: every check, and every test but the long trials, at the same time
+test: $(STAMP)
+	@$(MAKE) --no-print-directory -j 2 check suite
+
+## suite: every test but the long trials
+suite: $(STAMP)
 	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 ## test-fast: the unit tests, without real files, records on disk and whatever takes a second
