@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.publish.builds import NOTICE, builds_at, mart_folder
 from warehouse.publish.candidate import Candidate
@@ -12,7 +14,7 @@ from warehouse.publish.nodes import Nodes
 from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import SAME_AS, Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.publish.steps import Compute, ProcessPool
-from warehouse.publish.write import manifest_of, write_mart_files
+from warehouse.publish.write import MART_KEYS, manifest_of, write_mart_files
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.errors import AuditFailed
@@ -104,7 +106,11 @@ def publish(
                 candidate.keep_failed(str(failed))
                 raise
             metadata = export(snapshot, plan.before)
-            files = write_mart_files(snapshot, marts, candidate.compute, page_data(snapshot)).files
+            before = None if plan.before is None else candidate.builds.manifest(plan.before)
+            files, keys = msgspec.structs.astuple(
+                write_mart_files(snapshot, marts, candidate.compute, page_data(snapshot), before)
+            )
+        metadata = {**metadata, MART_KEYS: msgspec.json.encode(keys).decode()}
         return candidate.switch(metadata, files, with_results(candidate.files(), snapshot.results))
 
 
