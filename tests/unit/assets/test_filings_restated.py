@@ -32,6 +32,7 @@ from tests.helpers.filings import (
     report_fact,
     rows,
 )
+from tests.helpers.nightly import times
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
@@ -447,7 +448,7 @@ STATEMENTS = st.lists(
 
 
 @given(statements=STATEMENTS, order=st.permutations([0, 1, 2]))
-@settings(max_examples=25)
+@settings(max_examples=times(8))
 def test_it_makes_no_difference_in_which_documents_and_order_filings_are_read(
     statements: list[Any], order: list[int]
 ) -> None:
