@@ -8,9 +8,10 @@ from contextlib import closing
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.nightly import times
 from warehouse.publish.file_labels import bucket_name, bucket_sql, cell_of
 from warehouse.publish.partitions import (
     _SQL,
@@ -79,6 +80,7 @@ def test_sources_with_a_country_in_common_have_the_partitions_of_one_country() -
     loads=st.lists(st.lists(st.integers(0, 40), max_size=30), max_size=6),
     size=st.sampled_from([2, 8]),
 )
+@settings(max_examples=times(15))
 def test_a_process_is_in_one_partition_of_its_country_for_ever(loads: Loads, size: int) -> None:
     rows = [("s", "KE", str(ocid), load) for load, new in enumerate(loads) for ocid in new]
     with pytest.MonkeyPatch.context() as patch:
