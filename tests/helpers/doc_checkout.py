@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from fsspec.implementations.http import HTTPFileSystem
 
 from pipelines.commands.main import sankofa as command
+from tests.helpers.checkout_copy import UNFINISHED
 from tests.helpers.doc_pages import Block, apply_diff
 from tests.helpers.paths import ROOT
 from tests.helpers.withheld_key import WITHHELD_KEY
@@ -26,7 +27,7 @@ _FOLDERS = (
     *("api", "assets", "clients", "docs", "mcp", "pipelines", "quality", "tests", "warehouse"),
 )
 _FILES = ("README.md", "Makefile", "setup.cfg", "pyproject.toml", "workspace.yaml")
-_NOT_COPIED = shutil.ignore_patterns("bench", "fuzz")
+_NOT_COPIED = shutil.ignore_patterns("bench", "fuzz", *UNFINISHED)
 # The command as a function of the shell, which calls it in the process of the tests: to import what
 # a command needs takes seconds. Servers are processes of their own.
 _COMMAND = r"""

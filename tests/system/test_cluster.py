@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pipelines.stages import checks, derivations
+from tests.helpers.checkout_copy import UNFINISHED
 from tests.helpers.installation import files_below, run_command, settings_of
 from tests.helpers.nightly import times
 from tests.helpers.paths import ROOT
@@ -203,7 +204,7 @@ def test_the_build_of_two_workers_one_of_them_killed_is_that_of_one_process(
 
 def test_a_worker_with_other_code_is_refused_in_words(server: S3Server, tmp_path: Path) -> None:
     for package in PACKAGES:
-        ignored = shutil.ignore_patterns("__pycache__")
+        ignored = shutil.ignore_patterns(*UNFINISHED)
         shutil.copytree(ROOT / package, tmp_path / "other" / package, ignore=ignored)
     with (tmp_path / "other/quality/floors.py").open("a") as changed:
         changed.write("CHANGED = True\n")

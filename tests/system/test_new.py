@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from pipelines.commands import new as command
 from pipelines.commands.main import sankofa
 from pipelines.commands.new import Kind, scaffold, write
+from tests.helpers.checkout_copy import UNFINISHED
 from tests.helpers.paths import ROOT
 from warehouse.shared.errors import SankofaError
 
@@ -29,7 +30,7 @@ NAMES: dict[Kind, tuple[str, ...]] = {
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("new") / "checkout"
-    ignored = shutil.ignore_patterns("__pycache__", "bench", "fuzz", "data", "vendor")
+    ignored = shutil.ignore_patterns(*UNFINISHED, "bench", "fuzz", "data", "vendor")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for name in ("pyproject.toml", "setup.cfg", ".sqruff"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.checkout_copy import UNFINISHED
 from tests.helpers.paths import ROOT
 
 H10 = "assets/macro/h10.py"
@@ -22,7 +23,7 @@ SANKOFA = "from pipelines.commands.main import main; main()"
 def checkout(tmp_path: Path) -> Path:
     """A copy of the code whose lock fits it, beside a home."""
     for package in ("warehouse", "quality", "assets", "pipelines"):
-        ignored = shutil.ignore_patterns("__pycache__")
+        ignored = shutil.ignore_patterns(*UNFINISHED)
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
     run(tmp_path, "-m", "pipelines.parser_versions", "--same-rows")
     return tmp_path
