@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
 from typing import IO, Any, NamedTuple, cast
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from assets.entities.identifiers import cik_of
 from assets.fetching import fetchers
@@ -23,7 +23,7 @@ from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
 from assets.fetching.http_bodies import RETRYABLE_STATUSES
 from assets.filings.issuers import ChosenIssuers, follows_rule, may_follow
-from assets.parsing.unpacking import ZipEntry, read_beginning, read_entry, zip_entries
+from assets.parsing.unpacking import UNREADABLE, open_zip, zip_members
 from warehouse.record.landing import Document, FetchedResponse, Landing
 
 _log = logging.getLogger(__name__)
@@ -154,6 +154,8 @@ def _holidays(days: list[date]) -> frozenset[date]:
 
 # The largest issuers have about 20 MB of facts: a larger member is not an issuer's.
 LARGEST_MEMBER = 256 << 20
+# Twice as many as there are filers. The directory of so many takes a gigabyte of memory.
+MOST_MEMBERS = 2_000_000
 
 # A list of submissions begins with the filer and ends with the filings.
 _HEAD = 4 << 10
@@ -172,53 +174,54 @@ class Member(NamedTuple):
     name: str
     cik: str
     older: bool
-    entry: ZipEntry
+    info: ZipInfo
 
 
 class BulkFile:
     """A zip of issuers' files, in a file that stays open."""
 
-    def __init__(self, body: IO[bytes]) -> None:
-        self._body = body
+    def __init__(self, archive: ZipFile) -> None:
+        self._archive = archive
 
     def members(self) -> Iterator[Member]:
-        """Yield the files of issuers; others, such as a placeholder, are passed by.
-
-        BadZipFile if this is no zip.
-        """
-        for entry in zip_entries(self._body):
-            if match := _NAME.fullmatch(entry.name):
-                yield Member(match[1], match[2], match[3] is not None, entry)
+        """Yield the files of issuers; others, such as a placeholder, are passed by."""
+        for info in zip_members(self._archive):
+            if match := _NAME.fullmatch(info.filename):
+                yield Member(match[1], match[2], match[3] is not None, info)
 
     def read(self, member: Member) -> bytes:
         """Return the content of a member; ValueError if it is damaged or too large."""
-        size = max(member.entry.size, member.entry.packed_size)
+        size = max(member.info.file_size, member.info.compress_size)
         if size > LARGEST_MEMBER:
             raise ValueError(f"{size} bytes: more than an issuer has")
         try:
-            return read_entry(self._body, member.entry)
-        except BadZipFile as error:
+            return self._archive.read(member.info)
+        except UNREADABLE as error:
             raise ValueError(f"damaged: {error}") from None
 
     def may_follow(self, member: Member) -> bool:
         """Return False if the rule cannot take a filer, from the beginning of its list."""
         try:
-            head = read_beginning(self._body, member.entry, _HEAD)
+            with self._archive.open(member.info) as opened:
+                head = opened.read(_HEAD)
             addresses = head.find(_ADDRESSES)
             filings = head.find(_FILINGS, addresses)
             return may_follow(head[:filings] if 0 <= addresses < filings else self.read(member))
-        except (BadZipFile, ValueError):
+        except (*UNREADABLE, ValueError):
             # Reading all of it will say what is wrong.
             return True
 
 
 @contextmanager
 def open_bulk(body: IO[bytes], url: str) -> Iterator[BulkFile]:
-    """Open a downloaded zip; FetchError if it is none, also where that shows later."""
+    """Open a downloaded zip; FetchError if it is none."""
     try:
-        yield BulkFile(body)
+        with open_zip(body, MOST_MEMBERS) as archive:
+            yield BulkFile(archive)
     except BadZipFile as error:
-        raise FetchError(f"{url} is not a whole zip: {error}; try again", retryable=True) from None
+        raise FetchError(
+            f"{url} cannot be read as a zip: {error}; try again", retryable=True
+        ) from None
 
 
 def issuers_by_rule(submissions: BulkFile) -> tuple[set[str], dict[str, str]]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from zipfile import BadZipFile
 
 from assets.parser_versions import effective_version
-from assets.parsing.unpacking import TruncatedBody, gunzip_chunks, zip_entries
+from assets.parsing.unpacking import TruncatedBody, gunzip_chunks, open_zip
 from assets.source import Source
 from warehouse.record.documents import EarlierReadings, Removal
 from warehouse.record.erase import enter_removals
@@ -36,7 +36,7 @@ from warehouse.tables import FailureEntry
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _CHUNK = 1 << 14
-# A zip of more members is large, whatever they are: its directory is not read to the end.
+# A zip of more members is large, whatever they are.
 _MANY_MEMBERS = 10_000
 
 
@@ -52,9 +52,9 @@ def unpacks_to_more(landing: Landing, document: Document, most: int) -> bool:
                 chunks = gunzip_chunks(iter(lambda: body.read(_CHUNK), b""))
                 return any(total > most for total in accumulate(map(len, chunks)))
         if start.startswith(_ZIP):
-            entries = zip_entries(io.BytesIO(landing.read(document)))
-            totals = enumerate(accumulate(entry.size for entry in entries))
-            return any(total > most or number > _MANY_MEMBERS for number, total in totals)
+            with open_zip(io.BytesIO(landing.read(document))) as archive:
+                sizes = [member.file_size for member in archive.infolist()]
+            return sum(sizes) > most or len(sizes) > _MANY_MEMBERS
     return False
 
 

@@ -9,7 +9,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import IO, Any, TypeVar, cast
 from zipfile import BadZipFile
 
@@ -88,45 +87,21 @@ class _Counted(io.RawIOBase):
         return len(content)
 
 
-# The members of a zip with any number of them, in constant memory.
+# The members of a zip, one after the other, however large it is.
 #
-# ``zipfile`` makes an object for every member when it opens a zip: half a gigabyte for a million of
-# them. Here the directory is read entry by entry. It lies at the end, so the body must be a file.
-
-# Signatures and fields as in PKWARE's APPNOTE, sections 4.3.7 and 4.3.12 to 4.3.16.
+# ``zipfile`` makes an object for every member when it opens a zip, half a kilobyte each: they are
+# counted before. Signatures and fields as in PKWARE's APPNOTE, sections 4.3.12 to 4.3.16.
 _END = struct.Struct("<4s4H2LH")
 _END_LOCATOR = struct.Struct("<4sLQL")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
-_ENTRY = struct.Struct("<4s6H3L5H2L")
-_LOCAL = struct.Struct("<4s5H3L2H")
-
 _LONGEST_COMMENT = (1 << 16) - 1
-_LONGEST_ENTRY = _ENTRY.size + 3 * _LONGEST_COMMENT
-# In place of a number that does not fit: it is in the extra field.
-_IN_EXTRA = (1 << 32) - 1
-_ZIP64_EXTRA = 1
-_ENCRYPTED, _UTF_8 = 1 << 0, 1 << 11
-_STORED, _DEFLATED = 0, 8
 _SIGNATURE = b"PK\x01\x02"
-
-
-@dataclass(frozen=True, slots=True)
-class ZipEntry:
-    """One member, as the directory describes it."""
-
-    name: str
-    flags: int
-    method: int
-    checksum: int
-    packed_size: int
-    size: int
-    offset: int
 
 
 def _member_count(body: IO[bytes]) -> int:
     """Return the number of members, or some more, whatever number is stated; 0 if unreadable."""
     try:
-        _, size, offset = _directory(body)
+        size, offset = _directory(body)
     except BadZipFile:
         return 0
     count = 0
@@ -137,67 +112,8 @@ def _member_count(body: IO[bytes]) -> int:
     return count
 
 
-def zip_entries(body: IO[bytes]) -> Iterator[ZipEntry]:
-    """Yield the entries of the directory; BadZipFile if there is none or it is damaged.
-
-    The body may be read elsewhere in between.
-    """
-    count, size, offset = _directory(body)
-    buffered, at = b"", 0
-    for _ in range(count):
-        if size and len(buffered) - at < _LONGEST_ENTRY:
-            body.seek(offset)
-            chunk = body.read(min(size, _CHUNK))
-            offset, size = offset + len(chunk), size - len(chunk)
-            buffered, at = buffered[at:] + chunk, 0
-        entry, at = _entry(buffered, at)
-        yield entry
-
-
-def read_entry(body: IO[bytes], entry: ZipEntry) -> bytes:
-    """Return the content of a member; BadZipFile if it is not what the directory says."""
-    packed = _packed(body, entry, entry.packed_size)
-    # No more than the stated size: a zip bomb states a small one.
-    content = _unpacked(entry, packed, entry.size + 1)
-    if len(content) != entry.size or zlib.crc32(content) != entry.checksum:
-        raise BadZipFile("its content has another size or checksum than stated")
-    return content
-
-
-def read_beginning(body: IO[bytes], entry: ZipEntry, size: int) -> bytes:
-    """Return at most ``size`` bytes of the beginning of a member, which nothing verifies."""
-    return _unpacked(entry, _packed(body, entry, min(size, entry.packed_size)), size)
-
-
-def _packed(body: IO[bytes], entry: ZipEntry, size: int) -> bytes:
-    body.seek(entry.offset)
-    local = body.read(_LOCAL.size)
-    if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
-        raise BadZipFile("it is not where the directory says")
-    if entry.flags & _ENCRYPTED:
-        raise BadZipFile("it is encrypted")
-    # The name and the extra field may differ from those of the directory.
-    *_, name_size, extra_size = _LOCAL.unpack(local)
-    body.seek(name_size + extra_size, 1)
-    packed = body.read(size)
-    if len(packed) < size:
-        raise BadZipFile("it ends early")
-    return packed
-
-
-def _unpacked(entry: ZipEntry, packed: bytes, most: int) -> bytes:
-    if entry.method == _STORED:
-        return packed[:most]
-    if entry.method != _DEFLATED:
-        raise BadZipFile(f"it is compressed by method {entry.method}, which is not supported")
-    try:
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, most)
-    except zlib.error as error:
-        raise BadZipFile(str(error)) from None
-
-
-def _directory(body: IO[bytes]) -> tuple[int, int, int]:
-    """Return the number of entries, the size and the position of the directory."""
+def _directory(body: IO[bytes]) -> tuple[int, int]:
+    """Return the size and the position of the directory."""
     length = body.seek(0, 2)
     start = max(length - _END.size - _LONGEST_COMMENT, 0)
     body.seek(start)
@@ -205,7 +121,7 @@ def _directory(body: IO[bytes]) -> tuple[int, int, int]:
     end = tail.rfind(b"PK\x05\x06")
     if end < 0 or len(tail) - end < _END.size:
         raise BadZipFile("it has no directory")
-    _, _, _, _, count, size, offset, _ = _END.unpack_from(tail, end)
+    *_, size, offset, _ = _END.unpack_from(tail, end)
     position = start + end
     body.seek(max(position - _END_LOCATOR.size, 0))
     locator = body.read(_END_LOCATOR.size)
@@ -215,48 +131,10 @@ def _directory(body: IO[bytes]) -> tuple[int, int, int]:
         end_64 = body.read(_END_64.size)
         if len(end_64) < _END_64.size or not end_64.startswith(b"PK\x06\x06"):
             raise BadZipFile("its directory is not where it says")
-        *_, count, size, offset = _END_64.unpack(end_64)
+        *_, size, offset = _END_64.unpack(end_64)
     if offset + size > position:
         raise BadZipFile("its directory is not where it says")
-    return count, size, offset
-
-
-def _entry(buffered: bytes, at: int) -> tuple[ZipEntry, int]:
-    """Return the entry at a position of a buffer, and the position of the next."""
-    if len(buffered) - at < _ENTRY.size or not buffered.startswith(_SIGNATURE, at):
-        raise BadZipFile("its directory is damaged")
-    fields = _ENTRY.unpack_from(buffered, at)
-    _, _, _, flags, method, _, _, checksum, packed_size, size, *rest = fields
-    name_size, extra_size, comment_size, _, _, _, offset = rest
-    name_at = at + _ENTRY.size
-    extra_at = name_at + name_size
-    after = extra_at + extra_size + comment_size
-    if len(buffered) < after:
-        raise BadZipFile("its directory is damaged")
-    encoding = "utf-8" if flags & _UTF_8 else "cp437"
-    name = buffered[name_at:extra_at].decode(encoding, "replace")
-    numbers = (size, packed_size, offset)
-    if _IN_EXTRA in numbers:
-        numbers = _from_extra(buffered[extra_at : extra_at + extra_size], numbers)
-    size, packed_size, offset = numbers
-    return ZipEntry(name, flags, method, checksum, packed_size, size, offset), after
-
-
-def _from_extra(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return the numbers; those that did not fit are in the extra field, in this order."""
-    while len(extra) >= 4:
-        kind, length = struct.unpack_from("<2H", extra)
-        content, extra = extra[4 : 4 + length], extra[4 + length :]
-        if kind == _ZIP64_EXTRA:
-            longs = (number for (number,) in struct.iter_unpack("<Q", content[: length // 8 * 8]))
-            size, packed_size, offset = (
-                next(longs, number) if number == _IN_EXTRA else number for number in numbers
-            )
-            return size, packed_size, offset
-    return numbers
-
-
-# The members of a zip, one after the other, however large it is.
+    return size, offset
 
 
 # What reading a damaged, encrypted or unknown member raises.
@@ -266,7 +144,7 @@ Item = TypeVar("Item")
 LocatedRecords = Iterator[tuple[str, Any]]
 Read = Callable[["io.BufferedReader[Any]"], LocatedRecords]
 
-# Each member of an open zip takes half a kilobyte of memory.
+# A hundred megabytes of memory.
 _MOST_MEMBERS = 200_000
 
 
@@ -310,7 +188,7 @@ def located_in(member: str, location: str) -> str:
 
 
 @contextmanager
-def open_zip(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
+def open_zip(body: IO[bytes], most_members: int = _MOST_MEMBERS) -> Iterator[zipfile.ZipFile]:
     """Open a zip; a body that cannot seek is copied to a temporary file first.
 
     The directory of a zip is at its end.
@@ -321,8 +199,8 @@ def open_zip(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
             shutil.copyfileobj(body, spooled, _CHUNK)
             body = cast(IO[bytes], spooled)
         count = _member_count(body)
-        if count > _MOST_MEMBERS:
-            raise BadZipFile(f"it has {count:,} members; {_MOST_MEMBERS:,} are allowed")
+        if count > most_members:
+            raise BadZipFile(f"it has {count:,} members; {most_members:,} are allowed")
         yield opened.enter_context(zipfile.ZipFile(body))
 
 

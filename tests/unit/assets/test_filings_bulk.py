@@ -3,6 +3,7 @@
 import gzip
 import io
 import zipfile
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import pytest
@@ -28,7 +29,7 @@ from tests.helpers.sec_zips import filer, name_of, zip_of
 
 
 def opened(body: bytes) -> BulkFile:
-    return BulkFile(io.BytesIO(body))
+    return BulkFile(zipfile.ZipFile(io.BytesIO(body)))
 
 
 def test_the_files_of_issuers_are_told_from_everything_else() -> None:
@@ -114,14 +115,63 @@ def test_a_member_larger_than_its_stated_size_is_refused() -> None:
     zipped = opened(bytes(body))
     (member,) = zipped.members()
 
-    with pytest.raises(ValueError, match="damaged: its content has another size"):
+    with pytest.raises(ValueError, match="damaged: Bad CRC-32"):
         zipped.read(member)
+
+
+def encrypted(body: bytes) -> bytes:
+    at = body.index(b"PK\x01\x02") + 8
+    return body[:at] + bytes([body[at] | 1]) + body[at + 1 :]
+
+
+def of_unknown_method(body: bytes) -> bytes:
+    at = body.index(b"PK\x01\x02") + 10
+    return body[:at] + b"\x63\x00" + body[at + 2 :]
+
+
+def without_local_header(body: bytes) -> bytes:
+    return body.replace(b"PK\x03\x04", b"PK\x09\x09")
+
+
+@pytest.mark.parametrize("damage", [encrypted, of_unknown_method, without_local_header])
+def test_a_member_that_cannot_be_unpacked_is_damaged(damage: Callable[[bytes], bytes]) -> None:
+    zipped = opened(damage(zip_of({name_of("1"): b"some content " * 50})))
+    (member,) = zipped.members()
+
+    with pytest.raises(ValueError, match="damaged: "):
+        zipped.read(member)
+
+
+@given(st.data())
+def test_a_changed_byte_never_gives_other_content(data: st.DataObject) -> None:
+    members = {name_of("1"): b"some content " * 20, name_of("2"): bytes(range(200))}
+    body = bytearray(zip_of(members))
+    at = data.draw(st.integers(0, len(body) - 1))
+    body[at] ^= data.draw(st.integers(1, 255))
+    try:
+        with open_bulk(io.BytesIO(bytes(body)), "https://example.org/a.zip") as zipped:
+            found = {member.name: zipped.read(member) for member in zipped.members()}
+    except (FetchError, ValueError):
+        return
+    assert all(members[name] == content for name, content in found.items() if name in members)
+
+
+def test_a_zip_of_more_members_than_there_are_filers_is_not_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fetch, "MOST_MEMBERS", 2)
+    body = zip_of(dict.fromkeys(map(name_of, "123"), b"{}"))
+    with (
+        pytest.raises(FetchError, match="it has 3 members; 2 are allowed"),
+        open_bulk(io.BytesIO(body), "https://example.org/a.zip"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("body", [b"", b"<html/>", b"PK\x03\x04"])
 def test_a_body_that_is_not_a_zip_is_worth_another_try(body: bytes) -> None:
     with (
-        pytest.raises(FetchError, match="is not a whole zip") as failed,
+        pytest.raises(FetchError, match="cannot be read as a zip") as failed,
         open_bulk(io.BytesIO(body), "https://example.org/a.zip") as zipped,
     ):
         list(zipped.members())
