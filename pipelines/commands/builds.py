@@ -76,6 +76,7 @@ def rollback(data_version: str | None, even_with_withheld: bool, why: str, as_js
     else:
         click.echo(f"serving data_version {name}")
         click.echo(
-            "the next publication replaces it: `sankofa schedules off` until the cause is fixed",
+            "the next publication replaces it: turn off load_and_publish, on Dagster's page, until "
+            "the cause is fixed",
             err=True,
         )

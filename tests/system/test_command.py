@@ -185,7 +185,7 @@ def test_json_output_is_nothing_but_json(
     assert run(*words).stdout.strip()
 
 
-@pytest.mark.parametrize("group", ["quarantine", "schedules", "keys"])
+@pytest.mark.parametrize("group", ["quarantine", "keys"])
 def test_a_group_without_a_command_lists_and_still_completes_its_commands(
     home: Path, monkeypatch: pytest.MonkeyPatch, group: str
 ) -> None:
@@ -223,7 +223,6 @@ def test_a_table_fits_the_terminal(home: Path) -> None:
 EVERY_TABLE = (
     ("sources",),
     ("sources", "za-etenders"),
-    ("schedules", "list"),
     ("quality",),
     ("quality", "--left-out"),
     ("quarantine", "list"),
