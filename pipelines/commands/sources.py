@@ -1,19 +1,16 @@
-"""``sankofa sources``: what can be ingested, and the publishers of the data registry."""
+"""``sankofa sources``: what can be ingested."""
 
 import os
 from collections import Counter
-from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
 from assets.ingest.sources import source_of, sources_of
-from assets.tenders import registry as published
 from pipelines import output
 from pipelines.sample_world import unpack_world
 from pipelines.sources import source_statuses
 from warehouse.record.landing import open_landing
-from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
 
 # ``sankofa sample``: the sample world, to be ingested.
@@ -68,7 +65,7 @@ def complete_source(
 def sources(context: click.Context, as_json: bool) -> None:
     """List the sources: licence, what is requested, and what this home has of each.
 
-    With SOURCE, show one in full. `sankofa sources registry` finds further publishers.
+    With SOURCE, show one in full.
     """
     if context.invoked_subcommand is not None:
         return
@@ -139,46 +136,3 @@ def show(source: str, as_json: bool) -> None:
 def _say_if_fictional(settings: Settings) -> None:
     if open_landing(settings).world() == "fictional":
         click.echo("documents and rows are those of the sample world, which is fictional")
-
-
-@sources.command()
-@click.option("--country", metavar="XX", help="ISO code or name of a country.")
-@click.option("--search", metavar="WORDS", help="Words of the title, country or source_id.")
-@click.option("--toml", "entry", metavar="ID", help="Print the portal entry of a publication.")
-@click.option(
-    "--file",
-    "recording",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Read a saved publications.json instead of the registry.",
-)
-@output.json_option
-def registry(
-    country: str | None,
-    search: str | None,
-    entry: str | None,
-    recording: Path | None,
-    as_json: bool,
-) -> None:
-    """List the publishers of the Open Contracting data registry."""
-    settings = read_settings(os.environ)
-    publications = published.read_publications(settings, recording)
-    if entry is not None:
-        chosen = [publication for publication in publications if publication.id == entry]
-        if not chosen:
-            raise SankofaError(f"the registry has no publication {entry}: list them without --toml")
-        licence = published.read_licence(settings, entry)
-        click.echo(published.portal_entry(chosen[0], licence), nl=False)
-        return
-    found = published.matching(publications, country, search)
-    output.print_rows(
-        found,
-        as_json,
-        f"none of {len(publications)} publications matches",
-        output.Column("id", lambda publication: publication.id, right=True, whole=True),
-        output.Column("country", lambda publication: publication.country),
-        output.Column("title", lambda publication: publication.title),
-        output.Column("source_id", lambda publication: publication.source_id, wide=True),
-        output.Column("from", lambda publication: publication.date_from, whole=True),
-        output.Column("to", lambda publication: publication.date_to, whole=True),
-        output.Column("last retrieved", lambda publication: publication.last_retrieved, wide=True),
-    )

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.tenders.registry import Publication
 from warehouse.shared.countries import area_named, area_of, country_code
 
 NAMES = [
@@ -40,7 +39,6 @@ def test_every_country_is_known_by_the_codes_and_names_of_iso_in_any_case(
 )
 def test_names_and_codes_that_others_write_are_known_everywhere(name: str, code: str) -> None:
     assert country_code(name) == code
-    assert Publication("1", "", name, "", "", "", "").country_code == code
 
 
 @pytest.mark.parametrize("name", ["", "World", "Euro area", "Turkei", "Guine", "001", "112", "ZZ"])
