@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import CompletionItem
 
 from pipelines.commands.exit_status import MEANINGS, CommandError
 from warehouse.shared.data_files import csv_rows
@@ -20,11 +20,6 @@ from warehouse.shared.settings import SettingError, read_settings
 # them, and their line in the help. A module is imported when its command is run: the libraries of
 # all would take seconds. Not ``__name__``: servers are started with ``python -m``.
 COMMANDS = {row["name"]: row for row in csv_rows("pipelines.commands.main", "commands")}
-_SHELLS = {
-    "bash": "~/.bashrc",
-    "zsh": "~/.zshrc",
-    "fish": "~/.config/fish/config.fish",
-}
 
 
 class SectionedGroup(click.Group):
@@ -97,22 +92,6 @@ def sankofa(context: click.Context) -> None:
         # A bad setting is reported by the command that needs it.
         with suppress(SettingError):
             close_private(read_settings(os.environ))
-
-
-@click.command(
-    epilog='\b\nFor this shell only:  eval "$(sankofa completion bash)"\n'
-    + "\n".join(
-        f"For every {shell}:       sankofa completion {shell} >> {file}"
-        for shell, file in _SHELLS.items()
-    )
-)
-@click.argument("shell", type=click.Choice(tuple(_SHELLS)))
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL."""
-    script = get_completion_class(shell)
-    assert script is not None
-    click.echo(script(context.find_root().command, {}, "sankofa", "_SANKOFA_COMPLETE").source())
 
 
 def main() -> None:

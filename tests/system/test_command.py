@@ -82,13 +82,6 @@ def test_the_help_imports_no_heavy_library() -> None:
     assert completed.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_a_completion_script(shell: str) -> None:
-    printed = run("completion", shell)
-    assert printed.exit_code == 0, printed.output
-    assert "_SANKOFA_COMPLETE" in printed.output
-
-
 def test_bash_completes_commands_and_sources(home: Path) -> None:
     completion = {
         "_SANKOFA_COMPLETE": "bash_complete",
