@@ -294,7 +294,7 @@ def _refuse_base_with_query(origin: Origin) -> None:
 
 
 # A manifest says of each recorded file where and when it was read: a CSV or TSV file with a header
-# line, or a JSON array of objects; docs/recordings.md explains its columns.
+# line; docs/recordings.md explains its columns.
 
 _REQUIRED = ("path", "url", "observed_at")
 _SHORTEST_DIGEST = 12
@@ -327,27 +327,6 @@ def read_manifest(file: Path) -> list[ManifestEntry]:
         words = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SankofaError(f"{file}: the manifest cannot be read ({words})") from None
     entries = []
-    for where, row in _rows(file, text):
-        try:
-            entries.append(_entry(file.parent, row))
-        except SankofaError as error:
-            raise SankofaError(f"{file}, {where}: {error}") from None
-    if not entries:
-        raise SankofaError(f"{file}: the manifest names no files")
-    return entries
-
-
-def _rows(file: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if text.lstrip().startswith("["):
-        try:
-            rows = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise SankofaError(f"{file}: the manifest is not JSON ({error})") from None
-        for number, row in enumerate(rows, 1):
-            if not isinstance(row, dict):
-                raise SankofaError(f"{file}, entry {number}: write a JSON object")
-            yield f"entry {number}", row
-        return
     first_line = text.partition("\n")[0]
     lines = csv.DictReader(io.StringIO(text), delimiter="\t" if "\t" in first_line else ",")
     missing = [name for name in _REQUIRED if name not in (lines.fieldnames or ())]
@@ -357,7 +336,13 @@ def _rows(file: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
             f"{', '.join(_REQUIRED)}"
         )
     for row in lines:
-        yield f"line {lines.line_num}", row
+        try:
+            entries.append(_entry(file.parent, row))
+        except SankofaError as error:
+            raise SankofaError(f"{file}, line {lines.line_num}: {error}") from None
+    if not entries:
+        raise SankofaError(f"{file}: the manifest names no files")
+    return entries
 
 
 def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
@@ -378,9 +363,8 @@ def _entry(folder: Path, row: Mapping[str, Any]) -> ManifestEntry:
         raise SankofaError(f"{path}: give at least {_SHORTEST_DIGEST} characters of its SHA-256")
     origin = None
     if url:
-        stated = row.get("headers")
-        text = stated if isinstance(stated, str) else json.dumps(stated) if stated else ""
-        headers = _read_headers(text.encode() or None, f"the headers of {path}")
+        stated = _cell(row, "headers").encode()
+        headers = _read_headers(stated or None, f"the headers of {path}")
         origin = Origin(url, observed_at(moment), url.endswith("/"), headers)
     return ManifestEntry(folder / path, _cell(row, "source") or None, origin, digest)
 

@@ -42,7 +42,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option(
     "--manifest",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="CSV, TSV or JSON file of recordings: path, url, observed_at, source.",
+    help="CSV or TSV file of recordings: path, url, observed_at, source.",
 )
 @json_option
 def ingest(

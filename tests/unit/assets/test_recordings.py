@@ -339,9 +339,7 @@ MANIFESTS = {
     "m.tsv": f"{COLUMNS}\na.json,{URL},2026-02-20,sec-companyfacts,,{'a' * 12}\n".replace(
         ",", "\t"
     ),
-    "m.json": json.dumps(
-        [{"path": "a.json", "url": URL, "observed_at": "2026-02-20", "headers": {"A": 1}}]
-    ),
+    "without-source.csv": f"path,url,observed_at\na.json,{URL},2026-02-20\n",
 }
 
 
@@ -351,8 +349,8 @@ def test_a_manifest_says_where_and_when_each_file_was_read(tmp_path: Path, name:
     assert entry.path == tmp_path / "a.json"
     assert entry.origin is not None
     assert (entry.origin.url, entry.origin.observed_at) == (URL, DAY)
-    assert entry.origin.headers == ({} if name == "m.tsv" else {"a": "1"})
-    assert entry.source == (None if name == "m.json" else "sec-companyfacts")
+    assert entry.origin.headers == ({"a": "1"} if name == "m.csv" else {})
+    assert entry.source == (None if name == "without-source.csv" else "sec-companyfacts")
 
 
 @pytest.mark.parametrize(
@@ -365,8 +363,6 @@ def test_a_manifest_says_where_and_when_each_file_was_read(tmp_path: Path, name:
         (f"{COLUMNS}\na.json,{URL},soon,\n", "line 2: 'soon' is neither a day"),
         (f"{COLUMNS}\na.json,{URL},2026-02-20,,[],\n", "write one JSON object"),
         (f"{COLUMNS}\na.json,{URL},2026-02-20,,,abc\n", "at least 12 characters"),
-        ("[1]", "entry 1: write a JSON object"),
-        ("[", "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
