@@ -4,7 +4,6 @@ import os
 from collections import Counter
 
 import click
-from click.shell_completion import CompletionItem
 
 from assets.ingest.sources import source_of, sources_of
 from pipelines import output
@@ -34,23 +33,6 @@ def sample(as_json: bool) -> None:
 _COLOURS = {"working": "green", "untried": "yellow", "refused": "red"}
 
 
-class _SourcesGroup(click.Group):
-    """A group in which the key of a source stands for ``show SOURCE``."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named subcommand, or ``show`` for anything else."""
-        if args[0] in self.commands or args[0].startswith("-"):
-            return super().resolve_command(ctx, args)
-        return "show", self.commands["show"], args
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete subcommands and the keys of sources."""
-        keys = map(CompletionItem, complete_source(ctx, None, incomplete))
-        return [*super().shell_complete(ctx, incomplete), *keys]
-
-
 def complete_source(
     context: click.Context, option: click.Parameter | None, begun: str
 ) -> list[str]:
@@ -59,17 +41,18 @@ def complete_source(
     return [source.key for source in known if source.key.startswith(begun)]
 
 
-@click.group(cls=_SourcesGroup, invoke_without_command=True, subcommand_metavar="[SOURCE]")
+@click.command()
+@click.argument("source", required=False, shell_complete=complete_source)
 @output.json_option
-@click.pass_context
-def sources(context: click.Context, as_json: bool) -> None:
+def sources(source: str | None, as_json: bool) -> None:
     """List the sources: licence, what is requested, and what this home has of each.
 
-    With SOURCE, show one in full.
+    With SOURCE, show all that is declared of one, and what this home has of it.
     """
-    if context.invoked_subcommand is not None:
-        return
     settings = read_settings(os.environ)
+    if source is not None:
+        _show(settings, source, as_json)
+        return
     rows = source_statuses(settings, sources_of(settings))
     if as_json:
         output.print_json(rows)
@@ -101,12 +84,7 @@ def sources(context: click.Context, as_json: bool) -> None:
     _say_if_fictional(settings)
 
 
-@sources.command()
-@click.argument("source", shell_complete=complete_source)
-@output.json_option
-def show(source: str, as_json: bool) -> None:
-    """Show all that is declared of a source, and what this home has of it."""
-    settings = read_settings(os.environ)
+def _show(settings: Settings, source: str, as_json: bool) -> None:
     [row] = source_statuses(settings, [source_of(settings, source)])
     if as_json:
         output.print_json(row)
