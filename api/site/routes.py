@@ -255,6 +255,7 @@ _PAGES: dict[str, Callable[..., Reply]] = {
     "/usage": texts.usage_page,
     "/changes": overviews.changes_page,
     "/changes.atom": overviews.atom_feed,
+    "/changes.json": overviews.json_feed,
     _FILES_PAGE: overviews.versions_page,
     "/sitemap.xml": sitemap,
 }

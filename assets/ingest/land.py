@@ -4,10 +4,18 @@ The sample world is a folder ``<source>/<day it was read>/<path at the source>``
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import IO, Any
 
-from assets.fetching.client import Client, FetchError, Progress, StoredHeaders
+from assets.fetching.client import (
+    Client,
+    FetchError,
+    Progress,
+    SourceResponse,
+    StoredHeaders,
+    Timeouts,
+)
 from assets.fetching.containers import container_url
 from assets.fetching.fetchers import Window
 from assets.ingest.recordings import headers_beside, is_document, start_of_reading
@@ -15,6 +23,52 @@ from assets.source import Source, fetch_task, fictional, refuse_restricted
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
+
+# Check that a source responds: send its first request, read no more than one chunk.
+
+_TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
+
+
+class _Answered(Exception):
+    """The first request was answered, or failed with an error; no more are sent."""
+
+    def __init__(self, error: FetchError | None = None) -> None:
+        self.error = error
+
+
+class Prober(Client):
+    """A client that sends one request per source, then raises what came of it."""
+
+    def __init__(self, settings: Settings) -> None:
+        # After the first chunk of a body: raising ends the download there.
+        def stop(received: int, length: int | None) -> None:
+            raise _Answered
+
+        super().__init__(
+            settings.contact, settings.turns, attempts=1, timeouts=_TIMES, progress=stop
+        )
+
+    def _fetch(self, spec: Any, sink: IO[bytes]) -> SourceResponse:
+        try:
+            super()._fetch(spec, sink)
+        except FetchError as error:
+            raise _Answered(error) from error
+        raise _Answered
+
+
+def probe(client: Prober, source: Source, settings: Settings) -> None:
+    """Send the first request of a source's fetcher; raise FetchError unless it succeeds."""
+    refuse_restricted(source)
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    if source.fetch is None:
+        raise FetchError(f"{source.key} cannot be fetched: read it from a recording")
+    task = fetch_task(client, source, Window(yesterday, yesterday), settings)
+    try:
+        for _ in source.fetch(task):
+            return
+    except _Answered as answered:
+        if answered.error is not None:
+            raise answered.error from None
 
 
 def land_live(

@@ -7,19 +7,23 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 from rich.padding import Padding
 from rich.text import Text
 
-from assets.fetching.client import Client
+from assets.fetching.addresses import LOOPBACK
+from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
 from assets.ingest.failures import in_words
+from assets.ingest.land import Prober, probe
 from assets.ingest.load import failed_documents, lost_documents
 from assets.ingest.sources import SOURCES, sources_of
-from assets.source import Source, fetch_task
+from assets.source import Source, asked_url_of, fetch_task
 from pipelines.builds import (
     BEGIN,
     builds_before_withheld,
@@ -45,6 +49,8 @@ from warehouse.shared.errors import DatastoreUnavailable, SankofaError
 from warehouse.shared.locks import lock_owner
 from warehouse.shared.settings import readable_settings
 
+_BLOCKED = frozenset({401, 403, 407, 429, 451})
+_MAX_THREADS = 8
 # Faults of files that are listed; `sankofa verify` lists all.
 _MOST_FILES = 5
 
@@ -185,15 +191,14 @@ def files(context: CheckContext) -> Iterator[Finding]:
 
 
 def sources(context: CheckContext) -> Iterator[Finding]:
-    """Check every source: its licence, and the settings that it needs."""
+    """Check every source; with ``--live``, also by one request."""
     try:
         known = sources_of(context.settings)
     except SankofaError as error:
         yield fault("SANKOFA_PORTALS", str(error), "correct the file; until then no command works")
         known = SOURCES
-    with Client(context.settings.contact, context.settings.turns) as client:
-        for source in known:
-            yield _check_source(context, source, client)
+    with Prober(context.settings) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
+        yield from executor.map(lambda source: _check_source(context, source, client), known)
 
 
 def unread_documents(context: CheckContext) -> Iterator[Finding]:
@@ -220,7 +225,7 @@ def unread_documents(context: CheckContext) -> Iterator[Finding]:
             )
 
 
-def _check_source(context: CheckContext, source: Source, client: Client) -> Finding:
+def _check_source(context: CheckContext, source: Source, client: Prober) -> Finding:
     landed = _landed(context, source)
     if not source.permitted:
         return note(
@@ -234,9 +239,30 @@ def _check_source(context: CheckContext, source: Source, client: Client) -> Find
         # Not iterated: a fetcher checks its settings when called and sends its first request later.
         source.fetch(fetch_task(client, source, Window(), context.settings))
     except SankofaError as error:
+        report = fault if context.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
-        return note(source.key, f"a key or setting is missing: {error}", do)
-    return ok(source.key, landed)
+        return report(source.key, f"a key or setting is missing: {error}", do)
+    return (
+        _probe_source(context, client, source, landed) if context.live else ok(source.key, landed)
+    )
+
+
+def _probe_source(context: CheckContext, client: Prober, source: Source, landed: str) -> Finding:
+    host = urlsplit(asked_url_of(source, context.settings)).hostname
+    if not context.settings.contact and host not in LOOPBACK:
+        return note(source.key, "not probed, because no contact is set: see Keys and settings")
+    try:
+        probe(client, source, context.settings)
+    except FetchError as error:
+        if error.status in _BLOCKED:
+            says = f"blocked: {error}"
+            do = "check SANKOFA_CONTACT and the key of this source, then write to its publisher"
+            return fault(source.key, says, do)
+        says = f"does not answer correctly: {error}"
+        return fault(
+            source.key, says, "try again later; until then the landed documents are served"
+        )
+    return ok(source.key, f"answers; {landed}")
 
 
 def _landed(context: CheckContext, source: Source) -> str:
@@ -272,10 +298,12 @@ _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "b
 
 
 @click.command()
+@click.option("--live", is_flag=True, help="Also send one request to every source.")
 @json_option
 @click.pass_context
 def doctor(
     context: click.Context,
+    live: bool,
     as_json: bool,
 ) -> None:
     """Check the machine, stores, keys, build and sources.
@@ -284,7 +312,7 @@ def doctor(
     """
     findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
-    for area, finding in _examine(CheckContext(settings, errors)):
+    for area, finding in _examine(CheckContext(settings, live, errors)):
         if not as_json:
             _show(finding, None if findings and findings[-1][0] == area else area)
         findings.append((area, finding))

@@ -60,9 +60,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What the checks run against."""
+    """What the checks run against; ``live`` also sends a request to each source."""
 
     settings: Settings
+    live: bool = False
     setting_errors: Sequence[SettingError] = ()
 
 
@@ -335,7 +336,8 @@ def contact(context: CheckContext) -> Iterator[Finding]:
     if context.settings.contact:
         yield ok("contact", f"SANKOFA_CONTACT is {context.settings.contact}")
         return
-    yield note(
+    report = fault if context.live else note
+    yield report(
         "contact",
         "missing: SANKOFA_CONTACT is not set, and live sources block anonymous clients",
         "set it to your e-mail address or web page",

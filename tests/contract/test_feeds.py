@@ -30,22 +30,33 @@ def reader(world: World) -> TestClient:
 def test_each_publication_is_an_entry_that_says_what_it_brought(
     reader: TestClient, world: World
 ) -> None:
+    feed = reader.simulate_get("/changes.json").json
+    assert feed["version"] == "https://jsonfeed.org/version/1.1"
+    assert feed["feed_url"] == f"{BASE}/changes.json"
+    newest, oldest = feed["items"]
+    versions = world.published().versions()
+    assert [newest["title"], oldest["title"]] == [
+        f"data_version {version}" for version in reversed(versions)
+    ]
+    # What stayed as it was is not told; of the oldest nothing is known to compare with.
+    assert newest["_changes"] == [
+        {"dataset": "AF-TENDER", "added": 1, "restated": 0, "withdrawn": 0}
+    ]
+    assert newest["content_text"] == "AF-TENDER: 1 new, 0 restated, 0 withdrawn."
+    assert oldest["_changes"] is None
+
+
+def test_the_atom_feed_has_the_entries_of_the_json_feed(reader: TestClient) -> None:
     found = reader.simulate_get("/changes.atom")
     assert found.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
     feed = ElementTree.fromstring(found.content)
-    newest, oldest = feed.findall(f"{ATOM}entry")
-    versions = world.published().versions()
-    assert [entry.findtext(f"{ATOM}title") for entry in (newest, oldest)] == [
-        f"data_version {version}" for version in reversed(versions)
-    ]
-    assert newest.findtext(f"{ATOM}id") == f"{BASE}/changes#v{versions[-1]}"
-    # What stayed as it was is not told; of the oldest nothing is known to compare with.
-    assert newest.findtext(f"{ATOM}summary") == "AF-TENDER: 1 new, 0 restated, 0 withdrawn."
-    assert str(oldest.findtext(f"{ATOM}summary")).startswith("No earlier publication is kept")
-    assert all(entry.findtext(f"{ATOM}updated") for entry in (feed, newest, oldest))
+    entries = feed.findall(f"{ATOM}entry")
+    items = reader.simulate_get("/changes.json").json["items"]
+    assert [entry.findtext(f"{ATOM}id") for entry in entries] == [item["id"] for item in items]
+    assert all(entry.findtext(f"{ATOM}updated") for entry in (feed, *entries))
 
 
-def test_pages_name_the_feed_and_every_version_has_its_files(
+def test_pages_name_the_feeds_and_every_version_has_its_files(
     reader: TestClient, world: World
 ) -> None:
     page = reader.simulate_get("/changes").text

@@ -23,7 +23,7 @@ from tests.helpers.installation import settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
-from tests.helpers.replay_server import Replay
+from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.stored_builds import change_metadata
 from tests.helpers.withheld_key import WITHHELD_KEY
 from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key
@@ -35,6 +35,8 @@ from warehouse.shared.files import make_private
 from warehouse.shared.locks import alive_file, named_lock
 from warehouse.shared.settings import read_settings, variable_of
 from warehouse.tables import QualityMetric
+
+H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 
 
 @pytest.fixture(autouse=True)
@@ -374,20 +376,41 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
         yield server
 
 
-def test_no_source_is_contacted(healthy: Path, world: Replay) -> None:
+def test_a_source_that_blocks_us_is_named_and_asked_only_once(healthy: Path, world: Replay) -> None:
+    world.on("/h10/monthly.csv", Reply(b"Request Rate Threshold Exceeded", 403))
+    findings = faults("--live")
+    live = {source.key for source in SOURCES if source.permitted and source.fetch is not None}
+    assert findings.keys() == live
+    assert (
+        "blocked: " in findings["h10"] and "it answers 403, saying 'Request Rate" in findings["h10"]
+    )
+    assert "does not answer correctly" in findings["worldbank"]
+    assert sorted(request.path.split("/")[1] for request in world.requests) == sorted(live)
+
+
+def test_a_source_that_answers_is_ok(healthy: Path, world: Replay) -> None:
+    world.on("/h10/monthly.csv", Reply(H10))
+    _, findings = run_doctor("--live")
+    by_subject = {item["subject"]: item for item in findings}
+    assert by_subject["h10"]["state"] == "ok" and by_subject["h10"]["says"].startswith("answers; ")
+    assert by_subject["xbrl-filings"]["state"] == "note"
+
+
+def test_no_source_is_contacted_without_live(healthy: Path, world: Replay) -> None:
     assert faults() == {}
     assert world.requests == []
 
 
-def test_a_missing_key_is_named(
-    healthy: Path, world: Replay, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("live", [True, False])
+def test_a_missing_key_is_named_and_a_fault_if_it_is_needed(
+    healthy: Path, world: Replay, monkeypatch: pytest.MonkeyPatch, live: bool
 ) -> None:
     for key in ("alfred", "worldbank"):
         monkeypatch.delenv(variable_of("SANKOFA_BASE_", key))
     monkeypatch.delenv("SANKOFA_CONTACT")
-    _, findings = run_doctor()
+    _, findings = run_doctor(*(["--live"] if live else []))
     by_subject: Mapping[str, dict[str, Any]] = {item["subject"]: item for item in findings}
     for subject, setting in {"alfred": "SANKOFA_FRED_KEY", "contact": "SANKOFA_CONTACT"}.items():
         assert setting in by_subject[subject]["says"]
-        assert by_subject[subject]["state"] == "note"
-    assert by_subject["worldbank"]["state"] == "ok"
+        assert by_subject[subject]["state"] == ("fault" if live else "note")
+    assert by_subject["worldbank"]["state"] == ("note" if live else "ok")

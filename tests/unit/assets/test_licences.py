@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assets.fetching.fetchers import FetchTask, Window
-from assets.ingest.land import land_live
+from assets.ingest.land import Prober, land_live, probe
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.guides import generated_guides
@@ -32,6 +32,8 @@ def test_a_restricted_source_is_refused_before_anything_is_asked(
     asking = replace(source, fetch=ask, base_url=source.base_url or "https://source.example")
     with pytest.raises(LicenceError, match=f"{source.key} is refused"):
         land_live(landing, asking, Window(), settings)
+    with Prober(settings) as client, pytest.raises(LicenceError, match="is refused"):
+        probe(client, asking, settings)
     recorded = FetchedResponse(
         source.key, "https://source.example/1", b"1", source.license_class, READ
     )
