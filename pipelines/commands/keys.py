@@ -8,7 +8,6 @@ from typing import get_args
 
 import click
 
-from pipelines.commands.exit_status import ListingGroup
 from pipelines.output import (
     Column,
     Styled,
@@ -59,12 +58,9 @@ def _network(value: str) -> str:
         ) from None
 
 
-@click.group(cls=ListingGroup)
+@click.group()
 def keys() -> None:
-    """Create, list and revoke API keys, and show their usage.
-
-    Without a command: list.
-    """
+    """Create, list and revoke API keys, and show their usage."""
 
 
 @keys.command("create")

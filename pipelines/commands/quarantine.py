@@ -13,7 +13,6 @@ from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from assets.parsing.limits import DocumentLimits
 from pipelines import output
-from pipelines.commands.exit_status import ListingGroup
 from pipelines.finder import Finder
 from pipelines.why import explain
 from warehouse.record.landing import open_landing
@@ -28,12 +27,9 @@ _SOURCE = click.option("--source", help="Only this source.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that contain this text.")
 
 
-@click.group(cls=ListingGroup)
+@click.group()
 def quarantine() -> None:
-    """List rows that were read but not accepted, and retry them; nothing is deleted.
-
-    Without a command: list.
-    """
+    """List rows that were read but not accepted, and retry them; nothing is deleted."""
 
 
 @quarantine.command("list")

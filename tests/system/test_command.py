@@ -178,19 +178,6 @@ def test_json_output_is_nothing_but_json(
     assert run(*words).stdout.strip()
 
 
-@pytest.mark.parametrize("group", ["quarantine", "keys"])
-def test_a_group_without_a_command_lists_and_still_completes_its_commands(
-    home: Path, monkeypatch: pytest.MonkeyPatch, group: str
-) -> None:
-    words = {"_SANKOFA_COMPLETE": "bash_complete", "COMP_CWORD": "2"}
-    completed = run_command(home, **words, COMP_WORDS=f"sankofa {group} l")[1].split()
-    assert completed == ["plain,list"]
-    monkeypatch.setenv("SANKOFA_HOME", str(home))
-    assert run(group, "--json").stdout == run(group, "list", "--json").stdout != ""
-    assert run(group).stdout == run(group, "list").stdout
-    assert "Usage: " in run(group, "--help").stdout
-
-
 def test_the_quality_report_is_that_of_the_current_build(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
