@@ -58,6 +58,8 @@ def pytest_unconfigure() -> None:
     gc.callbacks[:] = [
         call for call in gc.callbacks if not call.__module__.startswith("hypothesis")
     ]
+    # What is frozen is not collected at exit either, and duckdb reports it as leaked.
+    gc.unfreeze()
 
 
 @pytest.hookimpl(wrapper=True)
