@@ -20,7 +20,6 @@ from warehouse.contract.listing import ListRows, Parameters, Question
 from warehouse.contract.problems import (
     Problem,
     conflicting_parameters,
-    invalid_parameter,
     unknown_id,
 )
 from warehouse.serve.build import Build
@@ -294,6 +293,10 @@ def _period_of(members: Mapping[str, Any]) -> str:
 
 def _read(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
     """Return the vintages that end in or near the period of a claim."""
+    about = [name for name in ("service_id", "series", "indicator") if claim[name] is not None]
+    if len(about) != 1:
+        detail = "A claim is about one of service_id with line_item, series, and indicator."
+        raise conflicting_parameters("service_id", detail)
     first, last = _days(claim["period"])
     if claim["service_id"] is not None:
         if claim["line_item"] is None:
@@ -314,11 +317,8 @@ def _read(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
     if claim["series"] is not None:
         where += equal(series=claim["series"])
         return _vintages(build, "macro_series", where, "value")
-    if claim["indicator"] is not None:
-        where += equal(indicator=claim["indicator"])
-        return _vintages(build, "macro_annual", where, "value")
-    detail = "A claim is about service_id and line_item, series, or indicator and country."
-    raise conflicting_parameters("service_id", detail)
+    where += equal(indicator=claim["indicator"])
+    return _vintages(build, "macro_annual", where, "value")
 
 
 def _vintages(build: Build, table: str, where: Iterable[Condition], value: str) -> list[Vintage]:
@@ -343,33 +343,20 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LENGTHS = {_YEAR: "annual", _QUARTER: "quarterly", _MONTH: "monthly"}
 # A balance is labelled by the longest period that it ends.
 _ALSO_ENDS = {"Q1": "Q1", "Q2": "H1", "Q3": "9M", "Q4": "FY"}
-PERIOD = (
-    "a year such as FY2020, a quarter 2024-Q3, a month 2024-10, a fiscal_label such as H1 FY2024, "
-    "or the last day of the period"
-)
 
 
 def _days(period: str) -> tuple[date, date]:
     """Return between which days a period ends."""
     if year := _YEAR.fullmatch(period) or _LABEL.fullmatch(period):
-        return _day(f"{year[1]}-01-01"), _day(f"{year[1]}-12-31")
+        return date.fromisoformat(f"{year[1]}-01-01"), date.fromisoformat(f"{year[1]}-12-31")
     if quarter := _QUARTER.fullmatch(period):
         number = int(quarter[2])
-        end = _day(f"{quarter[1]}-{3 * number:02d}-{30 if number in (2, 3) else 31}")
+        end = date.fromisoformat(f"{quarter[1]}-{3 * number:02d}-{30 if number in (2, 3) else 31}")
         return end.replace(month=3 * number - 2, day=1), end
     if month := _MONTH.fullmatch(period):
-        first = _day(f"{month[1]}-{month[2]}-01")
+        first = date.fromisoformat(f"{month[1]}-{month[2]}-01")
         return first, first.replace(day=monthrange(first.year, first.month)[1])
-    return _day(period, period), _day(period, period)
-
-
-def _day(text: str, period: str | None = None) -> date:
-    try:
-        if not _DAY.fullmatch(text):
-            raise ValueError
-        return date.fromisoformat(text)
-    except ValueError:
-        raise invalid_parameter("period", period or text, PERIOD) from None
+    return date.fromisoformat(period), date.fromisoformat(period)
 
 
 def _is_of(members: Mapping[str, Any], period: str) -> bool:

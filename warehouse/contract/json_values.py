@@ -68,8 +68,9 @@ def _read(kind: ParameterType, value: object) -> object:
         return kind.read(str(_integer(value)))
     if kind is FLAG and isinstance(value, bool):
         return value
-    if kind is NUMBER and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return kind.read(encode(value).decode())
+    if kind.read is NUMBER.read and isinstance(value, int | float | Decimal):
+        # Its digits as they were sent; of a truth value there are none.
+        return kind.read(str(value))
     return kind.read(_text(value))
 
 

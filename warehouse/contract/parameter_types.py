@@ -17,7 +17,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
 # Years that exist, without a look-ahead, which RE2 and Rust do not have.
 _YEARS = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 _INTEGER = re.compile(r"[0-9]+")
 # Python converts at most 4,300 digits. No ceiling has that many: the first ones are enough.
 _MOST_DIGITS = 4_000
@@ -163,7 +163,33 @@ def _read_number(text: str) -> Decimal:
 
 FLAG = ParameterType("true or false", _read_flag, {"type": "boolean"})
 # It may be sent as text to keep its digits.
-NUMBER = ParameterType("a number, such as 1250.5", _read_number, {"type": ["number", "string"]})
+NUMBER = ParameterType(
+    "a number, such as 1250.5",
+    _read_number,
+    {
+        "type": ["number", "string"],
+        "minimum": -1e30,
+        "maximum": 1e30,
+        "pattern": f"^{_NUMBER.pattern}$",
+    },
+)
+_PERIOD = re.compile(
+    f"(FY ?)?{_YEARS}|{_YEARS}-Q[1-4]|{_YEARS}-(0[1-9]|1[0-2])|(H[12]|Q[1-4]|9M) FY{_YEARS}"
+)
+
+
+def _read_period(text: str) -> str:
+    if not _PERIOD.fullmatch(text):
+        _read_day(text)
+    return text
+
+
+PERIOD = ParameterType(
+    "a year such as FY2020, a quarter 2024-Q3, a month 2024-10, a fiscal_label such as H1 FY2024, "
+    "or the last day of the period",
+    _read_period,
+    {"anyOf": [_OF_DAY, {"type": "string", "pattern": f"^({_PERIOD.pattern})$"}]},
+)
 
 
 def row_count(ceiling: int) -> ParameterType:
@@ -204,15 +230,15 @@ def objects_schema(members: Sequence[Parameter]) -> Schema:
     }
 
 
-def list_of_objects(members: Sequence[Parameter], most: int) -> ParameterType:
-    """Return the type of several objects with such members."""
+def list_of_objects(members: Sequence[Parameter], most: int, which: Schema) -> ParameterType:
+    """Return the type of several objects with such members; ``which`` says what goes together."""
 
     def read(text: str) -> object:
         raise ValueError
 
     schema = {
         "type": "array",
-        "items": objects_schema(members),
+        "items": {**objects_schema(members), **which},
         "minItems": 1,
         "maxItems": most,
     }

@@ -11,6 +11,7 @@ from warehouse.contract.parameter_types import (
     DAY_OR_VERSION,
     FLAG,
     NUMBER,
+    PERIOD,
     YEAR_OR_DAY,
     Parameter,
     ParameterType,
@@ -83,7 +84,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "text": free_text(200),
     "words": free_text(128, shortest=2),
     "identifier": free_text(64),
-    "period": free_text(10),
+    "period": PERIOD,
     "dataset": choice(get_args(Dataset)),
     "dimension": choice(get_args(Dimension)),
     "format": choice(("json", "csv", "ndjson")),
@@ -127,9 +128,14 @@ CLAIM = tuple(
     )
 )
 MOST_CLAIMS = 20
+# What a claim is about: one thing, and of an issuer one line.
+_ABOUT = {
+    "oneOf": [{"required": [name]} for name in ("service_id", "series", "indicator")],
+    "dependentRequired": {"service_id": ["line_item"]},
+}
 _CLAIMS = Parameter(
     "claims",
-    list_of_objects(CLAIM, MOST_CLAIMS),
+    list_of_objects(CLAIM, MOST_CLAIMS, _ABOUT),
     f"Up to {MOST_CLAIMS} claims, each about service_id and line_item, series, or indicator and "
     "country.",
     '[{"series":"FX.EUR.ZAR","period":"2024-06-28","value":19.5,"as_of":"2024-07-01"}]',
@@ -139,8 +145,14 @@ _CLAIMS = Parameter(
 # A tool takes one claim as its own arguments, or several of the same members, described once.
 _SEVERAL = {**_CLAIMS.kind.schema, "items": {"type": "object"}}
 _OF_TOOL = {
-    "VALUE_OF_TOOL": replace(_DECLARED["VALUE"], required=False),
-    "PERIOD_OF_TOOL": replace(_DECLARED["PERIOD"], required=False),
+    "VALUE_OF_TOOL": replace(
+        _DECLARED["VALUE"],
+        kind=replace(NUMBER, schema={"type": ["number", "string"]}),
+        required=False,
+    ),
+    "PERIOD_OF_TOOL": replace(
+        _DECLARED["PERIOD"], kind=replace(PERIOD, schema={"type": "string"}), required=False
+    ),
     "CLAIMS_OF_TOOL": replace(
         _CLAIMS,
         kind=replace(_CLAIMS.kind, schema=_SEVERAL),
