@@ -37,7 +37,7 @@ _WITHDRAWN = "withdrawn.json"
 FILES = "files"
 _LOST = (
     "files of the new mart are gone, as a build that had them was dropped meanwhile: run `sankofa "
-    "publish --only mart` and then `sankofa publish --only published_build`"
+    "publish` again"
 )
 
 # The licence notice that goes with every response from a build.
