@@ -271,8 +271,9 @@ def contradictions(
 
     A figure that keeps another check is not the wrong one; nor is one that a turned sign of another
     explains. But a filer who prints losses without a sign turns all lines of a loss, and sums among
-    them hold: together with these lines, a figure that keeps a check may be turned. Where nothing
-    of that tells, every side is named.
+    them hold: together with these lines, a figure that keeps a check may be turned. What one check
+    shows to be turned, later checks take with its right sign. Where nothing of that tells, every
+    side of a balance is named.
     """
     broken: list[tuple[Check, Decimal]] = []
     kept: list[set[str]] = []
@@ -290,22 +291,33 @@ def contradictions(
             broken.append((check, tolerance))
     proved = set().union(*kept)
     found: dict[str, set[str]] = defaultdict(set)
+    judged = {**values}
     for check, tolerance in broken:
-        turned = check.turned(values, tolerance)
-        if not turned and check.is_explained(values, elements):
-            continue
         members = set(check.members)
+        if check.holds(judged, tolerance):
+            for name in members:
+                if judged[name] != values[name]:
+                    found[name] |= members - {name}
+            continue
+        turned = check.turned(judged, tolerance)
+        if not turned and check.is_explained(judged, elements):
+            continue
+        candidates = turned - proved or turned
         suspects = set[str]()
-        for name in sorted(turned - proved or turned):
+        for name in sorted(candidates):
             together = _turned_together(name, kept, elements)
-            mirrored = {each: -values[each] for each in together}
+            mirrored = {each: -judged[each] for each in together}
             if name not in proved or (
-                values[check.total] / values[name] < -Decimal("0.5")
+                judged[check.total] / judged[name] < -Decimal("0.5")
                 and together.isdisjoint(ONE_SIDED)
-                and check.holds({**values, **mirrored}, tolerance)
+                and check.holds({**judged, **mirrored}, tolerance)
             ):
                 suspects |= together
-        for name in suspects or (members - proved) or members:
+        if len(candidates) == 1:
+            judged |= {name: -judged[name] for name in suspects}
+        # If all keep other sums, a line of the income statement may have no element between them.
+        missing = members if len(members) == 2 or members & ONE_SIDED else set[str]()
+        for name in suspects or members - proved or missing:
             found[name] |= (members | suspects) - {name}
     return found
 

@@ -392,6 +392,38 @@ def test_a_figure_that_contradicts_its_filing_is_marked(
             {},
             id="other comprehensive income that exceeds a loss",
         ),
+        pytest.param(
+            "ifrs-full",
+            {
+                **{"ProfitLossBeforeTax": 13987, TAX: -54, "ProfitLoss": 13933},
+                **{"OtherComprehensiveIncome": -203, "ComprehensiveIncome": -14136},
+            },
+            {
+                "profit": "profit_attributable",
+                "profit_attributable": "income_tax_expense,profit,profit_before_tax",
+                "profit_before_tax": "income_tax_expense,profit,profit_attributable",
+            },
+            id="a loss without a sign beside a tax that has one",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {
+                **{"ProfitLossBeforeTax": 17674, TAX: 0, "ProfitLoss": -17674},
+                **{"OtherComprehensiveIncome": 285, "ComprehensiveIncome": -17389},
+            },
+            {"profit_before_tax": "income_tax_expense,profit,profit_attributable"},
+            id="a loss before tax without a sign beside a loss with one",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {
+                **{"ProfitLossBeforeTax": -134693, TAX: 1239},
+                **{"ProfitLossFromContinuingOperations": -135932, "ProfitLoss": -133703},
+                **{"OtherComprehensiveIncome": -1165, "ComprehensiveIncome": -134868},
+            },
+            {},
+            id="discontinued operations without an element between sums that hold",
+        ),
     ],
 )
 def test_a_wrong_sign_is_marked_whichever_it_is(
