@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import duckdb
 from hypothesis import HealthCheck, given, settings
@@ -164,6 +165,33 @@ def test_a_silent_edit_is_known_from_the_day_we_read_it_and_not_before(
                 if item[1]
             ]
             assert values == expected
+
+    with_record(work)
+
+
+@few_examples
+@given(st.lists(st.sampled_from("12"), min_size=2, max_size=5).map(sorted), st.randoms())
+def test_of_equal_readings_of_a_day_the_first_is_cited_in_any_order_of_arrival(
+    values: list[str], random: Random
+) -> None:
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+    read = [
+        fact(
+            value,
+            available_at=day.date(),
+            observed_at=day + timedelta(minutes=number),
+            document=f"read {number}",
+        )
+        for number, value in enumerate(values)
+    ]
+    arrived = random.sample(read, len(read))
+
+    def work(record: Record) -> None:
+        for reading in arrived:
+            append(record, FUNDAMENTALS, facts(reading), Load("test", (reading["document"],)))
+        statement = vintages_query(FUNDAMENTALS, record.relation("fundamentals"), vintages="all")
+        documents = [row["document"] for row in record.query(statement).to_pylist()]
+        assert documents == [f"read {values.index(values[-1])}"]
 
     with_record(work)
 

@@ -38,13 +38,30 @@ WITH candidates AS (
 rereads AS (
     -- most publications are read once: only the sightings read more than once (the writer flags
     -- every reading after the first with again) need to be compared with each other
-    SELECT
-        sighting, figure_check, content, available_at, observed_at, document, load_seq,
-        max(load_seq) OVER (
-            PARTITION BY sighting, figure_check, observed_at, document
-        ) AS last_load_seq
+    SELECT sighting, figure_check, content, available_at, observed_at, document, load_seq
     FROM candidates
     WHERE sighting IN (SELECT reread.sighting FROM candidates AS reread WHERE reread.again)
+    -- what newer code reads differently in the same document replaces nothing
+    QUALIFY load_seq = max(load_seq) OVER (
+        PARTITION BY sighting, figure_check, observed_at, document
+    )
+),
+
+compared AS (
+    -- a reading like the one before it on its day says nothing new: it is stored only if the one
+    -- before turned up later, and counts in no order of arrival. Of one moment the last is the one
+    -- that counts, as below
+    SELECT
+        *,
+        coalesce(
+            content = lag(content) OVER same_day AND observed_at > lag(observed_at) OVER same_day,
+            FALSE
+        ) AS repeats
+    FROM rereads
+    WINDOW same_day AS (
+        PARTITION BY sighting, figure_check, available_at
+        ORDER BY observed_at, content, document DESC
+    )
 )
 
 SELECT
@@ -52,16 +69,14 @@ SELECT
     candidate.withdrawn, candidate.available_at, candidate.publication, candidate.observed_at,
     candidate.load_seq, candidate.counts
 FROM candidates AS candidate
-LEFT JOIN rereads AS other
+LEFT JOIN compared AS other
     ON other.sighting = candidate.sighting
     AND other.figure_check = candidate.figure_check
-    -- what newer code reads differently in the same document replaces nothing
-    AND other.load_seq = other.last_load_seq
     AND (
         CASE
             -- newer code read the same document again: the last load counts, whatever its day
             WHEN other.observed_at = candidate.observed_at AND other.document = candidate.document
-                THEN other.load_seq > candidate.load_seq
+                THEN other.load_seq > candidate.load_seq OR other.repeats
             -- an earlier reading turned up after this one had been dated as the first: this copy is
             -- dropped, whatever their days; if its content is new, the writer appended it again
             -- under the day on which it was read
@@ -84,7 +99,9 @@ LEFT JOIN rereads AS other
             -- a later reading replaces an earlier one of its day if it was made on that day, or if
             -- no day is known
             WHEN other.observed_at > candidate.observed_at
-                THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
+                THEN
+                    NOT other.repeats
+                    AND coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
             ELSE FALSE
         END
     )
