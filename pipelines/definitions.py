@@ -87,7 +87,7 @@ def suite_results(
         metadata: dict[str, int | str] = {"expectations": len(suite.rules)}
         if made_in := report.plan.made_in(suite.name):
             metadata["reused from"] = made_in
-        elif suite.name not in report.results:
+        elif report.results.get(suite.name) is None:
             metadata["rows"] = 0
         yield _result(asset, _name(suite), failures, metadata)
 

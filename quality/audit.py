@@ -190,7 +190,7 @@ def audit_tables(
     )
 
 
-# What is known of each suite whose table has rows (None: it is met), and what is not met.
+# The results of Great Expectations by suite, and what is not met.
 _Validated = tuple[dict[str, Any], list[Failure]]
 
 
@@ -199,39 +199,13 @@ def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFil
 
 
 def _validate(catalogue: Catalogue, plan: AuditPlan) -> _Validated:
-    """Run the suites whose results do not still hold, each as one query.
-
-    Great Expectations runs again those of which a rule fails, and renders what it finds: loading it
-    takes longer than the queries of all suites. Of a table without rows nothing is checked.
-    """
-    checked, failures, failing = dict[str, Any](), list[Failure](), list[Suite]()
-    for suite in plan.to_run:
-        rows = ".".join(catalogue.prepare(suite))
-        if not catalogue.read(f"SELECT 1 FROM {rows} LIMIT 1"):
-            continue
-        checked[suite.name] = None
-        if not_met := _failures(suite, catalogue.read(suite.failures(rows))):
-            failures += not_met
-            failing.append(suite)
-    if failing:
-        checked |= load_expectations().validate(catalogue, failing)
+    """Run the suites whose results do not still hold."""
+    checked, failures = dict[str, Any](), list[Failure]()
+    if plan.to_run:
+        for suite, result, failed in load_expectations().validate(catalogue, plan.to_run):
+            checked[suite.name] = result
+            failures += failed
     return checked, failures
-
-
-def _failures(suite: Suite, found: pa.Table) -> list[Failure]:
-    """Return what is not met, in the order of the rules."""
-    failing = {each["rule"]: each for each in found.to_pylist()}
-    return [
-        Failure(
-            suite.name,
-            suite.table,
-            rule.words,
-            failing[rule.words]["row_count"],
-            tuple(failing[rule.words]["examples"] or ()),
-        )
-        for rule in suite.rules
-        if rule.words in failing
-    ]
 
 
 def _add_missing(snapshot: Snapshot) -> None:

@@ -1,4 +1,4 @@
-"""The tables of a candidate build as views of one DuckDB file, which an audit queries.
+"""The tables of a candidate build as views of one DuckDB file, which Great Expectations queries.
 
 ``main`` has every table as a whole. Of a table that is kept in partitions, ``changed`` has the rows
 of those that must be audited again. The file exists during an audit only: it lists names that must

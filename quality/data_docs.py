@@ -4,12 +4,16 @@ An index of our own lists all rules of each table; a result that fails has a pag
 take styles, scripts and a logo from elsewhere: they are replaced by a short style sheet of our own.
 """
 
+import importlib
 import re
+import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from importlib.resources import files
 from types import ModuleType
+from typing import Any
 
 from quality.report import Report
 
@@ -34,10 +38,10 @@ DATA_DOCS = "data-docs"
 
 def data_docs(report: Report, board: str | None = None) -> dict[str, str]:
     """Return the Data Docs of a report by name; ``board`` is a page to link back to."""
+    failed = {name: each for name, each in report.results.items() if each and not each.success}
     pages = {
         _page_name(name): _self_contained(load_expectations().result_page(result))
-        for name, result in report.results.items()
-        if result is not None
+        for name, result in failed.items()
     }
     index = _index(report, board)
     return {"index.html": index, _STYLE_SHEET: _STYLE.read_text("utf-8"), **pages}
@@ -81,20 +85,55 @@ def _index(report: Report, board: str | None) -> str:
 def _rows(report: Report) -> Iterator[str]:
     for suite in report.plan.suites:
         result, made_in = report.results.get(suite.name), report.plan.made_in(suite.name)
-        was_checked = suite.name in report.results or (made_in and report.plan.has_rows(suite))
+        was_checked = result is not None or (made_in and report.plan.has_rows(suite))
         outcome = "met" if was_checked else "no rows"
         if was_checked and made_in not in ("", report.data_version):
             outcome += f", as in {made_in}: nothing changed"
-        if result is not None:
+        if result is not None and not result.success:
             outcome = f'<a href="{_page_name(suite.name)}">not met</a>'
         rules = "".join(f"<li>{escape(rule.words)}</li>" for rule in suite.rules)
         yield f"<tr><td>{escape(suite.name)}</td><td><ul>{rules}</ul></td><td>{outcome}</td></tr>"
 
 
+_LATER = ("scipy", "scipy.stats", "altair")
+
+
 def load_expectations() -> ModuleType:
-    """Import what runs Great Expectations: it takes seconds, so only an audit that fails does."""
+    """Import what runs Great Expectations: it takes seconds, so only what needs it pays for it."""
     # The warnings are about its own imports.
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _without_plots():
         warnings.simplefilter("ignore", DeprecationWarning)
         from quality import expectations
     return expectations
+
+
+class _Later(ModuleType):
+    """A module that is imported when one of its names is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        # The import system asks for names like __path__ of a module that it finds.
+        if name.startswith("__") or sys.modules.get(self.__name__) is self:
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+@contextmanager
+def _without_plots() -> Iterator[None]:
+    """Import Great Expectations without scipy.stats and altair until something needs them.
+
+    It imports both for expectations about distributions and for plots, which no suite has; they are
+    half of the seconds that its import takes. While it is imported, stand-ins have their place,
+    which import the real package when one of its names is asked for.
+    """
+    later = {name: _Later(name) for name in _LATER if name not in sys.modules}
+    if "scipy" in later:
+        vars(later["scipy"])["stats"] = later["scipy.stats"]
+    elif "scipy.stats" in later:
+        # Whoever imported scipy gets its parts as they are.
+        del later["scipy.stats"]
+    sys.modules.update(later)
+    try:
+        yield
+    finally:
+        for name in later:
+            del sys.modules[name]

@@ -1,7 +1,7 @@
-"""Run failing suites with Great Expectations over the DuckDB file of an audit; render their pages.
+"""Run the suites with Great Expectations over the DuckDB file of an audit, and render their pages.
 
 The rules of a table are one expectation: its query returns the rules that are not met. Importing
-this module takes seconds: only an audit that fails does.
+this module takes seconds: only an audit does.
 """
 
 import logging
@@ -32,6 +32,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.engine.interfaces import ConnectArgsType, ReflectedColumn
 
 from quality.catalogue import Catalogue
+from quality.report import Failure
 from quality.rules import Suite
 
 # Great Expectations replaces this with the table that it validates.
@@ -62,8 +63,12 @@ class ExpectRulesToBeMet(gxe.UnexpectedRowsExpectation):
 
 def validate(
     catalogue: Catalogue, suites: Sequence[Suite]
-) -> dict[str, ExpectationSuiteValidationResult]:
-    """Validate tables against their suites; return the result of each by name."""
+) -> Iterator[tuple[Suite, ExpectationSuiteValidationResult | None, list[Failure]]]:
+    """Validate tables against their suites; yield the result of each, and its failures.
+
+    A table without rows has no result: nothing was checked.
+    """
+    rows = {suite.name: catalogue.prepare(suite) for suite in suites}
     context = gx.get_context(
         mode="ephemeral",
         project_config=DataContextConfig(
@@ -78,12 +83,18 @@ def validate(
         source = context.data_sources.add_sql(
             _SOURCE,
             connection_string=f"{_DIALECT}:///{catalogue.path}",
-            assets=[_asset(each.name, *catalogue.prepare(each)) for each in suites],  # type: ignore[call-arg]
+            assets=[_asset(name, *place) for name, place in rows.items()],  # type: ignore[call-arg]
         )
-        try:
-            return {suite.name: _validated(source, suite) for suite in suites}
-        finally:
-            source.get_engine().dispose()
+    try:
+        for suite in suites:
+            if not catalogue.read(f"SELECT 1 FROM {'.'.join(rows[suite.name])} LIMIT 1"):
+                yield suite, None, []
+                continue
+            with _quiet():
+                result = _validated(source, suite)
+            yield suite, result, _failures(suite, result)
+    finally:
+        source.get_engine().dispose()
 
 
 def _asset(name: str, schema: str, table: str) -> TableAsset:
@@ -97,10 +108,6 @@ def _validated(source: SQLDatasource, suite: Suite) -> ExpectationSuiteValidatio
     result: ExpectationSuiteValidationResult = batch.validate(
         _expected(suite), result_format="COMPLETE"
     )
-    [checked] = result.results
-    # A page must not say of an expectation that could not be checked that it is not met.
-    if "details" not in checked.result:
-        raise RuntimeError(f"{suite.name}: {checked.exception_info}")
     return result
 
 
@@ -120,6 +127,27 @@ def _query(suite: Suite) -> str:
     query = query.replace("{", "{{").replace("}", "}}")
     query = re.sub(r"(?<![:\w\\]):(?=\w)", r"\:", query)
     return query.replace(place, _BATCH)
+
+
+def _failures(suite: Suite, result: ExpectationSuiteValidationResult) -> list[Failure]:
+    """Return what is not met, in the order of the rules."""
+    [checked] = result.results
+    details = checked.result.get("details")
+    # An expectation that could not be checked must not pass for one that is not met.
+    if details is None:
+        raise RuntimeError(f"{suite.name}: {checked.exception_info}")
+    failing = {each["rule"]: each for each in details["failures"]}
+    return [
+        Failure(
+            suite.name,
+            suite.table,
+            rule.words,
+            failing[rule.words]["row_count"],
+            tuple(failing[rule.words]["examples"] or ()),
+        )
+        for rule in suite.rules
+        if rule.words in failing
+    ]
 
 
 def result_page(result: ExpectationSuiteValidationResult) -> str:

@@ -230,9 +230,8 @@ class Report:
     ``left_out`` are rows that fail a rule and are not in the build, ``excess`` the rules that
     take too many.
 
-    ``results`` has the suites that were run over rows: None if one is met, or else the result of
-    Great Expectations. ``plan`` says what was audited, and which results of earlier builds were
-    reused.
+    ``results`` are those of Great Expectations, by suite. ``plan`` says what was audited, and which
+    results of earlier builds were reused.
     """
 
     data_version: str

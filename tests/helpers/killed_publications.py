@@ -479,6 +479,11 @@ def few(home: Path, options: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    # Imported here once: each child would otherwise spend seconds on it.
+    import great_expectations.render.renderer.site_builder  # noqa: F401
+
+    import quality.expectations  # noqa: F401
+
     match sys.argv[1:]:
         case ["states", home, moments]:
             states(Path(home), int(moments))
