@@ -63,12 +63,13 @@ def test_llms_txt_names_only_addresses_that_answer(server: Served) -> None:
     text = body.decode()
     assert (status, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
     assert text.startswith("# Sankofa\n\n> ")
-    addresses = re.findall(r"\]\(([^)]+)\)", text)
+    addresses = re.findall(r"\[(?:(GET|POST) )?[^]]*\]\(([^)]+)\)", text)
     assert len(addresses) > len(PAGES)
-    for address in addresses:
+    for method, address in addresses:
         assert address.startswith(f"{OURS}/")
         if "{" not in address:
-            assert server.get(address.removeprefix(OURS))[0] in (200, 400, 401), address
+            answer = server.get(address.removeprefix(OURS), method=method or "GET")
+            assert answer[0] in (200, 400, 401), address
 
 
 def test_addresses_follow_a_configured_host_and_no_other(server: Served, world: World) -> None:

@@ -20,7 +20,7 @@ from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 
 from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
-from pipelines.jobs import instance, run_job
+from pipelines.jobs import instance, open_runner, run_job
 from pipelines.stages import STAGES
 from tests.helpers.installation import with_dagster
 from tests.helpers.paths import ROOT
@@ -71,6 +71,14 @@ def span(first: str, last: str) -> dict[str, str]:
         "dagster/asset_partition_range_start": first,
         "dagster/asset_partition_range_end": last,
     }
+
+
+def fetch(settings: Settings, job: str, first: str, last: str) -> dict[str, dict[str, Any]]:
+    """Fetch the partitions from ``first`` to ``last`` as the command does."""
+    with open_runner(settings) as runner:
+        run = runner.run(job, tags=span(first, last))
+        run.raise_failures()
+    return run.metadata
 
 
 def a_day(request: ReceivedRequest) -> Reply:
@@ -153,7 +161,7 @@ def test_issuers_are_fetched_by_batches_that_never_change(
     for cik in ciks:
         server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
 
-    run_job(settings, "fetch_sec_submissions_landed", span("00", "01"))
+    fetch(settings, "fetch_sec_submissions_landed", "00", "01")
 
     ciks_fetched = [request.path[-15:-5] for request in server.requests]
     assert ciks_fetched == ["0000000016", "0000000032", "0000000017"]
@@ -230,7 +238,7 @@ def test_a_killed_run_of_dagster_blocks_nothing_and_is_ended_by_the_next_command
         process.kill()
     go_on.set()
 
-    metadata = run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
+    metadata = fetch(settings, "fetch_ecb_landed", "2024-01-01", "2024-01-01")
 
     assert metadata["ecb_landed"]["documents"] == 1
     with instance(settings) as dagster_instance:
@@ -270,7 +278,7 @@ def test_landed_are_the_bytes_received_and_a_table_shows_its_counts_a_sample_and
     settings: Settings, server: Replay
 ) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
-    run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-02-01"))
+    fetch(settings, "fetch_ecb_landed", "2024-01-01", "2024-02-01")
     landing = open_landing(settings)
     [document] = landing.documents("ecb")
     assert landing.read(document) == RATES

@@ -59,6 +59,17 @@ def test_hostile_documents_are_quarantined_and_every_other_source_is_loaded(
     assert "quarantined" not in run_command(tmp_path, "ingest")[1]
 
 
+def landed_zip(folder: Path, body: bytes) -> Landing:
+    """Return a landing with one zip of the BIS."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("WS_LONG_CPI_csv_col.csv", body)
+    landing, day = Landing(str(folder)), datetime(2026, 11, 14, tzinfo=UTC)
+    url = "https://data.bis.org/static/bulk/WS_LONG_CPI_csv_col.zip"
+    land_all(landing, [FetchedResponse("bis", url, packed.getvalue(), "cc-by", day)])
+    return landing
+
+
 def rows_of(record: Record, table: str) -> int:
     (row,) = record.query(f"SELECT count(*) AS number FROM {record.relation(table)}").to_pylist()
     return int(row["number"])
@@ -72,16 +83,17 @@ def test_a_packed_file_may_cost_what_it_unpacks_to_and_too_little_memory_is_one_
     (source,) = (source for source in SOURCES if source.key == "bis")
     whole = gzip.decompress((REAL / "more/macro/bis/WS_LONG_CPI_csv_col.csv.gz").read_bytes())
     # The first line names the columns, of which each is a month or a year.
-    body = b"".join(whole.splitlines(keepends=True)[: None if series is None else series + 1])
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("WS_LONG_CPI_csv_col.csv", body)
-    landing, day = Landing(str(tmp_path / "landing")), datetime(2026, 11, 14, tzinfo=UTC)
-    url = "https://data.bis.org/static/bulk/WS_LONG_CPI_csv_col.zip"
-    land_all(landing, [FetchedResponse("bis", url, packed.getvalue(), "cc-by", day)])
+    part = b"".join(whole.splitlines(keepends=True)[: None if series is None else series + 1])
     read, refused = (
-        load_source(Record(str(tmp_path / str(limit))), landing, source, limits=limits)
-        for limit, limits in enumerate((DocumentLimits(), DocumentLimits(memory_mb=1)))
+        load_source(
+            Record(str(tmp_path / str(number))),
+            landed_zip(tmp_path / f"landing {number}", body),
+            source,
+            limits=limits,
+        )
+        for number, (body, limits) in enumerate(
+            [(part, DocumentLimits()), (whole, DocumentLimits(memory_mb=1))]
+        )
     )
     assert sum(entry.appended for entry in read) > (100_000 if series is None else 5_000)
     assert [(entry.appended, entry.quarantined) for entry in refused] == [(0, 1)]

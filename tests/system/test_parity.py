@@ -35,7 +35,7 @@ from tests.helpers.whole_tables import query
 from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
-from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, arrow_schema
+from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, incoming_schema
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.serve.exports import MANIFEST_FILE, Artifact, Manifest, PublishedExports
@@ -85,12 +85,12 @@ def move(whole: Record, into: Record, which: str) -> None:
     Who an organisation is follows no day: all of that is there from the beginning.
     """
     for table in RECORD_TABLES:
-        columns = ", ".join(arrow_schema(table.row).names)
+        schema = incoming_schema(table)
         condition = "TRUE" if table in (ENTITIES, IDENTIFIERS) else which
         rows = whole.query(
-            f"SELECT {columns} FROM {whole.relation(table.name)} WHERE {condition} "
-            "ORDER BY load_seq, available_at, publication"
-        )
+            f"SELECT {', '.join(schema.names)} FROM {whole.relation(table.name)} "
+            f"WHERE {condition} ORDER BY load_seq, available_at, publication"
+        ).cast(schema)
         for source in sorted(set(rows["source"].to_pylist())):
             own = rows.filter([row == source for row in rows["source"].to_pylist()])
             assert append(into, table, own, Load(source, (f"of {source}",))).quarantined == 0

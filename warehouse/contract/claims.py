@@ -166,11 +166,11 @@ def _judge(figure: Sequence[Vintage], claimed: Decimal, day: date | None) -> Jud
     now = next((each for each in reversed(figure) if each.is_latest), None)
     published = [each for each in figure if each.was_known(day)]
     for agrees in (Decimal.__eq__, _rounds_to):
-        # What stood on the day comes first, then what was published last.
+        # What was known on the day comes first, then what was published last.
         for vintage in (*([then] if then else []), *reversed(published)):
             if vintage.value is None or not agrees(vintage.value, claimed):
                 continue
-            if vintage is not then or not _stands(vintage, now, claimed, agrees):
+            if vintage is not then or not _agrees_today(vintage, now, claimed, agrees):
                 return Judged("superseded", 2, then, now, vintage)
             if vintage.value == claimed:
                 return Judged("matches", 0, then, now, vintage)
@@ -184,7 +184,7 @@ def _judge(figure: Sequence[Vintage], claimed: Decimal, day: date | None) -> Jud
     return Judged("not_knowable_then", 5, then, now)
 
 
-def _stands(
+def _agrees_today(
     vintage: Vintage,
     now: Vintage | None,
     claimed: Decimal,

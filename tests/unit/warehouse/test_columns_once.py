@@ -35,6 +35,7 @@ CHOICES = {
     ("assets/ingest/assets.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
+    ("warehouse/contract/claims.py", "period_start"): "what makes figures of three tables one",
     ("warehouse/serve/examples.py", "signal_key"): "parameters of requests for signals",
     ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
 }
