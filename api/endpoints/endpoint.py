@@ -95,7 +95,7 @@ class Endpoint:
 
     @property
     def method(self) -> Literal["get", "post"]:
-        """Return the method by which it is asked."""
+        """Return the HTTP method of its requests."""
         return "post" if self.in_body else "get"
 
     @cached_property
@@ -169,7 +169,7 @@ _BODY = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 
 
 def read_body(req: falcon.Request, endpoint: Endpoint) -> Parameters:
-    """Return what the body of a request declares, whatever media type it is said to have."""
+    """Return what the body of a request declares, whatever its Content-Type."""
     names = ", ".join(each.name for each in endpoint.in_body)
     try:
         sent = _BODY.decode(req.bounded_stream.read())

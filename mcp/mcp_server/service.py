@@ -113,7 +113,7 @@ class Service:
         # The host is part of links.
         decides = (tier.rows_allowed, call.host or "", tool.name, encode(sent).decode())
         build = tag = None
-        # What is wrong with a version or a cursor is said where it is read.
+        # An invalid version or cursor is reported where it is read.
         with suppress(SankofaError):
             build, tag = self._known.build_and_tag(sent, pinned, *decides)
         kept = None if tag is None else self._known.kept.get(tag)

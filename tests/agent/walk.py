@@ -93,7 +93,7 @@ class Agent:
         return Walked(results, errors, texts, answer)
 
     def _filled(self, value: Any, results: Sequence[Any]) -> Any:
-        """Return arguments with what earlier results told, also in the claims of a list."""
+        """Fill arguments from earlier results, also in the claims of a list."""
         if isinstance(value, Mapping):
             return {name: self._filled(each, results) for name, each in value.items()}
         if isinstance(value, list):

@@ -16,7 +16,7 @@ from warehouse.serve.build import Mart
 from warehouse.serve.rows import Key, RowPage
 from warehouse.shared.tiers import TIERS
 
-# Those that a GET asks; what is posted is asked in tests of its own.
+# Requests by GET; those by POST have tests of their own.
 READ = tuple(endpoint for endpoint in ENDPOINTS if endpoint.method == "get")
 LISTS: dict[str, Endpoint] = {
     endpoint.name: endpoint for endpoint in READ if endpoint.listing is not None

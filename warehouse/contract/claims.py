@@ -212,7 +212,7 @@ def _rounds_to(value: Decimal, claimed: Decimal) -> bool:
     return abs(value - claimed) * 2 <= step
 
 
-# What is said of a verdict in words.
+# Verdicts in words.
 
 
 def _detail(claim: Mapping[str, Any], judged: Judged, count: int) -> str:
