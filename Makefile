@@ -21,11 +21,11 @@ test: $(STAMP)
 
 ## suite: every test but the long trials
 suite: $(STAMP)
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 ## test-fast: the unit tests, without real files, records on disk and whatever takes a second
 test-fast: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" --hypothesis-profile fast tests/unit
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" tests/unit
 
 ## test-nightly: every test, with the long trials and many examples of each property
 test-nightly: check

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # No deadline: a slow machine is not a failure. Never derandomized, in CI either: each run looks for
 # new examples, and prints what repeats a failure.
-for name, examples in {"fast": 25, "default": 50, "nightly": 500}.items():
+for name, examples in {"default": 25, "nightly": 500}.items():
     settings.register_profile(
         name, max_examples=examples, deadline=None, derandomize=False, print_blob=True
     )

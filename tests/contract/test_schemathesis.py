@@ -16,7 +16,7 @@ from tests.helpers.whole_tables import query
 from warehouse.shared.tiers import TIERS, TierName
 
 # Each hundred takes minutes, and so does every value at the edge of every parameter.
-EXAMPLES = 100 if is_nightly() else 2
+EXAMPLES = 100 if is_nightly() else 1
 PHASES = "examples,coverage,fuzzing" if is_nightly() else "examples,fuzzing"
 # A schema cannot say of whom a row cap holds: 402 is the right answer to a sample key.
 ACCEPTED = {"professional": ["2xx", "304", "404"], "sample": ["2xx", "304", "402", "404"]}

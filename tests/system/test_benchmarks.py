@@ -53,6 +53,7 @@ def test_the_benchmark_of_metrics_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert "ratios" in str(metrics.bare_pivot(str(tmp_path))())
 
 
+@pytest.mark.nightly
 def test_every_question_of_the_benchmark_of_serving_finds_rows_before_and_after_a_publication(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,8 +19,9 @@ import pytest
 
 from pipelines.stages import checks, derivations
 from tests.helpers.checkout_copy import UNFINISHED
+from tests.helpers.facts import fact
 from tests.helpers.installation import files_below, run_command, settings_of
-from tests.helpers.nightly import times
+from tests.helpers.nightly import is_nightly
 from tests.helpers.paths import ROOT
 from tests.helpers.publishing import publish
 from tests.helpers.random_world import everything
@@ -31,6 +32,7 @@ from tests.helpers.waiting import wait_until
 from warehouse.publish.nodes import limit_amounts
 from warehouse.publish.steps import Task, TaskFailed, compute_of
 from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
 from warehouse.shared.code_version import PACKAGES
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.file_store import FileStore
@@ -153,7 +155,10 @@ def cluster(server: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="module")
 def record(server: S3Server, tmp_path_factory: pytest.TempPathFactory) -> Record:
     stored = Record(server.url("record"), caches=tmp_path_factory.mktemp("caches"))
-    for table, rows in everything(Random(1)).items():
+    tables = (
+        everything(Random(1)) if is_nightly() else {FUNDAMENTALS: [fact(), fact("2", year=2019)]}
+    )
+    for table, rows in tables.items():
         load(stored, table, *rows)
     return stored
 
@@ -184,7 +189,22 @@ def of_one_process(record: Record, tmp_path_factory: pytest.TempPathFactory) -> 
     return files
 
 
-@pytest.mark.parametrize("turn", range(times(1)))
+def test_the_build_of_a_worker_is_that_of_one_process(
+    record: Record,
+    of_one_process: dict[str, str],
+    cluster: Cluster,
+    server: S3Server,
+    tmp_path: Path,
+) -> None:
+    exchange = server.url("exchange")
+    files = published(record, tmp_path, compute=cluster.address, compute_store=exchange)
+    assert files == of_one_process
+    # Nothing is left of what was exchanged.
+    assert FileStore.of(exchange).listing() == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("turn", range(10))
 def test_the_build_of_two_workers_one_of_them_killed_is_that_of_one_process(
     turn: int,
     record: Record,
@@ -202,6 +222,7 @@ def test_the_build_of_two_workers_one_of_them_killed_is_that_of_one_process(
     assert FileStore.of(exchange).listing() == []
 
 
+@pytest.mark.nightly
 def test_a_worker_with_other_code_is_refused_in_words(server: S3Server, tmp_path: Path) -> None:
     for package in PACKAGES:
         ignored = shutil.ignore_patterns(*UNFINISHED)

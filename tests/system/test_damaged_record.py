@@ -143,6 +143,7 @@ def test_every_command_names_the_table_and_says_what_to_restore(
     assert "Traceback" not in said
 
 
+@pytest.mark.nightly
 def test_a_full_disk_is_told_in_our_words(sample: Path, tmp_path: Path) -> None:
     home = copy_home(sample, tmp_path / "home")
     command = Path(sys.executable).with_name("sankofa")

@@ -185,6 +185,7 @@ def test_the_readme_shows_the_greeting_of_sankofa_up(running: Running) -> None:
     assert missing(shown, running.as_written(running.output)) is None, running.output
 
 
+@pytest.mark.nightly
 def test_the_procurement_dashboard_prints_what_its_page_shows(running: Running) -> None:
     """Through fsspec: DuckDB's own extension for HTTP is downloaded when first used."""
     folder = ROOT / "docs" / "examples"

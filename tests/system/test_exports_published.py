@@ -413,6 +413,7 @@ def kill_an_export(home: Path, version: str, killed_at: str) -> None:
     child.communicate()
 
 
+@pytest.mark.nightly
 def test_after_killed_exports_latest_stays_and_the_next_run_succeeds(
     shared: Exported, tmp_path: Path
 ) -> None:

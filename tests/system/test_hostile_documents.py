@@ -38,6 +38,7 @@ def land_honest(landing: Landing) -> None:
     landing.land(FetchedResponse(source.key, url, body, source.license_class, moment))
 
 
+@pytest.mark.nightly
 def test_hostile_documents_are_quarantined_and_every_other_source_is_loaded(
     tmp_path: Path,
 ) -> None:

@@ -177,6 +177,7 @@ def test_a_document_that_exceeds_a_limit_is_quarantined_with_the_limit(tmp_path:
 
 
 @IN_ONE_AND_TWO
+@pytest.mark.nightly
 def test_a_bug_of_the_cutter_fails_the_document_after_what_came_before_it(
     tmp_path: Path, processes: int
 ) -> None:
@@ -188,6 +189,7 @@ def test_a_bug_of_the_cutter_fails_the_document_after_what_came_before_it(
 
 
 @IN_ONE_AND_TWO
+@pytest.mark.nightly
 def test_a_damaged_body_ends_the_load_after_what_came_before_it(
     tmp_path: Path, processes: int
 ) -> None:

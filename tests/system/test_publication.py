@@ -24,6 +24,7 @@ from tests.helpers.facts import fact
 from tests.helpers.installation import load_sample, run_command, sample_home, settings_of
 from tests.helpers.killed_publications import lines_of, require_whole, state_after_kill
 from tests.helpers.made_once import copy_of
+from tests.helpers.nightly import is_nightly
 from tests.helpers.reads import facts_known, issuers, panel, screen, series_known
 from warehouse.publish.builds import builds_at
 from warehouse.record.store import Record
@@ -112,7 +113,7 @@ class Story:
     answers: list[bytes]
     refused: Refused | None = None
     terminated: dict[str, Any] = field(default_factory=dict)
-    # The state before the first kill, after each, and after the publication that was whole.
+    # At night: the state before the first kill, after each, and after the whole publication.
     killed: list[dict[str, Any]] = field(default_factory=list)
     # What that one said that it waits for.
     waits: list[str] = field(default_factory=list)
@@ -146,14 +147,17 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     story.run("blocked", "publish")
     story.refused = refused(home)
     confirm = ("--confirm-loss", WHY)
-    expected = killed_publications.answers(home)
-    story.terminated, *story.killed = lines_of("few", str(home), *confirm)
+    expected: list[str] = []
+    if is_nightly():
+        expected = killed_publications.answers(home)
+        story.terminated, *story.killed = lines_of("few", str(home), *confirm)
     said = BufferingHandler(1000)
     logging.getLogger("warehouse.shared.locks").addHandler(said)
     story.run("confirmed", "publish", *confirm)
     logging.getLogger("warehouse.shared.locks").removeHandler(said)
     story.waits = [entry.getMessage() for entry in said.buffer]
-    story.killed.append(state_after_kill(home, expected))
+    if is_nightly():
+        story.killed.append(state_after_kill(home, expected))
     story.run("back", "rollback")
     story.run("forward", "rollback", _published(story.steps["confirmed"][1]))
     story.answers_after["pinned"] = answers(home, first)
@@ -229,11 +233,13 @@ def test_what_was_refused_is_taken_up_by_the_next_publication(story: Story) -> N
     assert not any((settings_of(story.home).work / "failed").iterdir())
 
 
+@pytest.mark.nightly
 def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(story: Story) -> None:
     # Twice as a command, then before its export and in it.
     require_whole(story.home, story.killed, 4)
 
 
+@pytest.mark.nightly
 def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_waits_for_nobody(
     story: Story,
 ) -> None:
@@ -252,6 +258,7 @@ def test_killed_again_and_again_also_while_cleaning_up_the_next_publication_wait
     assert [run.status for run in failed] == [dg.DagsterRunStatus.FAILURE] * 3
 
 
+@pytest.mark.nightly
 def test_a_publication_says_what_it_waits_for_and_ends_at_once_when_it_is_terminated(
     story: Story,
 ) -> None:

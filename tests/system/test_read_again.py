@@ -31,7 +31,7 @@ BY_KEY = {
 BASE_URLS = {source.key: source.base_url for source in SOURCES}
 _DAY = re.compile(r"[-_]?(20\d\d-(?:0\d|1[0-2]))(-\d\d)?(?!\d)")
 # By day one source of each kind: a table, a file that two addresses have, dated versions.
-BY_DAY = ("ke-cbk-inflation", "h10", "ecb", "ng-cbn-inflation")
+BY_DAY = ("ke-cbk-inflation", "ecb")
 
 
 @cache

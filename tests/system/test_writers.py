@@ -258,6 +258,7 @@ def rows(record: Record) -> list[dict[str, object]]:
     return sorted(record.query(statement).to_pylist(), key=str)
 
 
+@pytest.mark.nightly
 def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> None:
     killed, whole = Record(str(tmp_path / "killed")), Record(str(tmp_path / "whole"))
     longer = "0" if is_nightly() else "0.6"

@@ -88,6 +88,7 @@ class Empty:
         )
 
 
+@pytest.mark.nightly
 def test_the_client_installs_from_its_folder_and_asks_a_running_service(
     service: Contract, tmp_path: Path
 ) -> None:
