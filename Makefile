@@ -1,7 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# What the service needs, and what its tests need as well.
+SERVICE := $(VENV)/.installed
+STAMP := $(VENV)/.tests-installed
 # An environment for tools that are no dependency of the project.
 TOOLS := $(VENV)/tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -12,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test suite test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
-run: $(STAMP)
+run: $(SERVICE)
 	@$(BIN)/sankofa up
 
 ## test: every check, and every test but the long trials, at the same time
@@ -75,15 +77,24 @@ lock: $(STAMP)
 	    --no-strip-extras --no-header --no-annotate $${extras:+$$(printf -- '--extra %s ' $$(echo $$extras | tr , ' '))} \
 	    --output-file requirements/$$name.lock; done
 
-$(STAMP): requirements/dev.lock requirements/uv.lock setup.cfg pyproject.toml
+$(SERVICE): requirements/run.lock requirements/uv.lock setup.cfg pyproject.toml
 	@echo "Setting up $(VENV), once"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sankofa needs Python 3.11 or later; this is " + sys.version)'
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements/uv.lock
-	@$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.lock || \
-	  { echo "uv could not install; pip tries, which takes some minutes"; $(PIP) --require-hashes -r requirements/dev.lock; }
+	@$(call install,run)
 	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $(SERVICE)
+
+$(STAMP): $(SERVICE) requirements/dev.lock
+	@$(call install,dev)
 	@touch $(STAMP)
+
+# uv installs in seconds.
+define install
+$(BIN)/uv pip install --quiet --require-hashes -r requirements/$(1).lock || \
+  { echo "uv could not install; pip tries, which takes some minutes"; $(PIP) --require-hashes -r requirements/$(1).lock; }
+endef
 
 clean:
 	rm -rf $(VENV)
