@@ -133,7 +133,8 @@ class Redaction:
     def address(self, url: str) -> str:
         """Return an address up to the folder before the first part that has a name."""
         # Percent signs hide letters; the parts of an address are those of its decoded form too.
-        if not (self.has(url) or self.has(unquote(url))):
+        decoded = unquote(url)
+        if not (self.has(url) or (decoded != url and self.has(decoded))):
             return url
         kept = ""
         for end in _part_ends(url):

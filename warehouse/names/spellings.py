@@ -29,6 +29,7 @@ Words = tuple[str, ...]
 
 # Letters in a row, or digits in a row: "284182juan" is two tokens, "juan_perez" too.
 _TOKEN = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])+|\d+")
+_LETTERS = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])+")
 _NOT_LETTERS = re.compile(r"[^\w\u0300-\u036f]+|_+")
 # Accents, and letters beyond Latin, Greek and Cyrillic, whose marks are others and many.
 _ACCENTS = re.compile("[\u0300-\u036f]+")
@@ -203,6 +204,7 @@ class NameFinder:
             for letter in dict.fromkeys(word[0] for word in name):
                 self._by_initial.setdefault(letter, []).append(name)
         self._needed = sorted({word for name in self._names for word in search_words(name)})
+        self._may_begin = lru_cache(maxsize=1 << 12)(self._begins)
 
     def may_have(self, text: str) -> bool:
         """Return quickly whether a text can contain a name; one that cannot is never searched."""
@@ -218,6 +220,9 @@ class NameFinder:
 
     def passages(self, text: str) -> Iterator[Passage]:
         """Yield the parts of a text that are names, from left to right."""
+        # Of most texts no word begins a name, and words repeat.
+        if not any(map(self._may_begin, _LETTERS.findall(text))):
+            return
         tokens = tokens_of(text)
         alone = [token for token in tokens if token.word not in _SKIPPED]
         if len(alone) == 1 and _singular(alone[0].word, self._alone) in self._alone:
@@ -239,6 +244,16 @@ class NameFinder:
                 last += 1
             yield Passage(tokens[first].start, tokens[last].end, name, is_whole)
             position = last + 1
+
+    def _begins(self, written: str) -> bool:
+        """Return whether a name may begin with a word as it is written."""
+        word = fold_word(written)
+        # A letter may be the first of several that stand one by one.
+        return (
+            len(word) == 1
+            or _singular(word, self._alone) in self._alone
+            or any(self._candidates(Token(word, 0, 0, capitals=written.isupper())))
+        )
 
     def _longest(
         self, text: str, tokens: Sequence[Token], position: int

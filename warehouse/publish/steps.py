@@ -9,7 +9,13 @@ is made from. What steps do belongs to ``nodes`` and ``assets``.
 import shutil
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -111,7 +117,8 @@ class ProcessPool:
     """Runs tasks in ``processes`` processes, or in this one if that is enough.
 
     ``memory`` is what all of them may take together, in MB. The processes start with the first
-    run whose inputs have ``worth_a_pool`` bytes, and are kept until ``close``.
+    run whose inputs have ``worth_a_pool`` bytes, and are kept until ``close``. Tasks with less are
+    run by threads: most of their time is DuckDB's, which plans each statement in one thread.
     """
 
     processes: int = field(default_factory=cores)
@@ -127,11 +134,18 @@ class ProcessPool:
 
     def run(self, tasks: Sequence[Task]) -> list[Any]:
         """Run tasks, the largest first; return their results, in the order of the tasks."""
-        if self._is_worth_a_pool(tasks):
+        is_large = sum(map(bytes_of, tasks)) >= self.worth_a_pool
+        if (is_large or self._executor) and self.processes > 1 and len(tasks) > 1:
             results = dict(self._results(tasks))
             return [results[number] for number in range(len(tasks))]
         limits = self._limits(1)
-        return [result_of(task, run_task(task, limits)) for task in tasks]
+        if is_large:
+            return [result_of(task, run_task(task, limits)) for task in tasks]
+        # To divide a small statement among threads costs more than it saves.
+        limits["threads"] = "1"
+        with ThreadPoolExecutor(cores()) as threads:
+            outcomes = threads.map(partial(run_task, limits=limits), tasks)
+            return [result_of(*each) for each in zip(tasks, outcomes, strict=True)]
 
     def close(self) -> None:
         """Stop the processes once they have finished what they run."""
@@ -149,11 +163,6 @@ class ProcessPool:
         """Return what the DuckDB of one of so many processes may take of the machine."""
         memory = max(self.memory // processes, _LEAST_MB)
         return {"threads": str(max(cores() // processes, 1)), "memory_limit": f"{memory}MB"}
-
-    def _is_worth_a_pool(self, tasks: Sequence[Task]) -> bool:
-        if self.processes == 1 or len(tasks) == 1:
-            return False
-        return self._executor is not None or sum(map(bytes_of, tasks)) >= self.worth_a_pool
 
     def _results(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
         """Yield the number of each task with its result, as soon as it has ended."""

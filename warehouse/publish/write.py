@@ -4,6 +4,7 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,7 @@ from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES, Files, Ma
 from warehouse.record.store import sql_text
 from warehouse.shared.code_version import code_hash
 from warehouse.shared.json_encoding import encode
+from warehouse.shared.settings import cores
 
 # Which files a table has in a build, by what their rows are: a key for each, and rows to write.
 #
@@ -215,23 +217,39 @@ def write_mart_files(
     add_tender_facts(snapshot)
     existing = builds_at(mart).intact_files()
     keys_before = {} if before is None else _decode_keys(before.metadata.get(MART_KEYS, "{}"))
-    with snapshot.cursor() as sql:
-        sql.execute("SET TimeZone = 'UTC'")
-        bodies = [msgspec.json.encode(value).decode() for value in page_data.values()]
-        columns = {"name": pa.array(page_data, pa.string()), "body": pa.array(bodies, pa.string())}
-        given = {"countries": countries(), "page_data": pa.table(columns)}
-        for name, rows in given.items():
-            sql.register(name, rows)
-        keys = _table_keys(snapshot, given)
-        files: list[BuildFile] = []
-        for table in MART_TABLES:
-            made = () if before is None else before.of("mart", table.name)
-            is_same = keys[table.name] == keys_before.get(table.name)
-            if is_same and all(file.key in existing for file in made):
-                files += made
-            else:
-                files += _files_of_table(sql, table, mart, existing, snapshot.folder, compute)
-        return MartFiles(files, keys)
+    bodies = [msgspec.json.encode(value).decode() for value in page_data.values()]
+    columns = {"name": pa.array(page_data, pa.string()), "body": pa.array(bodies, pa.string())}
+    given = {"countries": countries(), "page_data": pa.table(columns)}
+    keys = _table_keys(snapshot, given)
+    kept: dict[str, Sequence[BuildFile]] = {}
+    for table in MART_TABLES:
+        made = () if before is None else before.of("mart", table.name)
+        is_same = keys[table.name] == keys_before.get(table.name)
+        if is_same and all(file.key in existing for file in made):
+            kept[table.name] = made
+    rows_folder = snapshot.folder / "mart-rows"
+
+    def look(table: MartTable) -> tuple[Sequence[TableFile], Sequence[Task]]:
+        """Return the files of a table, and the tasks that write those that are missing."""
+        with snapshot.cursor() as sql:
+            sql.execute("SET TimeZone = 'UTC'")
+            for name, rows in given.items():
+                sql.register(name, rows)
+            files = files_of(sql, table)
+            missing = [file for file in files if file.key not in existing]
+            return files, _tasks(sql, table, mart, missing, rows_folder / table.name)
+
+    try:
+        changed = [table for table in MART_TABLES if table.name not in kept]
+        with ThreadPoolExecutor(cores()) as threads:
+            looked = list(threads.map(look, changed))
+        tasks = [task for _, writing in looked for task in writing]
+        written = {file.key: file for made in compute.run(tasks) for file in made}
+    finally:
+        shutil.rmtree(rows_folder, ignore_errors=True)
+    for table, (files, _) in zip(changed, looked, strict=True):
+        kept[table.name] = [written.get(file.key) or existing[file.key] for file in files]
+    return MartFiles([file for table in MART_TABLES for file in kept[table.name]], keys)
 
 
 def _table_keys(snapshot: Snapshot, given: Mapping[str, pa.Table]) -> dict[str, str]:
@@ -254,34 +272,17 @@ def _table_keys(snapshot: Snapshot, given: Mapping[str, pa.Table]) -> dict[str, 
     return keys
 
 
-def _files_of_table(
-    sql: duckdb.DuckDBPyConnection,
-    table: MartTable,
-    mart: str | Path,
-    existing: Mapping[str, BuildFile],
-    folder: Path,
-    compute: Compute,
-) -> list[BuildFile]:
-    files = files_of(sql, table)
-    missing = [file for file in files if file.key not in existing]
-    rows_folder = folder / f"mart-{table.name}"
-    try:
-        written = _write(sql, table, mart, missing, rows_folder, compute) if missing else {}
-    finally:
-        shutil.rmtree(rows_folder, ignore_errors=True)
-    return [written.get(file.key) or existing[file.key] for file in files]
-
-
-def _write(
+def _tasks(
     sql: duckdb.DuckDBPyConnection,
     table: MartTable,
     mart: str | Path,
     files: Sequence[TableFile],
     folder: Path,
-    compute: Compute,
-) -> dict[str, BuildFile]:
+) -> list[Task]:
+    """Write the rows of files of a table; return the tasks that make the files of them."""
     groups = list(_groups(files))
-    tasks = [
+    rows = write_rows(sql, table, groups, folder) if groups else []
+    return [
         Task(
             f"mart/{table.name}/{group[0].label}",
             write_task,
@@ -293,9 +294,8 @@ def _write(
                 "labels": {file.key: file.label for file in group},
             },
         )
-        for group, paths in zip(groups, write_rows(sql, table, groups, folder), strict=True)
+        for group, paths in zip(groups, rows, strict=True)
     ]
-    return {file.key: file for made in compute.run(tasks) for file in made}
 
 
 def _groups(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:

@@ -11,7 +11,8 @@
 
 -- name: stated_amounts
 -- The positive amounts of each portal and currency by month. An amount that a process repeats in
--- later releases is new only once; the month is listed all the same.
+-- later releases is new only once; the month is listed all the same. In an order: the same rows
+-- must be the same bytes.
 WITH releases AS (
     SELECT
         source, ocid, date_trunc('month', available_at) AS month,
@@ -47,7 +48,7 @@ known AS (
 
 SELECT
     source, currency, CAST(month AS DATE) AS month,
-    coalesce(list(amount) FILTER (WHERE is_new), []) AS amounts
+    coalesce(list(amount ORDER BY amount) FILTER (WHERE is_new), []) AS amounts
 FROM known
 GROUP BY source, currency, month
 ORDER BY source, currency, month;
