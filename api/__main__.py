@@ -23,6 +23,7 @@ def main() -> None:
         mcp_url=settings.mcp_url,
         exports_url=settings.explicit("exports_url"),
         pages_per_minute=settings.pages_per_minute,
+        signing_key=str(settings.signing_key),
     )
     marts, control, host, port = (chosen.pop(name) for name in ("marts", "control", "host", "port"))
     options = ServeOptions(shared_marts=settings.shared_marts, tiers=tiers, **chosen)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import falcon
@@ -24,6 +25,7 @@ from api.resources.exports import ExportManifestResource, file_routes
 from api.site.render import Site
 from api.site.routes import site_routes
 from api.site.sample import Sample, SandboxKey
+from warehouse.contract.receipts import Receipts
 from warehouse.control.keys import KeyStore, signing_secret, usable_sandbox_key
 from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
@@ -42,6 +44,7 @@ def create_app(
     usage: Usage | None = None,
     mcp_url: str = "",
     pages_per_minute: int = PAGES_PER_MINUTE,
+    signing_key: str | Path | None = None,
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the WSGI app over a mart and a key store."""
     stores: dict[str, Callable[[], object]] = {"key_store": keys.check}
@@ -54,7 +57,13 @@ def create_app(
         secret()
     app = falcon.App(
         middleware=Middleware(
-            mart, keys, KnownResponses(mart, secret), usage, base_urls, exports_url
+            mart,
+            keys,
+            KnownResponses(mart, secret),
+            usage,
+            base_urls,
+            exports_url,
+            Receipts(None if signing_key is None else Path(signing_key)),
         )
     )
     declared_resources: tuple[Any, ...] = (

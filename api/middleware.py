@@ -1,5 +1,6 @@
 """What every request passes: its id, its key, its limits, and the form of its response."""
 
+import hashlib
 import re
 import threading
 import time
@@ -28,6 +29,7 @@ from warehouse.contract.limits import (
 )
 from warehouse.contract.pagination import build_at
 from warehouse.contract.problems import Problem
+from warehouse.contract.receipts import Receipts
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 from warehouse.serve.usage import Usage
@@ -87,8 +89,10 @@ class Middleware:
         usage: Usage | None = None,
         base_urls: Sequence[str] = (),
         exports_url: str | None = None,
+        receipts: Receipts = Receipts(None),  # noqa: B008
     ) -> None:
         self._mart, self._keys, self._known, self._usage = mart, keys, known, usage
+        self._receipts = receipts
         self._find_urls = url_finder(base_urls, exports_url)
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
@@ -96,12 +100,13 @@ class Middleware:
         context, answered, env = req.context, resp.context, req.env
         context.started = time.perf_counter()
         context.request_id = _request_id(env.get("HTTP_X_REQUEST_ID"))
-        context.key = context.standing = None
+        context.key = context.standing = context.posted = None
+        context.wants_receipt = False
         context.base_url, context.exports_url = self._find_urls(env.get("HTTP_HOST"), req.scheme)
         context.coding = accepted_coding(env.get("HTTP_ACCEPT_ENCODING"))
         # Set by functions of the tier cap; by KnownResponses; by pages that are kept.
         answered.passed_tier_cap = answered.is_repeated = False
-        answered.etag = answered.kept = answered.codings = None
+        answered.etag = answered.kept = answered.codings = answered.as_of = None
         query = req.query_string
         if len(req.path) + len(query) + bool(query) > _LONGEST_URL:
             raise Problem("uri_too_long", f"The URL is longer than {_LONGEST_URL} characters.")
@@ -124,7 +129,13 @@ class Middleware:
         sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
         context.key = authenticate(self._keys, sent, address)
         context.build = None
-        if getattr(resource, "has_known_answers", False):
+        context.wants_receipt = (
+            hasattr(resource, "endpoint") and req.params.get("receipt") == "true"
+        )
+        if context.wants_receipt:
+            # It states the time of this answer: no kept one will do.
+            self._receipts.check()
+        elif getattr(resource, "has_known_answers", False):
             context.build = self._known.reply(req, resp)
         if self._usage is not None:
             # Counted before the read and refunded after it: parallel requests cannot pass a limit
@@ -173,6 +184,8 @@ class Middleware:
             headers.append(("X-Service-Tier", key.tier.name))
             if not succeeded and resp.status_code in _STATUSES_WITH_VERSION:
                 headers += self._version_of_error(req)
+        if req.context.wants_receipt and succeeded and resp.status_code == 200:
+            headers.append(("X-Receipt", self._receipt(req, resp)))
         headers += _represent(req, resp)
         if etag is None or not succeeded:
             return headers
@@ -182,6 +195,16 @@ class Middleware:
             kept = KeptAnswer(resp.data, (*resp.headers.items(), *headers))
             self._known.keep(etag, kept, len(resp.data))
         return headers
+
+    def _receipt(self, req: falcon.Request, resp: falcon.Response) -> str:
+        """Return the receipt of a response, whose body is then in one piece."""
+        if resp.stream is not None:
+            resp.data, resp.stream = b"".join(cast("Iterable[bytes]", resp.stream)), None
+        asked = {"method": req.method, "path": req.path, "query": req.query_string}
+        if req.context.posted is not None:
+            asked["body_sha256"] = hashlib.sha256(req.context.posted).hexdigest()
+        version = resp.get_header("X-Data-Version")
+        return self._receipts.write(asked, resp.context.as_of, version, resp.render_body() or b"")
 
     def _version_of_error(self, req: falcon.Request) -> list[Header]:
         """Return X-Data-Version for an error of a valid key; none while the datastore is down."""

@@ -126,6 +126,7 @@ class ServeOptions:
     tiers: Mapping[TierName, Tier] = field(default_factory=lambda: TIERS)
     upgrade_url: str | None = None
     pages_per_minute: int = PAGES_PER_MINUTE
+    signing_key: str | Path | None = None
     workers: int = 1
 
 
@@ -173,6 +174,7 @@ def listen_on(
         usage=None if options.usage is None else Usage(options.usage),
         mcp_url=options.mcp_url,
         pages_per_minute=options.pages_per_minute,
+        signing_key=options.signing_key,
     )
     # Inline only if no store can block: one slow read would otherwise stop every connection. Keys
     # are in memory.

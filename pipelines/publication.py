@@ -18,7 +18,6 @@ from pydantic import TypeAdapter
 
 from assets.entities.list_files import community_lists
 from assets.exports.export import export, file_keys, switch_latest
-from assets.exports.signing import SigningKey
 from assets.ingest.sources import sources_of
 from assets.page_data import change_totals, page_data
 from pipelines import stages
@@ -62,6 +61,7 @@ from warehouse.shared.metrics import (
     counting,
 )
 from warehouse.shared.settings import Settings
+from warehouse.shared.signing import SigningKey
 from warehouse.tables import DERIVED, LeftOut, QualityMetric
 
 # The process that counts publications.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assets.exports.signing import SigningKey, is_signed
 from warehouse.control.keys import KeyStore
 from warehouse.publish.builds import builds_at, manifest_file, read_pointer
 from warehouse.publish.candidate import damaged_manifests
@@ -23,6 +22,7 @@ from warehouse.serve.usage import Usage
 from warehouse.shared.errors import DamagedFile, NothingPublished, SankofaError, in_one_line
 from warehouse.shared.file_store import FileStore, is_object_store
 from warehouse.shared.settings import Settings
+from warehouse.shared.signing import SigningKey, is_signed
 
 _MAKE_AGAIN = "`sankofa verify --repair` makes it again"
 _NO_BUILD = "pointer to the current build"

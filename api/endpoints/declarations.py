@@ -32,6 +32,8 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
         limit = "LIMIT_UNCAPPED" if listing.row_rule == "uncapped" else "LIMIT"
         parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT")]
         statuses.append(402)
+    if needs_key:
+        parameters.append(PARAMETERS["RECEIPT"])
     invalid_id_status: Literal[400, 404] = 404 if malformed_id == "404" else 400
     return Endpoint(
         *(row["name"], row["path"], row["summary"], row["description"], row["body"], row["tag"]),

@@ -172,7 +172,8 @@ def read_body(req: falcon.Request, endpoint: Endpoint) -> Parameters:
     """Return what the body of a request declares, whatever its Content-Type."""
     names = ", ".join(each.name for each in endpoint.in_body)
     try:
-        sent = _BODY.decode(req.bounded_stream.read())
+        req.context.posted = req.bounded_stream.read()
+        sent = _BODY.decode(req.context.posted)
     except (msgspec.DecodeError, RecursionError, ArithmeticError):
         expected = f"a JSON object with {names}"
         raise problems.invalid_parameter("body", "", expected) from None

@@ -56,6 +56,7 @@ def send_list(
 ) -> None:
     """Send a page of a list, as many rows as the tier of the key may get."""
     page = capped(page, tier_of(req))
+    resp.context.as_of = page.as_of
     if form != "json":
         _send_lines(req, resp, page, form)
         return

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from assets.entities.identifiers import is_isin, is_lei, mint
 from assets.parsing.csv_lines import decode_as_latin1, located_cells, text_lines
-from assets.parsing.parsed import Parsed, join_parts, provenance, source_ref
+from assets.parsing.parsed import Parsed, join_parts, provenance
 from assets.parsing.unpacking import UNREADABLE, located_records
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS, incoming_schema
@@ -209,7 +209,7 @@ def _add_block(
         own = {
             "service_id": service_ids,
             "id_value": values.take(rows),
-            "source_ref": pc.binary_join_element_wise(source_ref(document, member), locations, ""),
+            "source_ref": pc.binary_join_element_wise(f"{document.url}#{member}", locations, ""),
         }
         parsed.add_typed(IDENTIFIERS, _typed(_shared(document, "", mapping), own))
     for row in np.setdiff1d(np.arange(len(values)), rows, assume_unique=True).tolist():

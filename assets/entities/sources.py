@@ -36,7 +36,7 @@ def _mapping(key: str, title: str, mapping: mappings.Mapping) -> Source:
     return _gleif(
         key,
         title=title,
-        parser=Parser(3, parse, stream),
+        parser=Parser(4, parse, stream),
         tables=(IDENTIFIERS,),
         base_url="https://mapping.gleif.org",
         other_hosts=("isinmapping.gleif.org",),

@@ -19,7 +19,6 @@ import msgspec
 import pyarrow as pa
 
 from assets.exports.artifacts import EXPORT_FILES, LICENCES, ExportFile
-from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
 from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.manifest import step_key
@@ -46,6 +45,7 @@ from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import DamagedFile, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.files import CHECKS, check_of, checks_of_folder, encode_checks
+from warehouse.shared.signing import SigningKey
 from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.

@@ -21,7 +21,13 @@ import msgspec
 from assets.entities.identifiers import cik_of, identifier_row
 from assets.filings.cross_checks import WITNESSES, Witness
 from assets.filings.figures import Reading, of_line, scaled_amounts, unit_of
-from assets.filings.issuers import ANNUAL_REPORTS, accession_number, folded_name, service_id_of
+from assets.filings.issuers import (
+    ANNUAL_REPORTS,
+    accession_number,
+    filing_page,
+    folded_name,
+    service_id_of,
+)
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element, Place, TaxonomyElement
 from assets.filings.periods import KnownPeriods, Span
 from assets.filings.restatements import mark_apparent, settled_figures
@@ -70,7 +76,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     parsed = Parsed()
     try:
         company = _company(body)
-        service_id = service_id_of(company.cik)
+        cik = cik_of(company.cik)
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
@@ -91,7 +97,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         name_issuer(
             parsed, document, "/entityName", company.cik, company.name, dated, member="entityName"
         )
-    add_figures(parsed, document, service_id, facts, witnesses)
+    add_figures(parsed, document, cik, facts, witnesses)
     return parsed
 
 
@@ -190,7 +196,7 @@ def refuse_impossible(element: TaxonomyElement, start: date | None, end: date, f
 def add_figures(
     parsed: Parsed,
     document: Document,
-    service_id: str,
+    cik: str,
     facts: list[Fact],
     witnesses: Iterable[Witness],
     years: Iterable[Span] = (),
@@ -201,6 +207,17 @@ def add_figures(
     """
     periods = _periods(facts, years)
     standards = _standards(facts)
+    service_id = service_id_of(cik)
+    filings = {
+        fact.accession: {
+            "service_id": service_id,
+            "publication": fact.accession,
+            "document_id": fact.accession,
+            "form": fact.form,
+            "document_url": filing_page(document, cik, fact.accession),
+        }
+        for fact in facts
+    }
     readings: list[Reading] = []
     for fact in facts:
         standard = standards.get((fact.accession, fact.taxonomy))
@@ -209,7 +226,7 @@ def add_figures(
             parsed.reject(FUNDAMENTALS, document, fact.location, reason)
         elif standard is not None:
             readings.extend(
-                _reading(document, service_id, fact, place, standard, periods)
+                _reading(document, filings[fact.accession], fact, place, standard, periods)
                 for place in fact.element.places
             )
     stated = [(fact.accession, fact.element, fact.value) for fact in facts]
@@ -313,7 +330,7 @@ def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
 
 def _reading(
     document: Document,
-    service_id: str,
+    filing: Mapping[str, str | None],
     fact: Fact,
     place: Place,
     standard: str,
@@ -329,8 +346,7 @@ def _reading(
         # The filing date: what EDGAR accepts after hours is dated the next working day.
         "available_at": fact.filed,
         "available_at_evidence": PUBLISHED,
-        "publication": fact.accession,
-        "service_id": service_id,
+        **filing,
         "value_reported": fact.value,
         "period_type": period,
         "period_start": fact.start,

@@ -25,7 +25,7 @@ import io
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -182,6 +182,7 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
     parsed = Parsed()
     names: dict[tuple[str, str], tuple[Version, str, str]] = {}
     filings: dict[Version, list[_Located]] = defaultdict(list)
+    listed: dict[Version, dict[str, Any]] = {}
     for location, line in located_records(body, _lines):
         if isinstance(line, str):
             parsed.reject(FUNDAMENTALS, document, location, line)
@@ -194,12 +195,13 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
         if line.stated is not None:
             filings[version].append((location, line.stated))
         elif line.listed is not None:
+            listed[version] = line.listed
             row = provenance(document, location, "file") | _published(document, version)
             parsed.add(FILINGS, [row | line.listed])
     for version, location, name in names.values():
         _name_company(parsed, document, version, location, name)
     for count, version in enumerate(sorted(filings, key=lambda each: each[:3]), 1):
-        _add_figures(parsed, document, version, filings.pop(version))
+        _add_figures(parsed, document, version, filings.pop(version), listed.get(version, {}))
         if count % _FILINGS_PER_PART == 0:
             yield parsed
             parsed = Parsed()
@@ -355,9 +357,19 @@ def _published(document: Document, version: Version) -> dict[str, Any]:
 
 
 def _add_figures(
-    parsed: Parsed, document: Document, version: Version, lines: list[_Located]
+    parsed: Parsed,
+    document: Document,
+    version: Version,
+    lines: list[_Located],
+    listed: Mapping[str, Any],
 ) -> None:
-    day, published = document.observed_at.date(), _published(document, version)
+    """Add the figures of a version of a document, with what the index lists of it."""
+    day = document.observed_at.date()
+    published = _published(document, version) | {
+        "document_id": listed.get("document_id"),
+        "form": listed.get("form"),
+        "document_url": listed.get("link"),
+    }
     # Those of the company alone only if there are no others.
     of_group = [each for each in lines if each[1].consolidation == "consolidated"]
     stated = list(_filled_in(parsed, document, of_group or lines))

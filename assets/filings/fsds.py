@@ -40,7 +40,7 @@ from assets.filings.companyfacts import (
 )
 from assets.filings.cross_checks import WITNESSES, Witness
 from assets.filings.figures import unit_of, without_filling_zeros
-from assets.filings.issuers import ANNUAL_REPORTS, MARKETS, accession_number, service_id_of
+from assets.filings.issuers import ANNUAL_REPORTS, MARKETS, accession_number
 from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, Element
 from assets.filings.periods import Span, years_of
 from assets.parsing.csv_lines import LineTooLong, bounded_lines, has_undecoded_bytes
@@ -387,12 +387,11 @@ def _add_figures(parsed: Parsed, document: Document, filings: list[_Filing]) -> 
             text = f"{count} number{'s' * (count != 1)} of lines left out: {reason}"
             location = filing.submission.location
             parsed.reject(FUNDAMENTALS, document, location, text, partial=True)
-    service_id = service_id_of(filings[0].submission.cik)
     facts = without_scaled(parsed, document, facts)
     # The years that the facts state count before those of the filer's calendar.
     if years_of((fact.start, fact.end) for fact in facts if fact.start is not None):
         years = []
-    add_figures(parsed, document, service_id, facts, witnesses, set(years))
+    add_figures(parsed, document, filings[0].submission.cik, facts, witnesses, set(years))
 
 
 def _facts(

@@ -11,16 +11,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import msgspec
 
 from assets.entities.identifiers import cik_of, mint
 from assets.parsing.strict import printable_text
+from warehouse.record.landing import Document
 from warehouse.shared.data_files import csv_rows
 
 # Including transition periods (10-KT) and discontinued forms (10-K405, 10-KSB).
 _FORMS = ("10-K", "10-KT", "10-K405", "10-KT405", "10-KSB", "10-KSB40", "20-F", "20-FT", "40-F")
 ANNUAL_REPORTS = frozenset(form + amendment for form in _FORMS for amendment in ("", "/A"))
+_ARCHIVE = "https://www.sec.gov/Archives/edgar/data"
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 
 
@@ -39,6 +42,14 @@ def accession_number(value: object) -> str:
     if not isinstance(value, str) or not _ACCESSION.fullmatch(value):
         raise ValueError(f"{value!r:.60} is not an accession number")
     return value
+
+
+def filing_page(document: Document, cik: str, accession: str) -> str | None:
+    """Return the address of the page of a filing; None if a document is not the SEC's own."""
+    host = urlsplit(document.url).hostname or ""
+    if not f".{host}".endswith(".sec.gov"):
+        return None
+    return f"{_ARCHIVE}/{int(cik)}/{accession.replace('-', '')}/{accession}-index.htm"
 
 
 # EDGAR's codes of states and countries, and which countries count as our markets.

@@ -107,7 +107,10 @@ def add_figures(parsed: Parsed, document: Document, report: Report, within: str 
 
 
 def _published(document: Document) -> dict[str, Any]:
-    """Return day and id of publication, from the headers that the fetcher added."""
+    """Return the publication and its day, from the headers that the fetcher added.
+
+    The document is the filing: its address is where it was fetched.
+    """
     headers = {name.lower(): value for name, value in document.headers.items()}
     date_added = headers.get("x-date-added") or headers.get("date_added")
     report_id = headers.get("x-fxo-id") or headers.get("fxo_id")
@@ -118,6 +121,8 @@ def _published(document: Document) -> dict[str, Any]:
         "publication": report_id
         or PurePosixPath(urlsplit(document.url).path).stem
         or document.sha256,
+        "document_id": report_id,
+        "document_url": document.url if document.url.startswith(("http:", "https:")) else None,
     }
 
 

@@ -24,13 +24,13 @@ _by_issuer = partial(
     new_within=100,
 )
 # One parser reads the reports of several sources.
-_REPORTS_VERSION = 7
+_REPORTS_VERSION = 8
 
 SOURCES = (
     _by_issuer(
         "sec-companyfacts",
         title="SEC EDGAR company facts",
-        parser=Parser(6, companyfacts.parse),
+        parser=Parser(7, companyfacts.parse),
         tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         fetch=fetch.companyfacts,
         member_url=fetch.FACTS.member_url,
@@ -53,7 +53,7 @@ SOURCES = (
     _sec(
         "sec-fsds",
         title="SEC Financial Statement Data Sets",
-        parser=Parser(4, fsds.parse, fsds.stream),
+        parser=Parser(5, fsds.parse, fsds.stream),
         tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         # A set appears some weeks after its quarter.
         new_within=150,
@@ -90,7 +90,7 @@ SOURCES = (
         "CVM (Brazil), annual and quarterly statements",
         "open-share-alike",
         "Open Database License 1.0",
-        Parser(6, cvm.parse, cvm.stream),
+        Parser(7, cvm.parse, cvm.stream),
         (FUNDAMENTALS, ENTITIES, IDENTIFIERS, FILINGS),
         base_url="https://dados.cvm.gov.br",
         fetch=fetch_files.statements,

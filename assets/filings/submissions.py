@@ -11,7 +11,6 @@ from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime, time, tzinfo
 from typing import Any
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from stdnum import lei as lei_number
@@ -22,6 +21,7 @@ from assets.filings.issuers import (
     ANNUAL_REPORTS,
     accession_number,
     country_of,
+    filing_page,
     folded_name,
     jurisdiction_of,
     service_id_of,
@@ -48,7 +48,6 @@ _ACCEPTED = re.compile(r"([0-9-]{10}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z?"
 # it dates most of what it accepts after 17:30 by the next working day.
 _EDGAR = ZoneInfo("America/New_York")
 _OPENS, _CLOSES, _DATED_NEXT_DAY = time(6), time(23), time(17, 30)
-_ARCHIVE = "https://www.sec.gov/Archives/edgar/data"
 
 
 def _lists_filings(columns: dict[str, Any]) -> bool:
@@ -162,19 +161,11 @@ def _row(
         "received_on": filed,
         "received_at": cells.get("acceptanceDateTime") or None,
         "accepted_at": accepted_at and accepted_at.isoformat(),
-        "link": _link(document, cik, accession),
+        "link": filing_page(document, cik, accession),
         "available_at": available_at,
         "available_at_evidence": PUBLISHED,
         "publication": accession,
     }
-
-
-def _link(document: Document, cik: str, accession: str) -> str | None:
-    """Return the address of the page of a filing; None if the list is not the SEC's own."""
-    host = urlsplit(document.url).hostname or ""
-    if not f".{host}".endswith(".sec.gov"):
-        return None
-    return f"{_ARCHIVE}/{int(cik)}/{accession.replace('-', '')}/{accession}-index.htm"
 
 
 _OLDER_PAGE = re.compile(r"/CIK([0-9]{10})-submissions-[0-9]+\.json$")

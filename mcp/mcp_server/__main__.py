@@ -44,6 +44,7 @@ def main() -> None:
         port=8322,
         exports_url=settings.exports_url,
         upgrade_url=f"{settings.base_url}{PRICING}",
+        signing_key=str(settings.signing_key),
         stdio=False,
     )
     host, port, stdio_only = (chosen.pop(name) for name in ("host", "port", "stdio"))

@@ -16,9 +16,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.methods import serialize_server_result, validate_client_request
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcp_server.results import Link
+from mcp_server.results import LEFT_OUT, Link
 from mcp_server.service import Service, call_of, refused
 from mcp_server.tools import TOOLS
+from warehouse.contract.listing import Listing
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.schemas import ROW_SCHEMAS, Schema
 from warehouse.methodology.pages import REFS, methodology_page
@@ -160,31 +161,63 @@ def read(mart: Mart, uri: str, exports_url: str) -> tuple[str, str] | None:
 
 # JSON Schemas of tool inputs and outputs, small enough to be read with every conversation.
 
-# Rows are described by the cards of the datasets: their schemas would be most of the tool list.
-OUTPUT_SCHEMA: Schema = {"type": "object"}
-_LONGEST_PATTERN = 60
+# What a value must be like beyond its type is said when it is not: no model reads a pattern.
+_NOT_LISTED = ("pattern", "minLength", "maxLength", "minimum", "maximum", "minItems")
 
 
 def input_schema(parameters: Sequence[Parameter]) -> Schema:
     """Return the schema of a tool's arguments; others are refused."""
+    required = [parameter.name for parameter in parameters if parameter.required]
     return {
         "type": "object",
         "properties": {parameter.name: _described(parameter) for parameter in parameters},
-        "required": [parameter.name for parameter in parameters if parameter.required],
+        **({"required": required} if required else {}),
         "additionalProperties": False,
     }
 
 
 def _described(parameter: Parameter) -> Schema:
-    schema = dict(parameter.kind.schema)
+    schema = _listed(parameter.kind.schema)
+    if "items" in schema:
+        schema["items"] = _listed(schema["items"])
     if parameter.description:
         schema["description"] = parameter.description
-    # No model reads a long pattern; what does not match is refused with the form in words.
-    if len(schema.get("pattern", "")) > _LONGEST_PATTERN:
-        del schema["pattern"]
-    if parameter.default is not None:
-        schema["default"] = parameter.kind.read(parameter.default)
+    # What all tools take is explained once, with its default.
+    if parameter.default not in (None, "false") and parameter.description:
+        schema["default"] = parameter.kind.read(str(parameter.default))
     return schema
+
+
+def _listed(schema: Mapping[str, Any]) -> Schema:
+    if "anyOf" in schema:
+        return {"type": "string"}
+    return {name: each for name, each in schema.items() if name not in _NOT_LISTED}
+
+
+# Types that are said of members of rows, and members that are not said: few questions need them.
+_TYPED = ("integer", "number", "boolean", "array", "object")
+_RARE = {
+    *("available_at_evidence", "measuring_unit_date", "received_at", "accepted_at", "lei_status"),
+    *("headquarters_country", "legal_form", "former_names", "trading_names", "country_iso3"),
+    *("first_release", "last_release", "methodology_ref", "parties_withheld"),
+}
+
+
+def output_schema(listing: Listing) -> Schema:
+    """Return the schema of a tool's results: the rows of its list with the types of their members.
+
+    Cards of the datasets say what the members mean. No member is required: what is unknown is
+    absent, what all rows have is in ``shared``, and a refusal is a problem. Texts, and what verbose
+    rows may have as null, are listed by name alone.
+    """
+    members = {
+        name: {"type": schema["type"]} if schema.get("type") in _TYPED else {}
+        for row in listing.row
+        for name, schema in ROW_SCHEMAS[row]["properties"].items()
+        if name not in LEFT_OUT and name not in _RARE
+    }
+    rows = {"type": "array", "items": {"properties": members}}
+    return {"type": "object", "properties": {listing.member: rows}}
 
 
 Context = ServerRequestContext[Any, Any]
@@ -195,11 +228,10 @@ _TOOL_LIST = [
         title=tool.title,
         description=tool.description,
         input_schema=input_schema(tool.parameters),
-        output_schema=OUTPUT_SCHEMA,
+        output_schema=output_schema(tool.listing),
         annotations=types.ToolAnnotations(
+            # The other hints mean something only of tools that write.
             read_only_hint=True,
-            destructive_hint=False,
-            idempotent_hint=True,
             # Anybody who submits a tender to a portal can write what these return.
             open_world_hint=tool.texts == "tenders",
         ),

@@ -44,6 +44,7 @@ class Options(msgspec.Struct, frozen=True):
     usage: str | None = None
     metrics: str | None = None
     tiers_file: str | None = None
+    signing_key: str | None = None
     upgrade_url: str = UPGRADE_URL
     exports_url: str = EXPORTS_URL
     bases: tuple[str, ...] = ()
@@ -59,7 +60,8 @@ class Options(msgspec.Struct, frozen=True):
         tiers = configured_tiers(None if self.tiers_file is None else Path(self.tiers_file))
         usage = None if self.usage is None else Usage(self.usage)
         mart, keys = Mart(self.marts), KeyStore(self.control, tiers)
-        return Service(mart, keys, usage, self.upgrade_url, self.exports_url)
+        signing_key = None if self.signing_key is None else Path(self.signing_key)
+        return Service(mart, keys, usage, self.upgrade_url, self.exports_url, signing_key)
 
 
 def create_app(options: Options) -> ASGIApp:

@@ -37,7 +37,7 @@ _TEXT = msgspec.json.Decoder(str)
 _NULL = Raw(b"null")
 _NOTHING = (_NULL, Raw(b"[]"), Raw(b"{}"))
 # Ids of rows and details of a register that no other tool takes.
-_LEFT_OUT = {
+LEFT_OUT = {
     *PROVENANCE,
     *("fact_id", "party_id", "element", "accounting_standard", "basis", "org_evidence", "joins"),
     *("source_url", "period_start", "coverage", "n_withheld", "closed_at", "same_as", "dataset"),
@@ -66,17 +66,27 @@ _NESTED: Mapping[str, Nested] = {
         "suppliers": _ORGANISATION,
     },
     "contracts": {**dict.fromkeys(("status", "dateSigned")), "value": _MONEY},
-    "inputs": dict.fromkeys(("line_item", "value", "period_end", "vintage", "available_at")),
+    "inputs": dict.fromkeys(
+        ("line_item", "value", "period_end", "vintage", "available_at", "source")
+    ),
 }
+# Members that are figures, each with a source of its own.
+_FIGURES = ("inputs", "matched", "known_then", "known_now", "candidates")
+# Members of a figure that name the filing which states it.
+_FILING = ("document_id", "form", "document_url")
 
 
 @dataclass(frozen=True)
 class CompactRows:
-    """Rows without what all of them share; ``sources`` are the documents that they come from."""
+    """Rows without what all of them share; ``sources`` are the filings that they come from.
+
+    ``shared`` also has what all sources share, if there are several: addresses that differ in the
+    numbers of filings alone are one, with ``{document_id}`` in their places.
+    """
 
     shared: Members
     rows: list[bytes]
-    sources: Sequence[Mapping[str, object]]
+    sources: Sequence[Members]
 
 
 def compact(rows: Sequence[bytes]) -> CompactRows:
@@ -84,14 +94,23 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
     # A slice takes the rows out of their packs at once.
     rows = rows[:]
     columns = _columns(rows)
-    sources: dict[tuple[str, bytes], Raw] = {}
-    if "source_ref" in columns:
-        licences = columns.get("license_class", (_NULL,) * len(rows))
-        places = zip(columns["source_ref"], licences, strict=True)
-        columns["source"] = tuple(_source(*place, sources) for place in places)
+    if columns.get("unit") == columns.get("currency_reported"):
+        # Only what is not money, or an amount of it per something else, has a unit of its own.
+        columns.pop("unit", None)
+    sources = _Sources()
+    licences = columns.get("license_class", (_NULL,) * len(rows))
+    figures = [name for name in _FIGURES if name in columns]
+    for name in figures:
+        cited = zip(columns[name], licences, strict=True)
+        columns[name] = tuple(sources.cited(*each) for each in cited)
+    if "source_ref" in columns and not figures:
+        # Filings themselves have a number and a form too, and no other address.
+        filing = [columns.pop(name) for name in (_FILING if "document_url" in columns else ())]
+        cited = zip(columns["source_ref"], licences, *filing, strict=True)
+        columns["source"] = tuple(sources.number(*each) for each in cited)
     others: list[Members] = [{} for _ in rows]
     shared: Members = {}
-    for name in [name for name in columns if name not in _LEFT_OUT]:
+    for name in [name for name in columns if name not in LEFT_OUT]:
         column: Sequence[Raw] = columns[name]
         # Most members have the same value in all rows of a page: it is then read once.
         if column.count(column[0]) == len(column):
@@ -102,7 +121,7 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
         for row, value in zip((shared,) if is_shared else others, column, strict=False):
             if value not in _NOTHING:
                 row[name] = value
-    named = [{"source_ref": name, "license_class": Raw(licence)} for name, licence in sources]
+    named = sources.named(shared)
     return CompactRows(shared, [msgspec.json.encode(row) for row in others], named)
 
 
@@ -130,15 +149,60 @@ def _rows_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[list[Any]]:
     return msgspec.json.Decoder(list[row])  # type: ignore[valid-type]
 
 
-def _source(place: Raw, licence: Raw, sources: dict[tuple[str, bytes], Raw]) -> Raw:
-    """Return the number of the document that a row comes from, without the place in it."""
-    if place == _NULL:
-        return _NULL
-    source = _TEXT.decode(place).partition("#")[0], bytes(licence)
-    number = sources.get(source)
-    if number is None:
-        number = sources[source] = Raw(b"%d" % (len(sources) + 1))
-    return number
+class _Sources:
+    """The documents and filings that rows come from, numbered from 1."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[bytes, ...], Raw] = {}
+
+    def number(self, place: Raw, *others: Raw) -> Raw:
+        """Return the number of a source: its document without the place in it, then the others."""
+        if place == _NULL:
+            return _NULL
+        document = msgspec.json.encode(_TEXT.decode(place).partition("#")[0])
+        source = document, *map(bytes, others)
+        number = self._numbers.get(source)
+        if number is None:
+            number = self._numbers[source] = Raw(b"%d" % (len(self._numbers) + 1))
+        return number
+
+    def cited(self, value: Raw, licence: Raw) -> Raw:
+        """Return a figure inside a row, or several, each with the number of its source."""
+        if value in _NOTHING:
+            return value
+        if bytes(value)[:1] == b"[":
+            return _written([self.cited(each, licence) for each in _LIST.decode(value)])
+        figure = _OBJECT.decode(value)
+        place, own = figure.pop("source_ref", _NULL), figure.pop("license_class", licence)
+        filing = [figure.pop(name, _NULL) for name in _FILING]
+        return _written({**figure, "source": self.number(place, own, *filing)})
+
+    def named(self, shared: Members) -> list[Members]:
+        """Return the members of each source; those that all have join what all rows share."""
+        names = ("source_ref", "license_class", *_FILING)
+        sources = [dict(zip(names, source, strict=False)) for source in self._numbers]
+        if len(sources) > 1:
+            patterns = {_pattern(source) for source in sources}
+            for name in names:
+                values = (
+                    patterns if name == "document_url" else {each.get(name) for each in sources}
+                )
+                if len(values) == 1 and (value := values.pop()) not in (None, b"null"):
+                    shared[name] = Raw(value)
+                    sources = [{**each, name: b"null"} for each in sources]
+        return [
+            {name: Raw(value) for name, value in each.items() if value != b"null"}
+            for each in sources
+        ]
+
+
+def _pattern(source: Mapping[str, bytes]) -> bytes | None:
+    """Return the address of a filing with placeholders for its number."""
+    address, number = source.get("document_url"), source.get("document_id", b"null").strip(b'"')
+    if address is None or number == b"null":
+        return address
+    address = address.replace(number, b"{document_id}")
+    return address.replace(number.replace(b"-", b""), b"{document_id without hyphens}")
 
 
 def _reduced(name: str, value: Raw, kept: Nested | int | None) -> Raw:
@@ -210,6 +274,7 @@ class Body(msgspec.Struct, frozen=True):
     text: str | None = None
     link: Link | None = None
     is_error: bool = False
+    receipt: str | None = None
 
 
 def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
@@ -294,6 +359,8 @@ class ExactJson:
         self._pending = placeholder, result.body, result.text
         text, *links = frame["content"]
         content = [{**text, "text": placeholder}, *links]
+        if result.receipt is not None:
+            content.append({**text, "text": result.receipt})
         return {**frame, "content": content, "structuredContent": {placeholder: True}}
 
     def insert(self, written: bytes) -> bytes:

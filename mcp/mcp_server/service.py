@@ -4,6 +4,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -17,6 +18,7 @@ from warehouse.contract import problems
 from warehouse.contract.json_values import Arguments, read
 from warehouse.contract.known_answers import KnownAnswers
 from warehouse.contract.limits import authenticate, check_rate_limit
+from warehouse.contract.receipts import Receipts
 from warehouse.control.keys import Key, KeyStore, signing_secret
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
@@ -65,11 +67,13 @@ class Service:
         usage: Usage | None = None,
         upgrade_url: str = UPGRADE_URL,
         exports_url: str = EXPORTS_URL,
+        signing_key: Path | None = None,
     ) -> None:
         self.mart, self._keys, self._usage = mart, keys, usage
         self._upgrade_url, self._exports_url = upgrade_url, exports_url.rstrip("/")
         # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
+        self._receipts = Receipts(signing_key)
         self._manifests: dict[str, dict[str, Artifact]] = {}
         self._known: KnownAnswers[Body] = KnownAnswers(mart, self._secret)
 
@@ -106,6 +110,17 @@ class Service:
             return Body(self.problem_body(problem, call), is_error=True)
 
     def _answer(self, tool: Tool, sent: dict[str, object], values: Arguments, call: Call) -> Body:
+        """Return the result of a tool, with a receipt if one is asked for."""
+        if not values.pop("receipt", False):
+            return self._body(tool, sent, values, call)
+        self._receipts.check()
+        as_of = values.get("as_of")
+        body = self._body(tool, sent, values, call)
+        asked = {"tool": tool.name, "arguments": sent}
+        receipt = self._receipts.write(asked, as_of, call.data_version, body.body)
+        return msgspec.structs.replace(body, receipt=receipt)
+
+    def _body(self, tool: Tool, sent: dict[str, object], values: Arguments, call: Call) -> Body:
         """Return the result of a tool, which is kept if it has been sent before."""
         assert call.key is not None
         pinned, verbose = values.pop("data_version"), values.pop("verbose", False)
@@ -122,12 +137,14 @@ class Service:
             return kept
         result = tool.read(ToolContext(self.mart, tier, self._secret(), pinned, build), values)
         if not isinstance(result, ToolRows):
+            call.data_version = msgspec.json.decode(result.body)["data_version"]
             return result
         call.data_version = result.answer.rows.data_version
         body = bounded(result, tier, verbose)
         link = self._link(result, call) if body.truncated else None
         body = msgspec.structs.replace(body, link=link)
-        if tag is not None and self._known.is_repeated(tag):
+        of_one_build = result.answer.listing.of_one_build
+        if tag is not None and of_one_build and self._known.is_repeated(tag):
             self._known.keep(tag, body, len(body.body))
         return body
 

@@ -51,7 +51,7 @@ class SectionedGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"pipelines.commands.{COMMANDS[cmd_name]['module']}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

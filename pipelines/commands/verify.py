@@ -1,8 +1,10 @@
 """``sankofa verify``: whether everything held is what was written, and what to do if not."""
 
+import json
 import os
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from rich.padding import Padding
@@ -13,10 +15,13 @@ from pipelines.dagster_home import PUBLISH
 from pipelines.jobs import run_job
 from pipelines.output import console, json_option, print_json, progress_console
 from pipelines.verify import STORES, Damage, examine
+from warehouse.contract.receipts import checked_receipt
 from warehouse.publish.builds import builds_at
 from warehouse.record.integrity import note_files
 from warehouse.record.store import open_record
+from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
+from warehouse.shared.signing import SigningKey
 
 # Lines of one store that are shown; all of them are in the JSON.
 _MOST_SHOWN = 20
@@ -50,6 +55,36 @@ def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
     else:
         _summarise(damaged, repaired)
     context.exit(Exit.FAILED if damaged else Exit.OK)
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("verify-receipt")
+@click.argument("receipt", type=_FILE)
+@click.argument("body", type=_FILE)
+@click.option("--key", type=_FILE, help="Public key in PEM. Default: that of this home.")
+@json_option
+def verify_receipt(receipt: Path, body: Path, key: Path | None, as_json: bool) -> None:
+    """Check a RECEIPT with the BODY of the answer, both as they were sent; no network is used.
+
+    Exits with 1 if a byte of either is another one, or if the receipt was signed with another key.
+    """
+    settings = read_settings(os.environ)
+    if key is None and not settings.signing_key.exists():
+        raise SankofaError(
+            "this home has no signing key: pass --key with the file that the service has at "
+            "/exports/signing-key.pem"
+        )
+    public_pem = key.read_bytes() if key else SigningKey.at(settings.signing_key).public_pem()
+    # Editors and shells end a file with a line break.
+    stated = checked_receipt(receipt.read_bytes().rstrip(b"\r\n"), body.read_bytes(), public_pem)
+    if as_json:
+        print_json(stated)
+        return
+    click.echo("the receipt is right, and of these bytes")
+    for name, value in stated.items():
+        click.echo(f"{name}: {json.dumps(value) if isinstance(value, dict) else value}")
 
 
 def _examined(settings: Settings, silent: bool) -> list[Damage]:

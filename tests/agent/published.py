@@ -21,7 +21,7 @@ class Published:
     """The export files of the latest version below a folder, one view for each."""
 
     def __init__(self, exports: Path) -> None:
-        version = (exports / "latest").read_text().strip()
+        self.version = version = (exports / "latest").read_text().strip()
         self._sql = duckdb.connect()
         for file in sorted((exports / version).glob("*.parquet")):
             name = file.name.removesuffix(".parquet").replace("-", "_")

@@ -105,7 +105,9 @@ class Agent:
         for name, value in arguments.items():
             if is_selector(value) or name in _FREE:
                 continue
-            assert name not in _ONLY_TOLD, f"{name} {value!r} was guessed: {question.text}"
+            # The question itself may name an LEI or a ticker.
+            is_told = name not in _ONLY_TOLD or str(value) in question.text
+            assert is_told, f"{name} {value!r} was guessed: {question.text}"
             for each in value if isinstance(value, list) else [value]:
                 if isinstance(each, Mapping):
                     self.check_told(question, each)
@@ -119,7 +121,7 @@ class Agent:
             return Decimal(str(value)) in _amounts(text)
         literal = str(value)
         if name == "country":
-            return _COUNTRIES[literal] in text
+            return _COUNTRIES.get(literal, literal) in text
         if day := _DAY.fullmatch(literal):
             return (day[1] or day[3]) in years_in(text)
         told = text if name == "query" else f"{text} {self.tools_body.decode()} {self.described}"

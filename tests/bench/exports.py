@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assets.exports.export import export
-from assets.exports.signing import SigningKey
 from tests.bench.measure import measured
 from tests.bench.world import facts, with_every_column
 from warehouse.publish.snapshot import ORDERS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
+from warehouse.shared.signing import SigningKey
 from warehouse.tables import DERIVED
 
 FACTS, RELEASES, MACRO = 1_000_000, 1_000_000, 500_000

@@ -5,8 +5,9 @@ import shutil
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import zstandard
@@ -22,7 +23,7 @@ from api.app import create_app
 from api.endpoints.known_answers import KnownResponses
 from api.middleware import _gzip
 from tests.helpers.rest_service import World, make_world
-from warehouse.contract.known_answers import BodyCache
+from warehouse.contract.known_answers import BodyCache, KnownAnswers
 from warehouse.control.keys import Key, KeyStore, create_key, list_keys, revoke_key
 from warehouse.publish.builds import builds_at
 from warehouse.serve.build import Mart
@@ -66,6 +67,37 @@ class Service:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent["X-API-Key"] = key or self.world.paid
         return self._client.simulate_get(url, headers=sent)
+
+
+class _Day(datetime):
+    """A clock that shows a day of our choice."""
+
+    today_is = date(2026, 11, 18)
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls(cls.today_is.year, cls.today_is.month, cls.today_is.day, 12, tzinfo=tz)
+
+
+def test_an_answer_whose_day_is_capped_at_today_is_not_known_tomorrow(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warehouse.contract.known_answers.datetime", _Day)
+    known: KnownAnswers[Body] = KnownAnswers(Mart(world.marts), lambda: b"secret")
+    asked: tuple[tuple[dict[str, object], bool], ...] = (
+        ({"as_of": "2999-01-01"}, True),
+        ({"as_of": "2018-01-01"}, False),
+        ({}, False),
+        ({"claims": [{"value": 1}, {"as_of": "2026-11-19"}]}, True),
+        ({"claims": [{"as_of": "2018-01-01"}, {"as_of": None}]}, False),
+        ({"claims": "no list"}, False),
+    )
+    for sent, changes in asked:
+        tags = set()
+        for day in (date(2026, 11, 18), date(2026, 11, 19)):
+            monkeypatch.setattr(_Day, "today_is", day)
+            tags.add(known.build_and_tag(sent, None, "a question")[1])
+        assert len(tags) == (2 if changes else 1), sent
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What tools give is what REST gives, byte for byte, in results of a bounded size."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from tests.helpers.mcp_service import MODES, Posted, call
 from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
 from tests.helpers.reads import releases
 from warehouse.contract.problems import Problem
+from warehouse.contract.receipts import checked_receipt
 from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.build import Mart
+from warehouse.shared.json_encoding import encode
+from warehouse.shared.signing import SigningKey
 
 DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", "2999-01-01"])
 LIMITS = st.integers(1, 30)
@@ -223,13 +227,101 @@ def test_no_known_member_of_any_row_is_lost_by_compacting(rows: list[dict[str, A
     for row, compacted in zip(rows, short.rows, strict=True):
         members = {**shared, **json.loads(compacted)}
         number = members.pop("source", None)
+        # What all sources have in common is shared too.
+        cited = {
+            name: members.pop(name) for name in ("source_ref", "license_class") if name in members
+        }
         assert members == {
             name: value
             for name, value in row.items()
             if name not in PROVENANCE and value not in (None, [], {})
         }
-        named = None if number is None else short.sources[number - 1]["source_ref"]
+        source = {} if number is None else short.sources[number - 1]
+        cited |= {name: json.loads(bytes(value)) for name, value in source.items()}
+        named = None if number is None else cited["source_ref"]
         assert named == (None if row["source_ref"] is None else row["source_ref"].split("#")[0])
+
+
+def _figure(cik: int, year: int, **members: object) -> bytes:
+    number = f"{cik:010}-{year}-000001"
+    page = f"https://www.sec.gov/Archives/edgar/data/{cik}/{number.replace('-', '')}"
+    row = {"value_reported": year, "unit": "USD", "currency_reported": "USD"}
+    row |= {"document_id": number, "form": "20-F", "document_url": f"{page}/{number}-index.htm"}
+    row |= {"source_ref": f"https://data.sec.gov/{cik}.json#/{year}", "license_class": "cc0"}
+    return json.dumps(row | members).encode()
+
+
+def _sources(*rows: bytes) -> list[dict[str, Any]]:
+    """Return the source of each row as a reader of the instructions takes it."""
+    short = json.loads(encode(asdict(compact(rows))))
+    sources = []
+    for row in map(json.loads, compact(rows).rows):
+        members = short["shared"] | row
+        source = members | short["sources"][members["source"] - 1]
+        number = source.get("document_id", "")
+        for place, text in (("", number), (" without hyphens", number.replace("-", ""))):
+            if source.get("document_url"):
+                source["document_url"] = source["document_url"].replace(
+                    f"{{document_id{place}}}", text
+                )
+        sources.append(source)
+    return sources
+
+
+@pytest.mark.parametrize(("filings", "addresses"), [(1, 1), (3, 1), (2, 2)])
+def test_sources_are_filings_and_addresses_that_differ_in_their_numbers_are_one(
+    filings: int, addresses: int
+) -> None:
+    ciks = (1172724, 1439124) if addresses == 2 else (1172724,)
+    rows = [_figure(cik, 10 + year) for cik in ciks for year in range(filings) for _ in range(9)]
+    for row, source in zip(map(json.loads, rows), _sources(*rows), strict=True):
+        for name in ("document_id", "form", "document_url", "license_class"):
+            assert source[name] == row[name]
+        assert row["source_ref"].startswith(source["source_ref"]) and source["currency_reported"]
+    short = compact(rows)
+    assert len(short.sources) == filings * len(ciks)
+    body = encode(short.sources) + encode(short.shared)
+    assert body.count(b"https://www.sec.gov") == (1 if addresses == 1 else len(short.sources))
+
+
+def test_an_input_of_a_metric_cites_its_own_filing() -> None:
+    inputs = [json.loads(_figure(1172724, year, line_item="profit")) for year in (18, 19)]
+    row = {
+        "metric": "growth",
+        "inputs": inputs,
+        "license_class": "cc0",
+        "source_ref": "https://x#1",
+    }
+    short = compact([json.dumps(row).encode()])
+    (compacted,) = map(json.loads, short.rows)
+    cited = [short.sources[each["source"] - 1] for each in compacted["inputs"]]
+    assert [bytes(each["document_id"]).decode() for each in cited] == [
+        f'"{each["document_id"]}"' for each in inputs
+    ]
+    assert "source" not in compacted
+
+
+def test_an_address_is_absent_where_the_source_gives_none() -> None:
+    rows = [_figure(1, year, document_url=None, form=None) for year in (18, 19)]
+    assert [each.keys() & {"form", "document_url"} for each in _sources(*rows)] == [set(), set()]
+
+
+def test_a_receipt_is_of_the_body_that_it_comes_with(agents: Agents) -> None:
+    key, pem = agents.world.paid, SigningKey.at(agents.world.signing_key).public_pem()
+    asked: dict[str, dict[str, Any]] = {
+        "get_fundamentals": {"service_id": "DCA1", "as_of": "2018-12-31"},
+        "check_claim": {"series": "FX.EUR.ZAR", "period": "2018", "value": 1},
+        "describe_data": {},
+    }
+    for tool, arguments in asked.items():
+        sent = {**arguments, "receipt": True}
+        answer = call(agents.server, key, tool, sent)
+        body, receipt = (each["text"].encode() for each in answer.result["content"][:2])
+        assert body == answer.structured
+        stated = checked_receipt(receipt, body, pem)
+        assert stated["question"] == {"tool": tool, "arguments": sent}
+        assert stated["as_of"] == arguments.get("as_of")
+        assert stated["data_version"] == json.loads(body)["data_version"]
 
 
 def test_cursors_are_good_on_both_surfaces(agents: Agents) -> None:
@@ -301,8 +393,8 @@ def test_a_compact_result_has_what_rest_has_but_for_the_provenance_of_rows(agent
     for row, whole in zip(answer["data"], served["data"], strict=True):
         # What is unknown is left out.
         members = {**answer.get("shared", {}), **row}
-        source = answer["sources"][members.pop("source") - 1]
-        assert members.items() <= whole.items()
+        source = members | answer["sources"][members.pop("source") - 1]
+        assert members.items() <= whole.items() | {("source_ref", members.get("source_ref"))}
         assert whole["source_ref"].startswith(source["source_ref"])
         assert whole["license_class"] == source["license_class"]
         left_out = {name for name, value in whole.items() if value is not None} - members.keys()

@@ -65,7 +65,7 @@ def no_traceback(agents: Agents) -> Any:
         ("search_entities", {"query": SEVENTEEN}, "invalid", "query"),
         ("search_entities", {"query": "x"}, "invalid", "query"),
         ("search_entities", {"query": "x" * 50_000}, "invalid", "query"),
-        ("search_tenders", {"country": "South Africa"}, "invalid", "country"),
+        ("search_tenders", {"country": "Atlantis"}, "invalid", "country"),
     ],
 )
 def test_a_call_that_cannot_be_answered_names_what_to_mend(

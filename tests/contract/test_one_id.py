@@ -98,5 +98,11 @@ def test_every_issuer_is_reachable_by_every_identifier_it_has(mart: Mart) -> Non
             found = [json.loads(row)["service_id"] for row in rows]
             # a number of one register may be another's in the next
             assert issuer in found if id_type == "registry" else found == [issuer], (id_type, value)
+            if id_type in ("lei", "ticker"):
+                # Wherever an id is expected, they will do.
+                record, own = entity(mart, value), entity(mart, issuer)
+                assert record is not None and own is not None and record.rows == own.rows
+                figures, known = facts_known(mart, value), facts_known(mart, issuer)
+                assert figures is not None and known is not None and figures.rows == known.rows
             reached.add(id_type)
     assert {"lei", "isin", "ticker", "cik"} <= reached

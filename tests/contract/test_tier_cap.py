@@ -173,7 +173,13 @@ def test_a_tool_that_forgets_its_limit_is_capped(
     question = Question(mart, mart.build(), {}, TIERS[tier])
     page = Answer(listing, question, ListRows(many), b"", None)
     tool = Tool(
-        "get_many", "Many", "", "{}", (PARAMETERS["VERSION"],), lambda asking, asked: ToolRows(page)
+        "get_many",
+        "Many",
+        "",
+        "{}",
+        (PARAMETERS["VERSION"],),
+        lambda asking, asked: ToolRows(page),
+        listing,
     )
     call = Call(key=Key("sk_live_test", TIERS[tier]))
     content = json.loads(Service(mart, keys).run(tool, {}, call).body)

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from assets.derive.silent_revisions import silent_revisions
 from assets.exports.export import export
-from assets.exports.signing import SigningKey, is_signed
 from tests.helpers.organisations import derive_organisations
 from warehouse.methodology.signals import PANELS
 from warehouse.publish.awards import add_tender_facts
@@ -31,6 +30,7 @@ from warehouse.serve.exports import (
     file_name,
 )
 from warehouse.shared.file_store import FileStore
+from warehouse.shared.signing import SigningKey, is_signed
 from warehouse.tables import DERIVED
 
 NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)

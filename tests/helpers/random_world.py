@@ -248,7 +248,7 @@ def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa
 def _metric(
     random: Random, issuer: str, period: int, begins: date, ends: date | None
 ) -> dict[str, Any]:
-    inputs = '[{"fact_id":"f","value":1234567890123456.78}]'
+    inputs = '[{"fact_id":"f","value":1234567890123456.78,"source_ref":"d#/2"}]'
     return {
         **{"service_id": issuer, "metric": "net_margin", "unit": "ratio", "currency": "ZAR"},
         **{"value": str(random.randrange(-(10**10), 10**10) / Decimal(10**10))},

@@ -23,7 +23,6 @@ from waitress.server import create_server
 from api.serve import ServeOptions, bind, listen_on
 from api.server.waitress_loop import run
 from assets.exports.export import export, switch_latest
-from assets.exports.signing import SigningKey
 from assets.page_data import change_totals, page_data
 from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.paths import ROOT
@@ -40,6 +39,7 @@ from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import PublishedExports, encode_manifest
+from warehouse.shared.signing import SigningKey
 from warehouse.shared.stop import Stop
 
 Response = tuple[int, http.client.HTTPMessage, bytes]
@@ -64,6 +64,10 @@ class World:
     @property
     def exports(self) -> str:
         return str(self.root / "exports")
+
+    @property
+    def signing_key(self) -> Path:
+        return self.root / "signing-key.pem"
 
     def published(self) -> PublishedExports:
         return PublishedExports(self.exports)
@@ -97,7 +101,7 @@ class World:
         manifest = export(
             snapshot,
             self.exports,
-            signing_key=SigningKey.at(self.root / "signing-key.pem"),
+            signing_key=SigningKey.at(self.signing_key),
             previous=before,
             notice="FICTIONAL",
         )
@@ -211,7 +215,7 @@ def answering(app: Any) -> Iterator[RunningServer]:
 def served_here(world: World, **options: Any) -> Iterator[RunningServer]:
     """Serve a world from a thread of this process: what the options of a server do."""
     bound, stop = bind("127.0.0.1", 0), Stop()
-    served_exports = ServeOptions(exports=world.exports)
+    served_exports = ServeOptions(exports=world.exports, signing_key=world.signing_key)
     server = listen_on(bound, world.marts, world.keys, replace(served_exports, **options))
     thread = threading.Thread(target=run, args=(server, stop))
     thread.start()
@@ -262,6 +266,7 @@ _FIELDS = {
 def server_argument(module: str, world: World, *options: str) -> str:
     """Return the argument of a server's module for the options of the command."""
     chosen: dict[str, Any] = {"marts": str(world.marts), "control": str(world.keys), "port": 0}
+    chosen["signing_key"] = str(world.signing_key)
     for option, value in zip(options[::2], options[1::2], strict=True):
         name = option.removeprefix("--")
         if name in _FIELDS[module]:

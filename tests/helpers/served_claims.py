@@ -74,7 +74,7 @@ def of_figures(rows: Sequence[Row], random: Random, most: int) -> Iterator[Expec
     reported_in = _reporting_currencies(rows)
     for row in rows if len(rows) <= most else random.sample(rows, most):
         line = lines[row["service_id"], row["line_item"]]
-        right = ("matches",) if _is_last(row, line) else ("superseded",)
+        right = ("matches",) if _is_last_of_its_day(row, line) else ("superseded",)
         currency, reports = row["currency_reported"], reported_in[row["service_id"]]
         is_reported = currency is None or any(
             reports[each["available_at"]] == currency
@@ -171,9 +171,11 @@ def _figure(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("period_start", "period_end", "unit", "basis"))
 
 
-def _is_last(row: Row, line: Sequence[Row]) -> bool:
-    of_figure = [each for each in line if _figure(each) == _figure(row)]
-    newest = max(of_figure, key=lambda each: each["vintage"])
+def _is_last_of_its_day(row: Row, line: Sequence[Row]) -> bool:
+    """Return whether no other value of the figure was published after it on the same day."""
+    newer = [each for each in line if _figure(each) == _figure(row)]
+    newer = [each for each in newer if each["available_at"] == row["available_at"]]
+    newest = max(newer, key=lambda each: each["vintage"])
     return bool(newest["value_reported"] == row["value_reported"])
 
 

@@ -436,9 +436,10 @@ def test_a_figure_without_a_day_of_publication_is_not_published() -> Story:
 @stories.test
 def test_a_value_has_its_inputs_and_the_strictest_licence() -> Story:
     sources = {"revenue": 'a "quoted" source', "profit": "the comparative column"}
+    filing: Row = {"document_id": '2-"b"', "form": "20-F", "document_url": None}
     rows = [
-        figure(MARCH, "revenue", "1234567890123456.78"),
-        figure(MAY, "revenue", "1234567890123456.78", source_ref=sources["revenue"]),
+        figure(MARCH, "revenue", "1234567890123456.78", document_id="1-a", form="6-K"),
+        figure(MAY, "revenue", "1234567890123456.78", source_ref=sources["revenue"], **filing),
         figure(MAY, "profit", "0.1", license_class="cc-by", source_ref=sources["profit"]),
     ]
 
@@ -456,6 +457,8 @@ def test_a_value_has_its_inputs_and_the_strictest_licence() -> Story:
         "period_end": "2018-12-31",
         "vintage": 1,
         "available_at": "2019-03-29",
+        # The filing that states it together with the others, not the first that stated it.
+        **filing,
         "source_ref": 'a "quoted" source',
     }
     assert row["value"] == "0.00000000000000008100000073"

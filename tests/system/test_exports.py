@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.export import export
-from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import row_groups
 from tests.helpers.exports import NOW, current_loads, load, party_row, release_row, staged
 from tests.helpers.installation import loaded_record
@@ -39,6 +38,7 @@ from warehouse.record.tables import (
     RecordTable,
 )
 from warehouse.serve.exports import Artifact, Manifest
+from warehouse.shared.signing import SigningKey
 
 VERSION = "20261114.1"
 KEYS = [export_file.key for export_file in EXPORT_FILES]

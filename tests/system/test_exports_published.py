@@ -23,7 +23,6 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from assets.exports.artifacts import EXPORT_FILES
 from assets.exports.export import export, switch_latest
-from assets.exports.signing import SigningKey
 from tests.helpers.exports import (
     NOW,
     fact_row,
@@ -42,6 +41,7 @@ from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
 from warehouse.serve.exports import MANIFEST_FILE, Manifest, PublishedExports
 from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.shared.file_store import FileStore
+from warehouse.shared.signing import SigningKey
 
 FIRST, SECOND = "20261114.1", "20261114.2"
 STORE = "memory://exports"

@@ -374,7 +374,7 @@ def test_the_screen_ranks_by_value_and_counts_the_issuers_it_leaves_out(
     assert before.universe["left_out"] == {**dict.fromkeys(before.universe["left_out"], 0)} | {
         "input_not_reported": before.universe["covered"]
     }
-    exact = {"fact_id": "f", "value": Decimal("1234567890123456.78")}
+    exact = {"fact_id": "f", "value": Decimal("1234567890123456.78"), "source_ref": "d#/2"}
     assert parsed_rows(down.rows)[0]["inputs"] == [exact]
 
 

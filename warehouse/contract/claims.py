@@ -8,7 +8,7 @@ the issuer reports, never in a translation.
 import re
 from calendar import monthrange
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any, Literal
@@ -170,7 +170,8 @@ def _judge(figure: Sequence[Vintage], claimed: Decimal, day: date | None) -> Jud
         for vintage in (*([then] if then else []), *reversed(published)):
             if vintage.value is None or not agrees(vintage.value, claimed):
                 continue
-            if vintage is not then or not _agrees_today(vintage, now, claimed, agrees):
+            # What was known on the day is right, whatever was restated after it.
+            if vintage is not then:
                 return Judged("superseded", 2, then, now, vintage)
             if vintage.value == claimed:
                 return Judged("matches", 0, then, now, vintage)
@@ -182,21 +183,6 @@ def _judge(figure: Sequence[Vintage], claimed: Decimal, day: date | None) -> Jud
         return Judged("differs", 4, then, now)
     # Of figures that nobody could know nothing follows if another was known.
     return Judged("not_knowable_then", 5, then, now)
-
-
-def _agrees_today(
-    vintage: Vintage,
-    now: Vintage | None,
-    claimed: Decimal,
-    agrees: Callable[[Decimal, Decimal], bool],
-) -> bool:
-    """Return whether the value that is known now agrees with the claim too, on the same base."""
-    if now is vintage:
-        return True
-    if now is None or now.value is None:
-        return False
-    same_base = now.members.get("base_period") == vintage.members.get("base_period")
-    return same_base and agrees(now.value, claimed)
 
 
 def _rounds_to(value: Decimal, claimed: Decimal) -> bool:
@@ -231,16 +217,15 @@ def _detail(claim: Mapping[str, Any], judged: Judged, count: int) -> str:
         )
         return detail + _rebased(then, now)
     assert matched is not None
-    words = f"The figure was public by {by} and is the latest that is known."
-    if judged.verdict == "superseded":
-        follows = now if now is not None and now is not matched else then
-        words = f"The figure was right from {matched.since}"
-        if follows is None or follows is matched:
-            words += "; it has been withdrawn since."
-        else:
-            words += f"; since {follows.since} it is another: "
-            words += "see known_now." if follows is now and now is not then else "see known_then."
-            words += _rebased(matched, follows)
+    follows, shown = (then, "known_then") if judged.verdict == "superseded" else (now, "known_now")
+    words = f"The figure was right from {matched.since}"
+    rebased = _rebased(matched, follows)
+    if follows is not None and follows.value == matched.value and not rebased:
+        words = f"The figure was public by {by} and is the latest that is known."
+    elif follows is None:
+        words += "; it was withdrawn later."
+    else:
+        words += f"; since {follows.since} it is another: see {shown}.{rebased}"
     if matched.value != claim["value"]:
         words += f" The claim is rounded: the exact value is {matched.value:f}."
     return words

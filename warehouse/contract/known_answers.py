@@ -87,7 +87,7 @@ class KnownAnswers(Generic[T]):
         if pinned is None and build.data_version != self._current:
             # Answers of the build before are never sent again, unless a client has pinned it.
             self._current, self.kept = build.data_version, _nothing_kept()
-        day = _today_if_capped(sent.get("as_of"))
+        day = _today_if_capped(sent)
         text = "\n".join((self._service, build.data_version, day, *decides))
         encoded = text.encode("utf-8", "surrogateescape")
         return build, blake2b(encoded, digest_size=16, key=secret, person=b"etag").hexdigest()
@@ -106,9 +106,11 @@ class KnownAnswers(Generic[T]):
         self.kept.put(tag, answer, size + _OVERHEAD)
 
 
-def _today_if_capped(as_of: object) -> str:
-    """Return the day today if ``as_of`` is read as that: a later day is capped at it."""
-    if not isinstance(as_of, str):
-        return ""
+def _today_if_capped(sent: Mapping[str, object]) -> str:
+    """Return the day today if any ``as_of`` is read as that: a later day is capped at it."""
+    claims = sent.get("claims")
+    several = claims if isinstance(claims, list) else []
+    asked = [sent, *(each for each in several if isinstance(each, Mapping))]
     today = datetime.now(UTC).date().isoformat()
-    return today if as_of >= today else ""
+    days = [as_of for each in asked if isinstance(as_of := each.get("as_of"), str)]
+    return today if any(day >= today for day in days) else ""

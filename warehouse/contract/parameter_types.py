@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
+from warehouse.shared.countries import area_named
 from warehouse.shared.texts import DATA_VERSION
 
 Schema = Mapping[str, Any]
@@ -71,6 +72,20 @@ def free_text(longest: int, shortest: int = 1) -> ParameterType:
 
     schema = {"type": "string", "minLength": shortest, "maxLength": longest}
     return ParameterType(f"a text of {shortest} to {longest} characters", read, schema)
+
+
+def _read_country(written: str) -> str:
+    code = COUNTRY.read(written) if len(written) <= _CODE else area_named(written)
+    if code is None:
+        raise ValueError
+    return code if isinstance(code, str) else code[0]
+
+
+_CODE = 3
+COUNTRY = pattern_text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
+COUNTRY_OR_NAME = ParameterType(
+    "a country, by its ISO 3166-1 code or its English name", _read_country, {"type": "string"}
+)
 
 
 def opaque_text(longest: int) -> ParameterType:

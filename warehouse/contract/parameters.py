@@ -6,6 +6,8 @@ from typing import get_args
 
 from warehouse.contract.pagination import LONGEST_CURSOR
 from warehouse.contract.parameter_types import (
+    COUNTRY,
+    COUNTRY_OR_NAME,
     DAY,
     DAY_BY_TODAY,
     DAY_OR_VERSION,
@@ -38,7 +40,9 @@ from warehouse.tables.tenders import Role
 
 # Ids are minted in upper case.
 _ID = pattern_text(
-    "[A-Za-z0-9]+", "letters and digits only; search finds it by name or ticker", upper=True
+    "[A-Za-z0-9]+(:[A-Za-z0-9.&_-]{1,24})?",
+    "an id of letters and digits, an LEI, or EXCHANGE:TICKER; search finds it by name",
+    upper=True,
 )
 # The key of an exchange rate has a form of its own: FX. and two currencies, in any case.
 # The others are all codes that do not begin with FX. (RE2 and Rust have no look-ahead.)
@@ -53,7 +57,7 @@ _LINE_ITEM = choice(tuple(item.name for item in line_items.LINE_ITEMS))
 _TYPES: Mapping[str, ParameterType] = {
     "id": _ID,
     "ids": list_of(_ID, 100),
-    "country": pattern_text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True),
+    "country": COUNTRY,
     "code": pattern_text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -"),
     "series": _SERIES_CODE,
     "form": pattern_text("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),
@@ -142,6 +146,24 @@ _CLAIMS = Parameter(
     required=True,
     location="body",
 )
+
+
+def of_tool(parameter: Parameter) -> Parameter:
+    """Return a parameter as tools take it: a country also by its name."""
+    if parameter.kind is not COUNTRY:
+        return parameter
+    description = "" if parameter.default is None else f"{parameter.default} unless sent."
+    return replace(parameter, kind=COUNTRY_OR_NAME, description=description)
+
+
+def unlisted(parameter: Parameter) -> Parameter:
+    """Return a parameter whose words are not in its schema; one that is none is refused.
+
+    The refusal names the nearest, and all that there are.
+    """
+    return replace(parameter, kind=replace(parameter.kind, schema={"type": "string"}))
+
+
 # A tool takes one claim as its own arguments, or several of the same members, described once.
 _SEVERAL = {**_CLAIMS.kind.schema, "items": {"type": "object"}}
 _OF_TOOL = {
@@ -153,9 +175,16 @@ _OF_TOOL = {
     "PERIOD_OF_TOOL": replace(
         _DECLARED["PERIOD"], kind=replace(PERIOD, schema={"type": "string"}), required=False
     ),
+    "LINE_ITEM_OF_TOOL": replace(
+        unlisted(_DECLARED["LINE_ITEM"]), description="A line that get_fundamentals takes."
+    ),
+    **{
+        name: unlisted(_DECLARED[name])
+        for name in ("METRIC_OF_TOOL", "METRIC_RANKED_OF_TOOL", "ROLE_OF_TOOL")
+    },
     "CLAIMS_OF_TOOL": replace(
         _CLAIMS,
-        kind=replace(_CLAIMS.kind, schema=_SEVERAL),
+        kind=replace(_CLAIMS.kind, schema=_SEVERAL, members=tuple(map(of_tool, CLAIM))),
         description="In place of the other arguments: several claims, each an object of them.",
         required=False,
     ),

@@ -314,7 +314,8 @@ def awards(question: Question) -> ListRows:
 
 def _all_awards(question: Question) -> Question:
     """Return the question for all awards of an organisation, as facts."""
-    asked = {**question.parameters, "entity_id": question.parameters["service_id"]}
+    owner = organisation_id(question.build, question.parameters["service_id"])
+    asked = {**question.parameters, "entity_id": owner}
     asked |= {"dataset": "AF-TENDER", "measure": None, "country": None}
     return msgspec.structs.replace(question, parameters=asked, limit=None, after=None)
 

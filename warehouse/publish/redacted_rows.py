@@ -45,7 +45,7 @@ IDS = "withheld: a name, which is removed from the ids or the address of the row
 # How columns are read, in whichever table they are; all other columns of text are texts. Those that
 # every row has, such as licence and method, have words of our own.
 _IDS = ("publication", "ocid", "release_id", "document_id")
-_ADDRESSES = ("source_ref", "source_url", "link")
+_ADDRESSES = ("source_ref", "source_url", "link", "document_url")
 _OURS = frozenset({*Sighting.model_fields, "service_id", "withheld_names"})
 # If one of these has a name, the party is withheld.
 _OF_PARTY = ("name", "party_key", "identifier_scheme", "identifier_id")

@@ -76,7 +76,7 @@ _STATEMENT_COLUMNS = (
     *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
     *("value_reported", "element", "measuring_unit_date", "conflicts_with", "apparent_restatement"),
     *("source", "source_ref", "document", "license_class", "method", "observed_at"),
-    *("extraction_confidence", "available_at_evidence"),
+    *("extraction_confidence", "available_at_evidence", "document_id", "form", "document_url"),
 )
 # Those that are the same in every vintage, and those of which a row has its own.
 _OF_THE_FIGURE = ("service_id", "figure", "figure_check", "available_at", "withdrawn", "document")

@@ -5,10 +5,11 @@ from typing import get_args
 
 from warehouse.serve.build import Build
 from warehouse.serve.packs import row_of_key
-from warehouse.serve.rows import Order, RowPage, fetch_rows, one_of, storable
+from warehouse.serve.rows import Order, RowPage, equal, fetch_rows, one_of, storable
 from warehouse.tables.entities import IdType
 
 ID_TYPES: tuple[str, ...] = get_args(IdType)
+_LEI_LENGTH = 20
 # Ids of which a thread remembers whether they are aliases.
 _MAX_IDS = 16_384
 
@@ -21,8 +22,17 @@ def same_as_id(build: Build, service_id: str) -> str | None:
 
 
 def _same_as_id(build: Build, service_id: str) -> str | None:
-    statement = "SELECT same_as FROM {table} WHERE service_id = ?"
-    rows = build.rows("same_as", statement, storable(service_id))
+    """Return the organisation of an alias, or the only one that has an LEI or a ticker."""
+    text = storable(service_id)
+    id_type = "ticker" if ":" in text else "lei" if len(text) == _LEI_LENGTH else None
+    if id_type is not None:
+        where = equal(id_type=id_type, id_match=text.upper())
+        owners = {
+            str(owner) for (owner,) in fetch_rows(build, "organisation", "identifiers", where)
+        }
+        if len(owners) == 1:
+            return owners.pop()
+    rows = build.rows("same_as", "SELECT same_as FROM {table} WHERE service_id = ?", text)
     return str(rows[0][0]) if rows else None
 
 
@@ -39,13 +49,11 @@ def organisation_ids(build: Build, service_id: str) -> list[str]:
 
 
 def is_known_id(build: Build, service_id: str) -> bool:
-    """Return whether a register describes an id, or it is an alias or has one."""
-    of_alias = "SELECT 1 FROM {table} WHERE service_id = ? UNION ALL "
-    of_alias += "SELECT 1 FROM {table} WHERE same_as = ? LIMIT 1"
-    text = storable(service_id)
+    """Return whether a register describes an organisation, or it has several ids."""
+    text = storable(organisation_id(build, service_id))
     return bool(
         build.rows("entities", "SELECT 1 FROM {table} WHERE service_id = ? LIMIT 1", text)
-        or build.rows("same_as", of_alias, text, text)
+        or build.rows("same_as", "SELECT 1 FROM {table} WHERE same_as = ? LIMIT 1", text)
     )
 
 

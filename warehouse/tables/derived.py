@@ -109,8 +109,8 @@ class Metric(SQLModel):
     methodology_ref: str = column("Methodology page of the formula.", "metrics-v1/net_margin")
     inputs: str = column(
         "The figures it was computed from, as JSON: fact_id, line_item, value, period_end, "
-        "vintage and available_at of the fact, and as source_ref the location in the publication "
-        "that states it together with the others.",
+        "vintage and available_at of the fact; document_id, form and document_url of the filing "
+        "that states it together with the others, and as source_ref the location in it.",
         '[{"fact_id":"…","line_item":"profit","value":12}]',
     )
     license_class: LicenseClass = column(

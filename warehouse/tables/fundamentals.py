@@ -130,6 +130,29 @@ class Fundamental(EvidencedSighting):
         "profit_attributable,profit_before_tax",
         default=None,
     )
+    document_id: str | None = column(
+        "The publisher's own number of the filing that states the figure: an accession number of "
+        "the SEC, ID_DOC of CVM; null if it has none.",
+        "0001193125-19-090263",
+        default=None,
+        part="origin",
+        since="1.0.0",
+    )
+    form: str | None = column(
+        "Form or category of that filing, as the publisher calls it; null if it is not known.",
+        "20-F",
+        default=None,
+        part="origin",
+        since="1.0.0",
+    )
+    document_url: str | None = column(
+        "Address of that filing at the publisher; null if the source gives none.",
+        "https://www.sec.gov/Archives/edgar/data/1172724/000119312519090263/"
+        "0001193125-19-090263-index.htm",
+        default=None,
+        part="origin",
+        since="1.0.0",
+    )
     apparent_restatement: ApparentRestatement | None = column(
         "Why a later statement is no vintage, though its value differs from the one that stands: "
         "it is rounded, in a wrong scale or with a wrong sign, by an element that states less, or "

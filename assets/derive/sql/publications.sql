@@ -42,7 +42,8 @@ SELECT
             AND (last_read_at IS NULL OR last_read_at = available_at)
             THEN greatest(available_at, last_changed_at)
     END AS current_at,
-    source_ref, provenance_id, license_class, method, observed_at, extraction_confidence
+    source_ref, provenance_id, license_class, method, observed_at, extraction_confidence,
+    document_id, form, document_url
 FROM readings
 JOIN inputs USING (figure, figure_check)
 JOIN publications

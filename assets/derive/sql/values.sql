@@ -21,7 +21,10 @@ SELECT
         ',"period_end":"', period_end,
         '","vintage":', vintage,
         ',"available_at":"', available_at,
-        '","source_ref":', to_json(source_ref),
+        '","document_id":', coalesce(to_json(document_id), 'null'),
+        ',"form":', coalesce(to_json(form), 'null'),
+        ',"document_url":', coalesce(to_json(document_url), 'null'),
+        ',"source_ref":', to_json(source_ref),
         '}'
     ) AS json
 FROM stated

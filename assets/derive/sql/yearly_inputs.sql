@@ -29,7 +29,7 @@ CREATE OR REPLACE TEMP TABLE readings AS
 SELECT
     service_id, figure, figure_check, publication, available_at, withdrawn, value_reported, element,
     measuring_unit_date, conflicts_with, apparent_restatement, source_ref, provenance_id,
-    license_class, method, observed_at, extraction_confidence
+    license_class, method, observed_at, extraction_confidence, document_id, form, document_url
 FROM statements
 -- a statement without a date is excluded from every as_of
 WHERE available_at IS NOT NULL;

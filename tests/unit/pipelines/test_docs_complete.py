@@ -63,8 +63,8 @@ def test_only_entry_points_read_the_environment() -> None:
 def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) -> None:
     (line,) = re.findall(rf"^\| `{re.escape(endpoint.path)}` \|.*$", REST, re.MULTILINE)
     _, _, _, parameters, rows, _ = line.split("|")
-    # Those that every list has are named once, above the table.
-    of_lists = ("limit", "cursor", "format") if endpoint.listing else ()
+    # Those that every list has, or every endpoint with a key, are named once, above the table.
+    of_lists = ("limit", "cursor", "format", "receipt") if endpoint.listing else ("receipt",)
     sent = [each for each in endpoint.parameters if each.location != "path"]
     own = [each.name for each in sent if each.name not in of_lists]
     assert re.findall(r"`(\w+)`", parameters) == own
@@ -82,7 +82,7 @@ def test_no_other_endpoint_is_listed() -> None:
 
 def test_every_command_and_exit_status_is_listed() -> None:
     table = "\n".join(re.findall(r"^\| `sankofa .*$", OPERATING, re.MULTILINE))
-    assert set(re.findall(r"`sankofa (\w+)`", table)) == set(COMMANDS)
+    assert set(re.findall(r"`sankofa ([\w-]+)`", table)) == set(COMMANDS)
     listed_statuses = dict(re.findall(r"^\| (\d) \| (.+) \|$", OPERATING, re.MULTILINE))
     assert listed_statuses == {str(int(status)): words for status, words in MEANINGS.items()}
 

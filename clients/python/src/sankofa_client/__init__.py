@@ -3,7 +3,7 @@
 Start with ``Sankofa`` in ``client.py``. ``connection.py`` sends requests, ``pages.py`` joins the
 pages of a list, ``frames.py`` makes DataFrames of rows with the columns of ``description.py``, and
 ``bulk.py`` downloads files and verifies them with the keys of ``known_services.py``;
-``opening.py`` opens them. Nothing here imports the service.
+``opening.py`` opens them; ``receipts.py`` verifies answers. Nothing here imports the service.
 """
 
 from sankofa_client.client import Sankofa
@@ -24,6 +24,7 @@ from sankofa_client.errors import (
     Unavailable,
     UnknownIdentifier,
 )
+from sankofa_client.receipts import Receipt, verify_receipt
 from sankofa_client.version import __version__
 
 __all__ = [
@@ -38,10 +39,12 @@ __all__ = [
     "PackageMissing",
     "ProblemError",
     "RateLimited",
+    "Receipt",
     "Sankofa",
     "SankofaError",
     "SignatureInvalid",
     "Unavailable",
     "UnknownIdentifier",
     "__version__",
+    "verify_receipt",
 ]

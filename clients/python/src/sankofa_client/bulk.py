@@ -119,17 +119,17 @@ class BulkFiles:
         if data_version not in (LATEST, stated):
             raise SignatureInvalid(f"The manifest of {data_version} is that of {stated}.")
         signature = self._connection.get(f"/exports/{stated}/manifest.json.sig").content
-        self._check_signature(body, signature)
+        self.check_signature(body, signature)
         if data_version == LATEST:
             self._check_latest(stated)
         return Manifest(stated, json.loads(body)["artifacts"])
 
-    def _check_signature(self, body: bytes, signature: bytes) -> None:
-        """Raise unless the key that is trusted signed a manifest; remember that key."""
+    def check_signature(self, body: bytes, signature: bytes) -> None:
+        """Raise unless the key that is trusted signed a body; remember that key."""
         remembered = None if self._pinned else self._known.signing_key
-        key = self._pinned or remembered or self._offered_key()
+        key = self.trusted_key
         try:
-            _verify(body, signature, key)
+            verify_signature(body, signature, key)
         except SignatureInvalid as error:
             if remembered is None or self._offered_key().strip() == remembered.strip():
                 raise
@@ -140,6 +140,11 @@ class BulkFiles:
                 f"offers now, delete {self._known.name!r} from {self._known.path}."
             ) from error
         self._known.remember(signing_key=key.decode())
+
+    @property
+    def trusted_key(self) -> bytes:
+        """The key that was pinned, or that the service had at first use."""
+        return self._pinned or self._known.signing_key or self._offered_key()
 
     def _offered_key(self) -> bytes:
         return self._connection.get("/exports/signing-key.pem").content
@@ -232,7 +237,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _verify(body: bytes, signature: bytes, key: bytes) -> None:
+def verify_signature(body: bytes, signature: bytes, key: bytes) -> None:
     """Raise unless a body has an Ed25519 signature of a public key in PEM."""
     try:
         from cryptography.exceptions import InvalidSignature
@@ -240,7 +245,7 @@ def _verify(body: bytes, signature: bytes, key: bytes) -> None:
         from cryptography.hazmat.primitives.serialization import load_pem_public_key
     except ImportError as error:
         raise PackageMissing(
-            "The signature of bulk files is verified with the package cryptography, which is not "
+            "A signature is verified with the package cryptography, which is not "
             "installed: pip install cryptography"
         ) from error
     public_key = load_pem_public_key(key)
@@ -250,6 +255,6 @@ def _verify(body: bytes, signature: bytes, key: bytes) -> None:
         public_key.verify(signature, body)
     except InvalidSignature as error:
         raise SignatureInvalid(
-            "The manifest is not signed with the expected key; do not use its files. If you pinned "
+            "It is not signed with the expected key; do not use it. If you pinned "
             "a signing key, compare it with the one that the operator publishes."
         ) from error

@@ -19,6 +19,7 @@ from sankofa_client.identifiers import Identifiers, IdType
 from sankofa_client.known_services import KnownService, default_path
 from sankofa_client.opening import open_arrow, open_duckdb, open_pandas, open_polars
 from sankofa_client.pages import Answer, Pages
+from sankofa_client.receipts import Receipt, checked
 from sankofa_client.version import __version__
 
 if TYPE_CHECKING:
@@ -472,6 +473,19 @@ class Sankofa:
         about = {"as_of": None, "truncated": False, "key": file.key, "sha256": file.sha256}
         frame.attrs.update({"data_version": manifest.data_version, **about, **file.members})
         return frame
+
+    def receipt(self, path: str, **parameters: Any) -> Receipt:
+        """Return an answer as it was sent, with a signed receipt of it, which is verified.
+
+        ``path`` is one of the API such as ``"/v1/filings"``, ``parameters`` are those that it
+        takes. Both can be verified again at any time, without the service: ``verify_receipt``
+        with ``signing_key`` of the receipt.
+        """
+        filters = {**_filters(**parameters), "receipt": "true"}
+        response = self._connection.get(path, filters, self.data_version)
+        sent, body = response.headers.get("X-Receipt", ""), response.content
+        stated = checked(sent, body, self._bulk.check_signature)
+        return Receipt(body, sent, stated, self._bulk.trusted_key.decode())
 
     def _exact(self, decimals: bool | None) -> bool:
         return self._decimals if decimals is None else decimals

@@ -1,4 +1,4 @@
-"""Sign a manifest with Ed25519, and check its signature."""
+"""Sign manifests of exports and receipts with Ed25519, and check their signatures."""
 
 import os
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class SigningKey:
         """Read the key, which only its owner may read; create it if there is none."""
         if not path.exists():
             _create_key(path)
-        # Whoever reads the key can sign exports in our name.
+        # Whoever reads the key can sign in our name.
         if path.stat().st_mode & 0o077:
             raise SankofaError(f"{path} can be read by others; run `chmod 600` on it")
         try:
@@ -55,7 +55,10 @@ class SigningKey:
 
 def is_signed(body: bytes, signature: bytes, public_pem: bytes) -> bool:
     """Return whether the owner of a key signed exactly these bytes."""
-    key = load_pem_public_key(public_pem)
+    try:
+        key = load_pem_public_key(public_pem)
+    except ValueError:
+        return False
     if not isinstance(key, Ed25519PublicKey):
         return False
     try:
