@@ -23,8 +23,9 @@ from warehouse.contract.listing import Listing
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.schemas import ROW_SCHEMAS, Schema
 from warehouse.methodology.pages import REFS, methodology_page
-from warehouse.serve.build import Mart
+from warehouse.serve.build import Build, Mart
 from warehouse.serve.catalogue import export_body
+from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
 
 
@@ -199,7 +200,9 @@ _TYPED = ("integer", "number", "boolean", "array", "object")
 _RARE = {
     *("available_at_evidence", "measuring_unit_date", "received_at", "accepted_at", "lei_status"),
     *("headquarters_country", "legal_form", "former_names", "trading_names", "country_iso3"),
-    *("first_release", "last_release", "methodology_ref", "parties_withheld"),
+    *("first_release", "last_release", "methodology_ref", "parties_withheld", "base_period"),
+    # Of the source of a row, not of the row itself.
+    "document_url",
 }
 
 
@@ -238,6 +241,27 @@ _TOOL_LIST = [
     )
     for tool in TOOLS.values()
 ]
+# What the examples in ``tools.csv`` name; the list that is sent names what the build has.
+_EXAMPLES = {"DC7Q2M4XK9": ("entity", "service_id"), "2138002QX8KZTPLXS721": ("lookup", "id_value")}
+
+
+def tools_of(build: Build) -> types.ListToolsResult:
+    """Return the tools with examples that the build can answer."""
+    of_build = examples(build)
+    held = {
+        stated: of_build[name][parameter]
+        for stated, (name, parameter) in _EXAMPLES.items()
+        if parameter in of_build[name]
+    }
+    tools = []
+    for tool in _TOOL_LIST:
+        description = tool.description or ""
+        for stated, value in held.items():
+            description = description.replace(stated, value)
+        tools.append(tool.model_copy(update={"description": description}))
+    return types.ListToolsResult(tools=tools)
+
+
 _ONE_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
 # A read of a local build takes less time than handing it to a thread. A read of a database waits
 # for the network, and a search can take long: both run in threads, so that they do not block the
@@ -305,6 +329,13 @@ def create_server(service: Service) -> Server[Any]:
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         return {**result, "_meta": {types.SERVER_INFO_META_KEY: stamp}} if is_modern else result
 
+    async def list_tools(ctx: Context, params: object) -> types.ListToolsResult:
+        try:
+            build = service.mart.build()
+        except SankofaError:
+            return types.ListToolsResult(tools=_TOOL_LIST)
+        return build.made_once("tools", lambda: tools_of(build))
+
     async def read_resource(
         ctx: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
@@ -353,7 +384,7 @@ def create_server(service: Service) -> Server[Any]:
         },
         # No parameter is repeated in a header, so the SDK has none to compare.
         get_tool_input_schema=lambda name: None,
-        on_list_tools=_always(types.ListToolsResult(tools=_TOOL_LIST)),
+        on_list_tools=list_tools,
         on_list_prompts=_always(types.ListPromptsResult(prompts=PROMPTS)),
         on_get_prompt=get_prompt,
         on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),

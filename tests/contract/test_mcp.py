@@ -184,6 +184,11 @@ def test_tools_are_described_for_a_model(agents: Agents) -> None:
             assert tool.description and " Example: {" in tool.description
             example = json.loads(tool.description.partition(" Example: ")[2])
             jsonschema.validate(example, tool.input_schema)
+            # An id in it is one of the build.
+            for id_value in (example.get("service_id"), example.get("id_value")):
+                if id_value is not None:
+                    arguments = {"service_id": id_value}
+                    assert not (await client.call_tool("get_entity", arguments)).is_error
             assert tool.input_schema["additionalProperties"] is False
             (rows,) = (tool.output_schema or {})["properties"].values()
             assert len(rows["items"]["properties"]) > 2
