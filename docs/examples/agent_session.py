@@ -37,7 +37,11 @@ async def main() -> None:
             # What all rows have in common is said once.
             rows = [{**facts.get("shared", {}), **fact} for fact in facts["data"]]
             row = next(fact for fact in rows if fact["period_end"] == "2020-06-30")
-            print(f"revenue to June 2020, as of {as_of}:", row["value_reported"], row["unit"])
+            print(
+                f"revenue to June 2020, as of {as_of}:",
+                row["value_reported"],
+                row["currency_reported"],
+            )
 
         wrong = {"service_id": issuer["service_id"], "as_of": "June 2020"}
         problem = await call(agent, "get_fundamentals", **wrong)
