@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import msgspec
 from anyio import to_thread
+from isal import isal_zlib
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError
 from starlette.types import Message, Receive, Scope, Send
@@ -39,6 +40,10 @@ from warehouse.shared.urls import valid_host
 # The access log: a JSON line for each request, without its key, its address, its arguments.
 
 _LONGEST_METHOD = 64
+# Compressing a smaller body costs more than it saves.
+_SMALLEST_COMPRESSED = 1_024
+# In Accept-Encoding, unless its weight is zero.
+_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))", re.IGNORECASE)
 # What is counted by its own name; a client can send any other.
 _METHODS = frozenset(
     {
@@ -99,8 +104,11 @@ class Peek(msgspec.Struct):
 class ResponseWriter:
     """Sends the response to one request; ``begun`` once its head has been sent."""
 
-    def __init__(self, service: Service, call: Call, send: Send, settle: Settle) -> None:
+    def __init__(
+        self, service: Service, call: Call, send: Send, settle: Settle, takes_gzip: bool
+    ) -> None:
         self.call, self.message, self.begun = call, Peek(), False
+        self._takes_gzip = takes_gzip
         self._service, self._send, self._settle = service, send, settle
         self._start_message: Message | None = None
         self._status = self._size = 0
@@ -118,7 +126,8 @@ class ResponseWriter:
                 pair for pair in self._start_message["headers"] if pair[0] != b"content-length"
             ]
             if not message.get("more_body"):
-                headers.append((b"content-length", b"%d" % len(body)))
+                body, described = self._encoded(body)
+                headers += described
             await self._settle(self.call)
             await self._begin(self._start_message["status"], headers)
             self._start_message = None
@@ -132,11 +141,21 @@ class ResponseWriter:
 
     async def write(self, status: int, body: bytes, media_type: str, **headers: str) -> None:
         """Send a whole response."""
-        pairs = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
+        body, described = self._encoded(body)
+        pairs = [(b"content-type", media_type.encode()), *described]
         pairs += _pairs({name.replace("_", "-"): value for name, value in headers.items()})
         await self._begin(status, pairs)
         self._size += len(body)
         await self._send({"type": "http.response.body", "body": body})
+
+    def _encoded(self, body: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        """Return a whole body as the client takes it, and the headers that describe it."""
+        if not self._takes_gzip or len(body) < _SMALLEST_COMPRESSED:
+            return body, [(b"content-length", b"%d" % len(body))]
+        # wbits=31: the gzip format.
+        body = isal_zlib.compress(body, level=1, wbits=31)
+        length = (b"content-length", b"%d" % len(body))
+        return body, [length, (b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
 
     async def refuse(self, problem: problems.Problem) -> None:
         """Send a problem; as a JSON-RPC error if the id of the request is known."""
@@ -233,7 +252,8 @@ class Guard:
         raw = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         scope = {**scope, "headers": raw}
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
-        writer = ResponseWriter(self._service, _call(headers), send, self._settle)
+        takes_gzip = _GZIP.search(headers.get("accept-encoding", "")) is not None
+        writer = ResponseWriter(self._service, _call(headers), send, self._settle, takes_gzip)
         try:
             await self._serve(writer, scope, headers, receive)
         except Exception as error:

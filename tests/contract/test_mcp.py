@@ -1,5 +1,6 @@
 """Agents are answered by the real server, over HTTP and stdio, in both generations."""
 
+import gzip
 import json
 import os
 import re
@@ -232,6 +233,19 @@ def test_the_list_of_tools_is_small_and_its_patterns_are_plain(agents: Agents) -
     # RE2 and Rust know neither look-around nor back references.
     for found in re.findall(r'"pattern": "((?:[^"\\\\]|\\\\.)*)"', json.dumps(answer.result)):
         assert "(?" not in found and not re.search(r"\\\\[1-9]", found), found
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br, gzip;q=0.5", "gzip;q=0", "identity", ""])
+def test_an_answer_is_compressed_for_clients_that_take_it(agents: Agents, coding: str) -> None:
+    plain = post(agents.server, request("tools/list"), agents.world.paid)
+    sent = {"Accept_Encoding": coding} if coding else {}
+    answer = post(agents.server, request("tools/list"), agents.world.paid, **sent)
+    is_compressed = answer.headers.get("Content-Encoding") == "gzip"
+    assert is_compressed == (coding in ("gzip", "br, gzip;q=0.5"))
+    body = gzip.decompress(answer.body) if is_compressed else answer.body
+    assert body == plain.body and len(answer.body) == int(answer.headers["Content-Length"])
+    small = post(agents.server, request("ping"), agents.world.paid, **sent)
+    assert "Content-Encoding" not in small.headers and small.result == {}
 
 
 @pytest.mark.parametrize("mode", MODES)

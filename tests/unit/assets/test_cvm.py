@@ -123,6 +123,22 @@ def test_a_document_is_dated_by_the_day_it_was_read_and_its_versions_are_vintage
     )
 
 
+def test_a_figure_names_its_document_where_the_index_lists_it() -> None:
+    figure, link = csv(line(REVENUE, "1")), "http://www.rad.cvm.gov.br/?NumeroSequencial=9"
+    listed = f"{CNPJ};2022-12-31;{{}};FICTÍCIA S.A.;012345;DFP;9;2023-02-13;{link}"
+    index = csv(listed.format(1), header=INDEX)
+    named = ("9", "DFP", link)
+    # In whichever order the files are in the zip.
+    for body, expected in (
+        (zipped(dfp=index, dre=figure), named),
+        (zipped(dre=figure, index=index), named),
+        (zipped(dfp=csv(listed.format(2), header=INDEX), dre=figure), (None, None, None)),
+        (figure, (None, None, None)),
+    ):
+        (row,) = read(body).rows["fundamentals"]
+        assert (row["document_id"], row["form"], row["document_url"]) == expected
+
+
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_downloads_give_the_same_vintages_in_whichever_order_they_are_loaded(
     record: Record, order: tuple[int, ...]

@@ -444,6 +444,34 @@ def test_a_period_of_a_report_ends_on_the_day_before_midnight() -> None:
     assert to_arrow(FUNDAMENTALS, rows(parsed))[1] == []
 
 
+PAGE = "https://www.sec.gov/Archives/edgar/data/1172724/000119312519000001"
+PAGE += f"/{ACCN_1}-index.htm"
+
+
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        (
+            "https://data.sec.gov/api/xbrl/companyfacts/CIK0001172724.json",
+            PAGE,
+        ),
+        # An address is never made up from that of another publisher.
+        ("https://example.org/CIK0001172724.json", None),
+        ("https://sec.gov.example.org/CIK0001172724.json", None),
+    ],
+)
+def test_a_figure_names_the_filing_that_states_it(url: str, page: str | None) -> None:
+    body = company({"ifrs-full": {"Revenue": {"units": {"ZAR": [fact(form="20-F/A")]}}}})
+    (row,) = rows(companyfacts.parse(document(body, url), body))
+    named = row["document_id"], row["form"], row["document_url"]
+    assert named == (ACCN_1, "20-F/A", page)
+
+
+def test_a_figure_of_a_fact_without_a_form_has_none() -> None:
+    (row,) = rows(read({"Revenue": {"ZAR": [fact(form="-")]}}))
+    assert (row["document_id"], row["form"]) == (ACCN_1, None)
+
+
 def test_a_report_without_a_date_added_has_no_available_at() -> None:
     (undated,) = rows(report(report_fact()))
     assert undated["available_at"] is None and undated["available_at_evidence"] is None

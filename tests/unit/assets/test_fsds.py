@@ -64,12 +64,15 @@ def test_a_number_is_a_figure_with_its_line_and_place() -> None:
     parsed = parse(data_set({}))
 
     row = next(row for row in parsed.rows["fundamentals"] if row["line_item"] == "revenue")
+    number = SUBMISSION["adsh"].replace("-", "")
     assert row["service_id"] == service_id_of(1172724)
     assert (row["value_reported"], row["unit"], row["element"]) == (500, "USD", "ifrs-full:Revenue")
     assert (row["period_start"], row["period_end"]) == (date(2020, 1, 1), date(2020, 12, 31))
     assert (row["period_type"], row["fiscal_label"]) == ("FY", "FY2020")
     assert (row["publication"], row["available_at"]) == (SUBMISSION["adsh"], date(2021, 3, 29))
     assert row["source_ref"] == f"{URL}#num.txt#line 4"
+    assert (row["document_id"], row["form"]) == (SUBMISSION["adsh"], SUBMISSION["form"])
+    assert row["document_url"].endswith(f"/data/1172724/{number}/{SUBMISSION['adsh']}-index.htm")
     (named,) = parsed.rows["entities"]
     assert (named["legal_name"], named["publication"]) == ("FICTIONAL GOLD LTD", SUBMISSION["adsh"])
     assert [row["id_value"] for row in parsed.rows["identifiers"]] == ["0001172724"]

@@ -146,6 +146,12 @@ def test_every_form_of_a_report_gives_the_same_figures(body: bytes) -> None:
     assert parsed.rejected == {}
 
 
+def test_a_figure_of_a_report_names_it_by_its_number_and_its_address() -> None:
+    for row in parse(DOCUMENT, instance()).rows["fundamentals"]:
+        named = row["document_id"], row["document_url"]
+        assert named == (PUBLISHED["x-fxo-id"], DOCUMENT.url)
+
+
 def test_a_fact_is_located_by_its_id_or_its_place() -> None:
     refs = [
         row["source_ref"].partition("#")[2]
