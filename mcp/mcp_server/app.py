@@ -18,8 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.results import LEFT_OUT, Link
 from mcp_server.service import Service, call_of, refused
-from mcp_server.tools import TOOLS
-from warehouse.contract.listing import Listing
+from mcp_server.tools import TOOLS, Tool
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.schemas import ROW_SCHEMAS, Schema
 from warehouse.methodology.pages import REFS, methodology_page
@@ -206,21 +205,22 @@ _RARE = {
 }
 
 
-def output_schema(listing: Listing) -> Schema:
+def output_schema(tool: Tool) -> Schema:
     """Return the schema of a tool's results: the rows of its list with the types of their members.
 
     Cards of the datasets say what the members mean. No member is required: what is unknown is
     absent, what all rows have is in ``shared``, and a refusal is a problem. Texts, and what verbose
-    rows may have as null, are listed by name alone.
+    rows may have as null, are listed by name alone; what was sent is not listed again.
     """
+    unlisted = {*LEFT_OUT, *_RARE, *(parameter.name for parameter in tool.parameters)}
     members = {
         name: {"type": schema["type"]} if schema.get("type") in _TYPED else {}
-        for row in listing.row
+        for row in tool.listing.row
         for name, schema in ROW_SCHEMAS[row]["properties"].items()
-        if name not in LEFT_OUT and name not in _RARE
+        if name not in unlisted
     }
     rows = {"type": "array", "items": {"properties": members}}
-    return {"type": "object", "properties": {listing.member: rows}}
+    return {"type": "object", "properties": {tool.listing.member: rows}}
 
 
 Context = ServerRequestContext[Any, Any]
@@ -231,7 +231,7 @@ _TOOL_LIST = [
         title=tool.title,
         description=tool.description,
         input_schema=input_schema(tool.parameters),
-        output_schema=output_schema(tool.listing),
+        output_schema=output_schema(tool),
         annotations=types.ToolAnnotations(
             # The other hints mean something only of tools that write.
             read_only_hint=True,
