@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -32,7 +32,7 @@ from pipelines.builds import (
 )
 from pipelines.guides import generated_guides
 from pipelines.verify import is_incomplete
-from quality.audit import audit, audit_tables
+from quality.audit import audit, audit_tables, planned
 from quality.data_docs import DATA_DOCS, data_docs
 from quality.floors import with_freshness
 from quality.personal_data_audit import audit_finished
@@ -158,10 +158,13 @@ class Publication:
         with counted_stage(self.settings.metrics, name), self.candidate.working():
             self.candidate.require([node.name])
             self.candidate.forget([name])
-            with self.candidate.open(self.candidate.folder) as snapshot:
-                report = audit_tables(snapshot, stages.suites_of(node), self._audited_before())
-                files = with_results(snapshot.files, snapshot.results)
+            files = self.candidate.shown_files()
+            plan = planned(files, stages.suites_of(node), self._audited_before())
+            report = audit_tables(
+                self.data_version, plan, partial(self.candidate.open, self.candidate.folder)
+            )
             if report.ok:
+                files = with_results(files, plan.results(self.data_version))
                 self.candidate.hand_over(name, [file for file in files if file.audit])
             else:
                 self._keep_failed(report)

@@ -1,6 +1,6 @@
 """The audit of a build before it is published: floors, suites and losses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from typing import Any
@@ -129,7 +129,7 @@ def audit(
     ``before`` are the files of the build before: results that still hold are taken over. The
     caller stores the measurements of the report, and ``snapshot.results``, when it publishes.
     """
-    plan = _plan(snapshot, suites, before)
+    plan = planned(snapshot.files, suites, before)
     counts = served_counts(snapshot)
     _add_missing(snapshot)
     add_tender_facts(snapshot)
@@ -158,29 +158,23 @@ def audit(
     )
 
 
-def audit_tables(
-    snapshot: Snapshot,
-    suites: Sequence[Suite],
-    before: Sequence[BuildFile] = (),
-) -> Report:
+def audit_tables(data_version: str, plan: AuditPlan, opened: Callable[[], Snapshot]) -> Report:
     """Run some suites over a snapshot that has the tables they read, and need not have others.
 
-    The report has no measurements. A later ``audit`` of the same files takes the results over.
+    It is opened only if a result does not still hold. The report has no measurements. A later
+    ``audit`` of the same files takes the results over.
     """
-    plan = _plan(snapshot, suites, before)
     tables = {suite.table for suite in plan.to_run}
     checked, failures = dict[str, Any](), list[Failure]()
     if plan.to_run:
-        with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
+        with opened() as snapshot, Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
             catalogue.create_missing("countries", countries)
             _find_personal_data(
                 catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
             )
             checked, failures = _validate(catalogue, plan)
-    if not failures:
-        snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
-        data_version=snapshot.data_version,
+        data_version=data_version,
         measurements=(),
         failures=failures,
         losses=(),
@@ -194,8 +188,11 @@ def audit_tables(
 _Validated = tuple[dict[str, Any], list[Failure]]
 
 
-def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFile]) -> AuditPlan:
-    return AuditPlan(suites, snapshot.files, before, code_version("audit", __name__))
+def planned(
+    files: Sequence[BuildFile], suites: Sequence[Suite] = SUITES, before: Sequence[BuildFile] = ()
+) -> AuditPlan:
+    """Return what suites must look at again of some files; ``before`` as in ``audit``."""
+    return AuditPlan(suites, files, before, code_version("audit", __name__))
 
 
 def _validate(catalogue: Catalogue, plan: AuditPlan) -> _Validated:

@@ -508,9 +508,13 @@ class Nodes:
         paths = tuple(str(self.store.path(file)) for file in files)
         return Input(paths, hashlib.sha256(contents.encode()).hexdigest())
 
+    def shown_files(self) -> list[BuildFile]:
+        """Return the files of the tables of the snapshot, as far as it is made."""
+        return [file for file in self.files() if file.table not in LISTED]
+
     def open(self, folder: Path) -> Snapshot:
         """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
-        files = [file for file in self.files() if file.table not in LISTED]
+        files = self.shown_files()
         snapshot = Snapshot(
             *(folder, self.record, self.plan.loads, self.plan.data_version),
             files=tuple(files),
