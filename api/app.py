@@ -1,12 +1,13 @@
 """The REST app: its middleware and its routes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import falcon
+from falcon.routing import DefaultRouter
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.known_answers import KnownResponses
@@ -34,6 +35,28 @@ from warehouse.shared.errors import ControlUnavailable
 from warehouse.shared.settings import PAGES_PER_MINUTE
 
 
+class Service(falcon.App[falcon.Request, falcon.Response]):
+    """The app, which answers what is known before the framework does its part."""
+
+    def __init__(self, middleware: Middleware) -> None:
+        router = DefaultRouter()
+        super().__init__(middleware=middleware, router=router)
+        self._known, self._find = middleware.known, router.find
+
+    def __call__(self, env: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer a request as WSGI says."""
+        known = self._known(env, self._endpoint_of)
+        if known is None:
+            return super().__call__(env, start_response)
+        status, headers, body = known
+        start_response(status, headers)
+        return [body] if env["REQUEST_METHOD"] == "GET" else []
+
+    def _endpoint_of(self, path: str) -> str | None:
+        found = self._find(path)
+        return None if found is None else found[3]
+
+
 def create_app(
     mart: Mart,
     keys: KeyStore,
@@ -45,7 +68,7 @@ def create_app(
     mcp_url: str = "",
     pages_per_minute: int = PAGES_PER_MINUTE,
     signing_key: str | Path | None = None,
-) -> falcon.App[falcon.Request, falcon.Response]:
+) -> Service:
     """Return the WSGI app over a mart and a key store."""
     stores: dict[str, Callable[[], object]] = {"key_store": keys.check}
     if usage is not None:
@@ -55,8 +78,8 @@ def create_app(
     secret = cache(lambda: signing_secret(keys, "cursor"))
     with suppress(ControlUnavailable):
         secret()
-    app = falcon.App(
-        middleware=Middleware(
+    app = Service(
+        Middleware(
             mart,
             keys,
             KnownResponses(mart, secret),

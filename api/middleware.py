@@ -17,7 +17,7 @@ import zstandard
 from isal import isal_zlib
 
 from api.endpoints.endpoint import METHODS, RESPONSE_HEADERS, etag_matches
-from api.endpoints.known_answers import Header, KeptAnswer, KnownResponses
+from api.endpoints.known_answers import ASKED, Asked, Header, KeptAnswer, KnownResponses
 from api.errors import send_unexpected
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
@@ -59,9 +59,9 @@ _EXPOSED_HEADERS = ", ".join(
 # headers do not depend on the request: a response that a cache stored for a client without an
 # origin is right for a browser too.
 _OF_EVERY_RESPONSE = (
-    ("X-Service-API-Version", API_VERSION),
-    ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", _EXPOSED_HEADERS),
+    ("x-service-api-version", API_VERSION),
+    ("access-control-allow-origin", "*"),
+    ("access-control-expose-headers", _EXPOSED_HEADERS),
 )
 _ONE_DAY = "86400"
 _OF_OPTIONS = (
@@ -71,6 +71,8 @@ _OF_OPTIONS = (
 # The tier decides how much is in the body: a cache must not hand it to another key.
 _KEY_HEADERS = "X-API-Key, Authorization"
 _VARY_OF_KEYED = f"Accept, Accept-Encoding, X-Data-Version, {_KEY_HEADERS}"
+# The variable of a request that was counted already, and is refused.
+_STANDING = "sankofa.standing"
 
 
 class Middleware:
@@ -95,6 +97,59 @@ class Middleware:
         self._receipts = receipts
         self._find_urls = url_finder(base_urls, exports_url)
 
+    def known(
+        self, env: dict[str, Any], endpoint_of: Callable[[str], str | None]
+    ) -> tuple[str, list[Header], bytes] | None:
+        """Return status, headers and body of an answer that the client has, or that is kept.
+
+        Whoever has the tag of an answer got it before: it is made with a secret, and sent with a
+        200 alone. So what is known has passed the tier cap, for a tier with the same limits. It
+        passes no framework, which would take longer than all this.
+        """
+        started, path, query = time.perf_counter(), env["PATH_INFO"], env["QUERY_STRING"]
+        sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
+        if not sent or env["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.isascii():
+            return None
+        address, coding = env.get("REMOTE_ADDR"), accepted_coding(env.get("HTTP_ACCEPT_ENCODING"))
+        parameters = falcon.uri.parse_query_string(query) if query else {}
+        try:
+            key = authenticate(self._keys, sent, address)
+            asked = self._known.asked(env, key, parameters, coding)
+        except SankofaError:
+            # The resource says what is wrong.
+            return None
+        env[ASKED] = asked
+        headers = [("x-request-id", _request_id(env.get("HTTP_X_REQUEST_ID")))]
+        body, is_unchanged = b"", asked.etag in env.get("HTTP_IF_NONE_MATCH", "")
+        if is_unchanged:
+            headers += _OF_EVERY_RESPONSE
+            headers += _of_unchanged(key.tier.name, asked.build.data_version)
+            headers.append(("etag", asked.etag))
+        elif (kept := self._known.kept.get(asked.etag)) is not None:
+            body = kept.body
+            headers += (*kept.headers, ("content-length", str(len(body))))
+        else:
+            return None
+        if self._usage is not None:
+            standing = self._usage.take(key, address, is_free=is_unchanged)
+            if standing.violated:
+                env[_STANDING] = standing
+                return None
+            headers += rate_limit_headers(standing).items()
+        log_request(
+            env,
+            endpoint_of(path),
+            started,
+            path=path,
+            parameters=parameters,
+            status=304 if is_unchanged else 200,
+            bytes=len(body),
+            key=key.prefix,
+            data_version=asked.build.data_version,
+            request_id=headers[0][1],
+        )
+        return falcon.HTTP_304 if is_unchanged else falcon.HTTP_200, headers, body
+
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Set what resources and errors need; refuse a URL longer than any that is defined."""
         context, answered, env = req.context, resp.context, req.env
@@ -104,9 +159,9 @@ class Middleware:
         context.wants_receipt = False
         context.base_url, context.exports_url = self._find_urls(env.get("HTTP_HOST"), req.scheme)
         context.coding = accepted_coding(env.get("HTTP_ACCEPT_ENCODING"))
-        # Set by functions of the tier cap; by KnownResponses; by pages that are kept.
+        # Set by functions of the tier cap; for lists and records; by pages that are kept.
         answered.passed_tier_cap = answered.is_repeated = False
-        answered.etag = answered.kept = answered.codings = answered.as_of = None
+        answered.etag = answered.codings = answered.as_of = None
         query = req.query_string
         if len(req.path) + len(query) + bool(query) > _LONGEST_URL:
             raise Problem("uri_too_long", f"The URL is longer than {_LONGEST_URL} characters.")
@@ -125,23 +180,26 @@ class Middleware:
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         context, env = req.context, req.env
-        address = req.remote_addr
-        sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
-        context.key = authenticate(self._keys, sent, address)
-        context.build = None
+        address, context.build = req.remote_addr, None
+        asked: Asked | None = env.get(ASKED)
+        if asked is None:
+            sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
+            context.key = authenticate(self._keys, sent, address)
+        else:
+            context.key = asked.key
         context.wants_receipt = (
             hasattr(resource, "endpoint") and req.params.get("receipt") == "true"
         )
         if context.wants_receipt:
-            # It states the time of this answer: no kept one will do.
+            # It states the time of this answer, which has no tag of its question: none is known.
             self._receipts.check()
-        elif getattr(resource, "has_known_answers", False):
-            context.build = self._known.reply(req, resp)
+        elif asked is not None and getattr(resource, "has_known_answers", False):
+            context.build, resp.context.etag = asked.build, asked.etag
+            resp.context.is_repeated = self._known.is_repeated(asked.etag)
         if self._usage is not None:
             # Counted before the read and refunded after it: parallel requests cannot pass a limit
             # together.
-            is_free = resp.complete and resp.status_code not in _CHARGED_STATUSES
-            context.standing = self._usage.take(context.key, address, is_free=is_free)
+            context.standing = env.get(_STANDING) or self._usage.take(context.key, address)
             check_rate_limit(context.standing)
 
     def process_response(
@@ -156,24 +214,32 @@ class Middleware:
             reason = f"the response of {req.path[:200]} did not pass the tier cap"
             send_unexpected(req, resp, RuntimeError(reason))
             succeeded = False
-        headers: list[Header] = [("X-Request-Id", context.request_id)]
-        if answered.kept is not None and succeeded:
-            headers += answered.kept.headers
-        else:
-            headers += self._headers(req, resp, resource, succeeded)
+        headers = [("X-Request-Id", context.request_id)]
+        headers += self._headers(req, resp, resource, succeeded)
         if standing is not None and self._usage is not None:
             if resp.status_code not in _CHARGED_STATUSES:
                 standing = self._usage.give_back(standing)
             headers += rate_limit_headers(standing).items()
         resp.set_headers(headers)
-        log_request(req, resp)
+        body = resp.data
+        log_request(
+            req.env,
+            req.uri_template,
+            context.started,
+            path=req.path,
+            parameters=req.params,
+            status=resp.status_code,
+            bytes=len(body) if body else int(resp.get_header("Content-Length") or 0),
+            key=None if key is None else key.prefix,
+            data_version=resp.get_header("X-Data-Version"),
+            request_id=context.request_id,
+        )
 
     def _headers(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> list[Header]:
         """Encode the body; return the headers that are the same each time it is sent."""
         key, answered = req.context.key, resp.context
-        etag = answered.etag
         headers = [*_OF_EVERY_RESPONSE]
         if req.method == "OPTIONS" and succeeded:
             allowed = ", ".join(_methods_of(resource))
@@ -187,13 +253,11 @@ class Middleware:
         if req.context.wants_receipt and succeeded and resp.status_code == 200:
             headers.append(("X-Receipt", self._receipt(req, resp)))
         headers += _represent(req, resp)
-        if etag is None or not succeeded:
-            return headers
-        if resp.complete:
-            headers.append(("X-Data-Version", req.context.build.data_version))
-        elif answered.is_repeated and resp.data and resp.status_code == 200:
-            kept = KeptAnswer(resp.data, (*resp.headers.items(), *headers))
-            self._known.keep(etag, kept, len(resp.data))
+        if succeeded and answered.is_repeated and resp.data and resp.status_code == 200:
+            # In lower case, as the framework writes them.
+            named = ((name.lower(), text) for name, text in headers)
+            kept = KeptAnswer(resp.data, (*resp.headers.items(), *named))
+            self._known.keep(answered.etag, kept, len(resp.data))
         return headers
 
     def _receipt(self, req: falcon.Request, resp: falcon.Response) -> str:
@@ -214,6 +278,17 @@ class Middleware:
             with suppress(SankofaError):
                 return [("X-Data-Version", build_at(self._mart, version).data_version)]
         return []
+
+
+@lru_cache(16)
+def _of_unchanged(tier: str, data_version: str) -> tuple[Header, ...]:
+    """Return the headers of every 304 to a tier from a build."""
+    return (
+        ("x-service-tier", tier),
+        ("cache-control", "private"),
+        ("vary", _VARY_OF_KEYED),
+        ("x-data-version", data_version),
+    )
 
 
 def _request_id(sent: str | None) -> str:

@@ -1,15 +1,23 @@
 """Answers of REST that need not be made again: 304 for a client that has one, or one kept."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-import falcon
-
-from api.endpoints.endpoint import tier_of
 from warehouse.contract.known_answers import KnownAnswers
+from warehouse.control.keys import Key
 from warehouse.serve.build import Build
-from warehouse.shared.errors import SankofaError
 
 Header = tuple[str, str]
+# The variable of a request in which what is asked is passed on.
+ASKED = "sankofa.asked"
+
+
+class Asked(NamedTuple):
+    """A question: the key that asks it, the build to read, and the ETag of a 200."""
+
+    key: Key
+    build: Build
+    etag: str
 
 
 class KeptAnswer(NamedTuple):
@@ -22,34 +30,13 @@ class KeptAnswer(NamedTuple):
 class KnownResponses(KnownAnswers[KeptAnswer]):
     """The ETags of responses, and the responses that were sent last."""
 
-    def reply(self, req: falcon.Request, resp: falcon.Response) -> Build | None:
-        """Answer a question whose answer the client has, or that is kept; ``complete`` says so.
-
-        Whoever has the tag of an answer got it before: it is made with a secret, and sent with a
-        200 alone. Returns the build to read; None if it is not there, or if anything else is wrong.
-        """
-        try:
-            build, etag = self._build_and_etag(req)
-        except SankofaError:
-            # The resource says what is wrong.
-            return None
-        resp.context.etag = etag
-        if etag in req.env.get("HTTP_IF_NONE_MATCH", ""):
-            resp.status, resp.complete = falcon.HTTP_304, True
-        elif (kept := self.kept.get(etag)) is not None:
-            resp.context.kept, resp.data, resp.complete = kept, kept.body, True
-        else:
-            resp.context.is_repeated = self.is_repeated(etag)
-        # What is known has passed the tier cap, for a tier with the same limits.
-        resp.context.passed_tier_cap = resp.complete
-        return build
-
-    def _build_and_etag(self, req: falcon.Request) -> tuple[Build, str]:
-        """Return the build to read, and the ETag of the answer if that is a 200."""
-        env, allowed = req.env, tier_of(req).rows_allowed
-        pinned, accepted = env.get("HTTP_X_DATA_VERSION"), (allowed, req.accept)
+    def asked(
+        self, env: Mapping[str, Any], key: Key, parameters: Mapping[str, Any], coding: str | None
+    ) -> Asked:
+        """Return what a key asks; raises what is wrong with the build that is asked for."""
+        decides = (key.tier.rows_allowed, env.get("HTTP_ACCEPT") or "*/*", env["QUERY_STRING"])
         # The path is last: it alone may contain a line break.
-        build, tag = self.build_and_tag(req.params, pinned, *accepted, req.query_string, req.path)
+        pinned = env.get("HTTP_X_DATA_VERSION")
+        build, tag = self.build_and_tag(parameters, pinned, *decides, env["PATH_INFO"])
         # A strong ETag stands for the bytes as sent (RFC 9110): each coding has its own.
-        coding = req.context.coding
-        return build, f'"{tag}-{coding}"' if coding else f'"{tag}"'
+        return Asked(key, build, f'"{tag}-{coding}"' if coding else f'"{tag}"')

@@ -4,8 +4,9 @@ The tier cap is applied here, in ``capped`` and ``row_body``: see
 ``warehouse/contract/limits.py``.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import falcon
@@ -13,7 +14,6 @@ from msgspec.structs import replace
 
 from api.endpoints.endpoint import tier_of
 from api.endpoints.lines import csv_lines, json_lines
-from api.server.body import Pieces
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.listing import MOST_WHOLE, Answer, pieces
 from warehouse.contract.problems import Problem
@@ -60,9 +60,9 @@ def send_list(
     if form != "json":
         _send_lines(req, resp, page, form)
         return
-    body = _list_pieces(page)
-    is_whole = _is_sent_whole(req, resp)
-    send_without_rows(resp, b"".join(body) if is_whole else Pieces(body), page.rows.data_version)
+    body, is_whole = _list_pieces(page), _is_sent_whole(req, resp)
+    whole = b"".join(body) if is_whole else Pieces(body)
+    send_without_rows(resp, whole, page.rows.data_version)
 
 
 def _is_sent_whole(req: falcon.Request, resp: falcon.Response) -> bool:
@@ -152,11 +152,22 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
         resp.set_header("X-Empty-Reason", page.empty.code)
 
 
+class Pieces(list[Any]):
+    """A complete body, which our server sends from where it is in memory.
+
+    To any other WSGI server, and to Falcon's test client, it yields copies.
+    """
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Iterate over the pieces as bytes, which WSGI requires."""
+        return map(bytes, self[:])
+
+
 def send_without_rows(resp: falcon.Response, body: bytes | Pieces, data_version: str) -> None:
     """Send a JSON body that holds no rows, such as the manifest, to a key of any tier."""
     resp.context.passed_tier_cap = True
     if isinstance(body, Pieces):
-        resp.set_stream(body, len(body))
+        resp.set_stream(body, sum(map(len, body[:])))
     else:
         resp.data = body
     resp.content_type = falcon.MEDIA_JSON

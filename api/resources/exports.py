@@ -174,8 +174,7 @@ def _send_file(
         return
     stream.seek(start)
     length = end - start + 1
-    # waitress sends a local file from its main loop; a remote one is read by this thread.
-    resp.set_stream(stream if file.store.is_local else _chunks(stream, length), length)
+    resp.set_stream(_chunks(stream, length), length)
 
 
 def _byte_range(

@@ -1,7 +1,7 @@
 """The client's address behind proxies: only trusted proxies are believed."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
@@ -23,27 +23,30 @@ _PARAMETERS = frozenset(name for endpoint in ENDPOINTS for name in endpoint.quer
 _NO_ROUTE = "none"
 
 
-def log_request(req: Any, resp: Any) -> None:
-    """Log and count one request."""
-    context, env, status = req.context, req.env, resp.status_code
-    seconds = time.perf_counter() - context.started
-    body, key = resp.data, context.key
+def log_request(
+    env: Mapping[str, Any],
+    endpoint: str | None,
+    started: float,
+    path: str,
+    parameters: Iterable[str],
+    status: int,
+    **answered: Any,
+) -> None:
+    """Log and count one request that was ``answered``."""
+    seconds = time.perf_counter() - started
     line = AccessLine(
         time=datetime.now(UTC),
         surface="rest",
         client=network_of(env.get("REMOTE_ADDR")),
-        method=req.method,
-        path=logged_path(req.path),
-        parameters=[name for name in req.params if name in _PARAMETERS],
+        method=env["REQUEST_METHOD"],
+        path=logged_path(path),
+        parameters=[name for name in parameters if name in _PARAMETERS],
         status=status,
         milliseconds=int(seconds * 1e6) / 1e3,
-        bytes=len(body) if body else int(resp.get_header("Content-Length") or 0),
-        key=None if key is None else key.prefix,
-        data_version=resp.get_header("X-Data-Version"),
-        request_id=context.request_id,
+        **answered,
     )
     log_access(line)
-    observe_request(req.uri_template or _NO_ROUTE, status, seconds)
+    observe_request(endpoint or _NO_ROUTE, status, seconds)
 
 
 def log_refusal(address: str, status: int, size: int, request_id: str) -> None:

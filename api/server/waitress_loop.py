@@ -14,7 +14,8 @@ override is here for a reason that waitress offers no setting for:
 - A turn looks at the connections that have something to do, not at all of them (``_turn``).
 - A request that waitress cannot parse is answered with a problem (``RefusalTask``), and what RFC
   9112 forbids is refused (``RequestParser``).
-- The headers of a connection are parsed once if they stay the same (``RequestParser``).
+- The headers of a connection are parsed once if they stay the same (``RequestParser``), and so are
+  the variables made of them (``ResponseTask.get_environment``).
 
 docs/benchmarks.md, "Serving", has what the first two are worth.
 """
@@ -36,14 +37,12 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from waitress.buffers import ReadOnlyFileBasedBuffer
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError, unquote_bytes_to_wsgi
 from waitress.server import create_server
 from waitress.task import ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import RequestEntityTooLarge, build_http_date
 
-from api.server.body import Pieces
 from api.server.proxies import Wsgi, log_refusal
 from warehouse.contract import API_VERSION
 from warehouse.contract.problems import Problem, problem_members
@@ -85,6 +84,7 @@ _LINGER_NOT = struct.pack("ii", 1, 0)
 # A request without what urlsplit may change or refuse: printable ASCII, no fragment, no host.
 _SIMPLE_LINE = re.compile(rb'GET ((?!//)(/[!"$->@-~]*)(?:\?([!"$-~]*))?) HTTP/1\.1')
 _KEEP_ALIVE = "keep-alive"
+_LENGTH_OF_NAME = len("content-length")
 _CODES = {413: "body_too_large", 431: "headers_too_large", 500: "internal_error"}
 # Of whole seconds: one is written for all responses of a second.
 _http_date = lru_cache(1)(build_http_date)
@@ -98,6 +98,8 @@ class RequestParser(HTTPRequestParser):
     """
 
     headers: dict[str, str]
+    # Whether its headers are those of the request before, and it has no body.
+    is_simple = False
 
     def __init__(self, channel: "Channel", adjustments: Any) -> None:
         super().__init__(adjustments)
@@ -132,11 +134,11 @@ class RequestParser(HTTPRequestParser):
             headers["CONNECTION"] = "close"
         stays = headers.get("CONNECTION", _KEEP_ALIVE).lower() == _KEEP_ALIVE
         if simple is not None and stays and self.body_rcv is None and not self.expect_continue:
-            self._channel.known_lines, self._channel.known_headers = lines, dict(headers)
+            self._channel.known_lines, self._channel.known_headers = lines, headers
 
     def _take_simple(self, uri: bytes, path: bytes, query: bytes) -> None:
         """Set what waitress sets of a request without a body, with headers that are known."""
-        self.headers = dict(self._channel.known_headers)
+        self.headers, self.is_simple = self._channel.known_headers, True
         self.command, self.version, self.request_uri = "GET", "1.1", uri.decode()  # type: ignore[assignment]
         self.path, self.query = unquote_bytes_to_wsgi(path), query.decode()
         self.proxy_scheme = self.proxy_netloc = self.fragment = ""
@@ -199,6 +201,23 @@ class ResponseTask(WSGITask):
                 return
         self.close_on_finish = self._closes
 
+    def get_environment(self) -> dict[str, Any]:
+        """Return the variables of the request; those of its headers are made once a connection."""
+        channel: Any = self.channel
+        request: Any = self.request
+        if not request.is_simple:
+            return super().get_environment()
+        # Of these headers: several requests are read before the first of them is answered.
+        headers, known = channel.known_variables
+        if headers is not request.headers:
+            known = super().get_environment()
+            channel.known_variables = request.headers, known
+        variables: dict[str, Any] = known.copy()
+        variables["PATH_INFO"], variables["QUERY_STRING"] = request.path, request.query
+        variables["REQUEST_URI"] = request.request_uri
+        variables["wsgi.input"] = request.get_body_stream()
+        return variables
+
     def answer(self) -> Iterable[bytes | memoryview]:
         """Return the body that the app answers with."""
         server: Any = self.channel.server
@@ -208,19 +227,18 @@ class ResponseTask(WSGITask):
     def start_response(self, status: str, headers: list[tuple[str, str]]) -> None:
         """Note status and headers. Falcon calls it once, and writes no body by it (PEP 3333)."""
         self.status, self.response_headers = status, headers
-        stated = (int(text) for name, text in headers if name.lower() == "content-length")
-        self.content_length = next(stated, None)
+        self.content_length = None
+        for name, text in headers:
+            # Most names are another number of letters.
+            if len(name) == _LENGTH_OF_NAME and name.lower() == "content-length":
+                self.content_length = int(text)
 
     def _send(self, channel: Any) -> Generator[None, None, None]:
         body = self.answer()
-        if isinstance(body, list | Pieces):
-            pieces = list(body.pieces if isinstance(body, Pieces) else body)
+        if isinstance(body, list):
+            # Its items, not what it yields to other servers: see ``Pieces``.
+            pieces = body[:]
             channel.write_pieces(self._with_head(pieces, sum(map(len, pieces))))
-            return
-        if isinstance(body, ReadOnlyFileBasedBuffer) and body.prepare(self.content_length):
-            # The loop reads it as the client takes it, and closes it.
-            channel.write_pieces(self._with_head([], len(body)))
-            channel.write_soon(body)
             return
         try:
             yield from self._stream(channel, iter(body))
@@ -318,6 +336,8 @@ class Channel(HTTPChannel):
     _suspended: ResponseTask | None = None
     # The header lines of a simple request, and what they say.
     known_lines, known_headers = b"", dict[str, str]()
+    # The headers of such a request that was answered, and its variables.
+    known_variables: tuple[dict[str, str] | None, dict[str, Any]] = (None, {})
 
     def __init__(self, server: Any, sock: Any, addr: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(server, sock, addr, *args, **kwargs)

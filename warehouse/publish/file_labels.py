@@ -55,10 +55,11 @@ def label_order(label: str) -> tuple[bool, str, list[int]]:
     return value == "", value, [0x110000 - ord(char) for char in time] + [0x110001]
 
 
-def last_year(label: str) -> str | None:
-    """Return the last year of the rows in a file, empty if they have none; None if it has all."""
+def no_later_day(label: str) -> str:
+    """Return a text that comes after every day of the rows in a file, and before later files."""
     _, is_part, time = label.partition("/")
-    return time[:4] if is_part else None
+    # Rows without a day have empty text.
+    return f"{time.rstrip('-')}~" if time or not is_part else "!"
 
 
 def may_have(label: str, since: str = "", until: str = NEVER) -> bool:

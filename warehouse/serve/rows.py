@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cmp_to_key, partial
 from heapq import merge
-from itertools import groupby, islice
+from itertools import chain, islice
 from re import compile as pattern
 from typing import Any, Literal
 
 import msgspec
 
-from warehouse.publish.file_labels import last_year, may_have
+from warehouse.publish.file_labels import may_have, no_later_day
 from warehouse.publish.row_json import NEVER
 from warehouse.publish.tables import MART_TABLES
 from warehouse.record.as_of import Vintages
@@ -66,8 +66,9 @@ IN_ORDER_OF_FILE = Order(IN_ORDER)
 # file. Files that follow each other are read until there are enough rows. Otherwise each file
 # gives its first rows, and these are merged in the order of the table.
 
-# Rows that are read of each of several files first.
+# Rows that are read of each of several files first, and more than any file has.
 _FIRST_OF_A_FILE = 8
+_ALL_ROWS = 1 << 40
 # Comes after every row of a file.
 _AFTER_ALL = 1 << 31
 # After which row a file is read, by its label.
@@ -199,82 +200,44 @@ def select_all(
     limit: int | None,
     begins: Begins | None = None,
 ) -> Found:
-    """Read columns of the first rows of several files, each row with its file."""
-    merging = _names(merged_by)
-    selected = ", ".join([columns, *merging])
-    groups = list(_in_time(build, table, files, merged_by))
-    if merging and limit is not None and len(groups) == 1:
-        begins = begins or dict.fromkeys((file.label for file in files), _before_first(order))
-        statement, values = row_statement(selected, table, _following(where, order, begins), order)
-        streams = [
-            _stream(file, statement, values, begins[file.label], len(merging))
-            for file in files
-            if file.label in begins
-        ]
-        by_columns = cmp_to_key(partial(_compare_ends, merged_by=merged_by))
-        first = islice(merge(*streams, key=lambda found: by_columns(found[1])), limit)
-        return [(file, row[: -len(merging)]) for file, row in first]
-    statement, values = row_statement(selected, table, _following(where, order, begins), order)
-    rows: dict[str, SqlRows] = {}
-    count = 0
-    for since, together in groups:
-        remaining = limit if limit is None or merging else limit - count
-        limited = statement if remaining is None else f"{statement} LIMIT {remaining:d}"
-        for file in together:
-            if begins is None or file.label in begins:
-                own = values if begins is None else [*values, begins[file.label]]
-                rows[file.label] = file.run(limited, own)
-                count += len(rows[file.label])
-        if limit is None or count < limit:
-            continue
-        # Without a day that is merged by, all files are read together.
-        if not (merging and since) or limit <= sum(
-            row[-len(merging)] >= since for found in rows.values() for row in found
-        ):
-            break
-    found = [(file, row) for file in files for row in rows.get(file.label, ())]
-    if not merging:
-        return found
-    merged = _merged(found, merged_by)[:limit]
-    return [(file, row[: -len(merging)]) for file, row in merged]
+    """Read columns of the first rows of several files, each row with its file.
 
-
-def _stream(
-    file: FileReader, statement: str, values: Sequence[object], after: int, merging: int
-) -> Iterator[tuple[FileReader, tuple[Any, ...]]]:
-    """Yield the rows of a file after a number, read as they are needed.
-
-    Of many files whose rows are merged, most give one row to a page, or none.
+    A file is read once its rows can be next, and no further than they are needed.
     """
-    size = _FIRST_OF_A_FILE
-    while True:
-        rows = file.run(f"{statement} LIMIT {size:d}", [*values, after])
-        yield from ((file, row) for row in rows)
-        if len(rows) < size:
-            return
-        # The number of a row is the last column before those that are merged by.
-        after, size = rows[-1][-merging - 1], size * 4
+    merging = _names(merged_by)
+    if merging and begins is None:
+        begins = dict.fromkeys((file.label for file in files), _before_first(order))
+    where, split = _following(where, order, begins), build.split(table)
+    statement, values = row_statement(", ".join([columns, *merging]), table, where, order)
+    is_by_day = split is not None and merged_by[:1] == [f"{split.day} DESC"]
+
+    def rows_of(file: FileReader) -> Iterator[tuple[FileReader, tuple[Any, ...]]]:
+        if is_by_day:
+            # Comes before its rows: until then the file need not be opened.
+            yield file, (no_later_day(file.label), *merging[1:])
+        # Of many files whose rows are merged, most give one row to a page, or none.
+        size = _ALL_ROWS if limit is None else _FIRST_OF_A_FILE if merging else limit
+        own = values if begins is None else [*values, begins[file.label]]
+        while True:
+            rows = file.run(f"{statement} LIMIT {size:d}", own)
+            yield from ((file, row) for row in rows)
+            if len(rows) < size:
+                return
+            # The number of a row is the last column before those that are merged by.
+            own, size = [*own[:-1], rows[-1][-len(merging) - 1]], size * 4
+
+    files = files if begins is None else [file for file in files if file.label in begins]
+    if not merging:
+        return list(islice(chain.from_iterable(map(rows_of, files)), limit))
+    by_columns = cmp_to_key(partial(_compare_ends, merged_by=merged_by))
+    # Rows that are equal in these columns have the order of their files.
+    merged = merge(*map(rows_of, files), key=lambda found: by_columns(found[1]))
+    rows = (found for found in merged if len(found[1]) > len(merging))
+    return [(file, row[: -len(merging)]) for file, row in islice(rows, limit)]
 
 
 def _compare_ends(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str]) -> int:
     return _compare(row[-len(merged_by) :], other[-len(merged_by) :], merged_by)
-
-
-def _in_time(
-    build: Build, table: str, files: Sequence[FileReader], merged_by: Sequence[str]
-) -> Iterable[tuple[str, Sequence[FileReader]]]:
-    """Return files that are read together, and since when no file that follows has rows."""
-    split = build.split(table)
-    if not merged_by:
-        return [("", [file]) for file in files]
-    if split is None or merged_by[0] != f"{split.day} DESC":
-        return [("", files)]
-    years: dict[str, list[FileReader]] = {}
-    for file in files:
-        # A file with all years is in front.
-        year = last_year(file.label)
-        years.setdefault(NEVER if year is None else year, []).append(file)
-    return [(year, years[year]) for year in sorted(years, reverse=True)]
 
 
 def row_statement(
@@ -287,20 +250,6 @@ def row_statement(
         f"SELECT {columns} FROM {table} WHERE {conditions} ORDER BY {order.sql}",
         values,
     )
-
-
-def _merged(found: Found, merged_by: Sequence[str]) -> Found:
-    """Return rows of several files in the order of their last columns; equal ones stay in order."""
-    # Python compares text by code points, which is the order of the bytes of UTF-8. The rows of a
-    # file are sorted already, which makes sorting all of them fast.
-    end = 0
-    for is_descending, names in groupby(reversed(merged_by), lambda name: name.endswith(" DESC")):
-        begin = end - len([*names])
-        columns = slice(begin, end or None)
-        # What is unknown is stored as empty text, which is before every other: as in the files.
-        found = sorted(found, key=lambda item: item[1][columns], reverse=is_descending)
-        end = begin
-    return found
 
 
 _ROW_COLUMN = pattern(r"row\b")

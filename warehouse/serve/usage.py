@@ -43,8 +43,9 @@ class QuotaStatus(msgspec.Struct, frozen=True):
     @property
     def violated(self) -> list[str]:
         """The limits that the request exceeds."""
-        counted = self.counted
-        if counted.charged and counted.minute_used <= self.tier.per_minute:
+        counted, most = self.counted, self.tier.per_month
+        is_within = counted.charged or counted.month_used is None or counted.month_used < most
+        if is_within and counted.minute_used <= self.tier.per_minute:
             return []
         return [name for name, left, _ in self._quotas() if left < 0]
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from waitress.adjustments import Adjustments
 from waitress.parser import HTTPRequestParser
 
+from api.endpoints.response import Pieces
 from api.serve import bind
 from api.server import waitress_loop
-from api.server.body import Pieces
 from api.server.waitress_loop import RequestParser, create_waitress, run
 from tests.helpers.waiting import wait_until
 from warehouse.shared.stop import Stop
@@ -426,3 +426,26 @@ def test_headers_that_are_not_parsed_again_say_what_they_said_before(
         # Waitress keeps a connection whose request says its length twice; we close it.
         if usual.error is None and not (usual.chunked and "CONTENT_LENGTH" in usual.headers):
             assert [getattr(ours, name) for name in SEEN] == [getattr(usual, name) for name in SEEN]
+
+
+@given(st.lists(st.sampled_from(["a", "b"]), min_size=2, max_size=12))
+def test_requests_sent_in_one_piece_keep_headers_of_their_own(
+    echoing: int, sent: list[str]
+) -> None:
+    """They are all read before the first is answered."""
+    requests = [request(f"/{n}?q={n}", f"X-API-Key: {key}") for n, key in enumerate(sent)]
+    received = exchange(echoing, b"".join(requests) + LAST)
+    assert re.findall(rb"<(.*?)>", received) == [
+        *(f"{key} /{n} q={n}".encode() for n, key in enumerate(sent)),
+        b"- / ",
+    ]
+
+
+@pytest.fixture(scope="module")
+def echoing() -> Iterator[int]:
+    def answer(environ: dict[str, Any]) -> Any:
+        key = environ.get("HTTP_X_API_KEY", "-")
+        return [], [f"<{key} {environ['PATH_INFO']} {environ['QUERY_STRING']}>".encode()]
+
+    with loop(answer) as port:
+        yield port

@@ -6,14 +6,13 @@ from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from waitress import buffers, channel, parser, receiver, server, task, wasyncore
+from waitress import channel, parser, receiver, server, task, wasyncore
 
 import api.server
 from api.server import waitress_loop
 
 # The source of what is overridden, by what the overrides rely on.
 RELIED_ON = {
-    buffers.ReadOnlyFileBasedBuffer.prepare: ("return self.remain",),
     channel.HTTPChannel.received: ("self.parser_class(self.adj)", "self.server.add_task(self)"),
     # A suspended task is the first request again, and what it raises closes the connection.
     channel.HTTPChannel.service: (
@@ -51,7 +50,14 @@ RELIED_ON = {
     ),
     server.BaseWSGIServer.add_task: ("self.task_dispatcher.add_task(task)",),
     server.BaseWSGIServer.pull_trigger: ("self.trigger.pull_trigger()",),
-    task.WSGITask.get_environment: ("self.channel.check_client_disconnected",),
+    # All variables that are not of the headers, or of the connection.
+    task.WSGITask.get_environment: (
+        "self.channel.check_client_disconnected",
+        '"REQUEST_URI": request.request_uri',
+        '"PATH_INFO": path',
+        '"QUERY_STRING": request.query',
+        '"wsgi.input": request.get_body_stream()',
+    ),
     wasyncore.dispatcher.close: ("self.del_channel()", "self.socket = None"),
     wasyncore.read: ("obj.handle_read_event()", "obj.handle_error()"),
     wasyncore.write: ("obj.handle_write_event()", "obj.handle_error()"),
