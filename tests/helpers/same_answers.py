@@ -66,6 +66,7 @@ def load(folder: Path) -> None:
     unpack_world(world)
     settings = settings_of(home)
     make_private(settings)
+    settings.sample.mkdir(exist_ok=True)
     shutil.copy(world / "world.json", settings.sample / "world.json")
     for number, last in enumerate(STEPS, 1):
         for day in sorted(path for path in world.glob("*/*") if path.name <= last):
