@@ -213,7 +213,7 @@ def requests(draw: st.DrawFn, endpoint: Endpoint) -> str:
     path = endpoint.path
     for parameter in endpoint.in_path.values():
         path = path.replace(f"{{{parameter.name}}}", value(parameter))
-    optional = [p for p in endpoint.query.values() if p.name not in ("cursor", "format")]
+    optional = [p for p in endpoint.query.values() if p.name not in ("cursor", "format", "receipt")]
     chosen = [p for p in optional if p.required or draw(st.booleans())]
     return f"{path}?{'&'.join(f'{p.name}={value(p)}' for p in chosen)}"
 

@@ -11,11 +11,12 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sankofa_client import Sankofa, SignatureInvalid, verify_receipt
 
 from pipelines.commands.main import sankofa as command
+from tests.helpers.nightly import times
 from tests.helpers.rest_service import RunningServer, World, make_world, served_here
 from tests.helpers.seed import seed_of_this_run
 from warehouse.contract.receipts import Receipts, checked_receipt
@@ -119,6 +120,8 @@ JSON = st.recursive(
 )
 
 
+# Every byte of each: some thousand checks an example.
+@settings(max_examples=times(2))
 @given(asked=st.dictionaries(st.text(), JSON), body=st.binary(max_size=200), data=st.data())
 def test_no_other_byte_of_a_receipt_or_of_its_answer_passes(
     tmp_path_factory: pytest.TempPathFactory,
