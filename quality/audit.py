@@ -141,7 +141,6 @@ def audit(
         measurements = [row for _, row in measured]
         measured_before = history(snapshot.record)
         snapshot.add({"quality": pa.concat_tables([measured_before, as_table(measurements)])})
-        catalogue.show_all()
         checked, failures = _validate(catalogue, plan)
     snapshot.results.update(plan.results(snapshot.data_version))
     return Report(

@@ -1,16 +1,14 @@
-"""The tables of a candidate build as views of one DuckDB file, which Great Expectations queries.
+"""The tables of a candidate build as Great Expectations queries them, and what an audit adds.
 
-``main`` has every table as a whole. Of a table that is kept in partitions, ``changed`` has the rows
-of those that must be audited again. The file exists during an audit only: it lists names that must
-not be served.
+What is added is in a database in memory, attached to that of the snapshot and found before it: it
+is gone after the audit, and names that must not be served with it. Of a table that is kept in
+partitions, the schema ``changed`` has the rows of those that must be audited again.
 """
 
-import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Self
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
@@ -20,42 +18,38 @@ from quality.rules import Suite
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import sql_text
 
-_FILE, _FOLDER = "audit.duckdb", "audit-"
 _CHANGED = "changed"
 
 
 class Catalogue:
-    """The DuckDB file of one audit; use it in a ``with``.
+    """The tables of one audit; use it in a ``with``.
 
     ``changed`` are, by table, the files of the partitions that are audited; a table without an
     entry is audited as a whole.
     """
 
     def __init__(self, snapshot: Snapshot, changed: Mapping[str, Sequence[str]]) -> None:
-        self.data_version = snapshot.data_version
-        self._snapshot = snapshot
-        self._changed = changed
-        self._delete()
-        # A path of its own: DuckDB may still know a file that was deleted by its path.
-        self.path = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=snapshot.folder), _FILE)
-        self.sql = duckdb.connect(self.path)
-        self.sql.execute("SET TimeZone = 'UTC'")
-        self.sql.execute("SET GLOBAL temp_directory = ?", [str(snapshot.folder / "spill")])
-        self.sql.execute("SET GLOBAL memory_limit = ?", [f"{snapshot.memory_mb}MB"])
+        self.name, self.data_version = f"audit_{uuid4().hex}", snapshot.data_version
+        self._snapshot, self._changed = snapshot, changed
+        [(self._shown,)] = snapshot.sql.execute("SELECT current_catalog()").fetchall()
+        snapshot.sql.execute(f"ATTACH ':memory:' AS {self.name}")
         # Every rule reads the same files again: what is in them is read once.
-        self.sql.execute("SET GLOBAL parquet_metadata_cache = TRUE")
-        self.sql.execute(f"CREATE MACRO this_version() AS {sql_text(self.data_version)}")
+        snapshot.sql.execute("SET GLOBAL parquet_metadata_cache = TRUE")
+        self.sql = self.shown_to(snapshot.sql.cursor())
         self.sql.execute(f"CREATE SCHEMA {_CHANGED}")
-        self.show_all()
-        for name, files in changed.items():
-            self.sql.execute(f"CREATE VIEW {_CHANGED}.{name} AS {_rows(name, files)}")
+        for name in changed:
+            self.sql.execute(f"CREATE VIEW {_CHANGED}.{name} AS {self._rows(name)}")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.sql.close()
-        self._delete()
+        self._snapshot.sql.execute(f"DETACH {self.name}")
+
+    def shown_to(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        """Return a connection that sees the tables; those that it creates are of the audit."""
+        return connection.execute(f"SET search_path = '{self.name}.main,{self._shown}.main'")
 
     def read(self, statement: str) -> pa.Table:
         """Run a query over the tables."""
@@ -64,22 +58,6 @@ class Catalogue:
     def names(self) -> set[str]:
         """Return the names of all tables and views."""
         return {name for (name,) in self.sql.execute("SHOW TABLES").fetchall()}
-
-    def show_all(self) -> None:
-        """Show every table of the snapshot that is not shown yet."""
-        theirs, ours = self._snapshot.sql, self.names()
-        tables = theirs.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal")
-        for (name,) in tables.fetchall():
-            if name not in ours:
-                self.create(name, theirs.sql(f"FROM {name}").to_arrow_table())
-        views = theirs.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal")
-        missing = {name: sql for name, sql in views.fetchall() if name not in ours}
-        # A view may read others: those that nothing is missing for come first.
-        while missing:
-            done = [name for name, sql in missing.items() if self._created(sql)]
-            if not done:
-                self.sql.execute(next(iter(missing.values())))
-            missing = {name: sql for name, sql in missing.items() if name not in done}
 
     def create(self, name: str, rows: pa.Table) -> None:
         """Create a table."""
@@ -97,8 +75,7 @@ class Catalogue:
         """Let the names of tables mean, for a while, the partitions that are audited."""
         names = [name for name in self._changed if tables is None or name in tables]
         for name in names:
-            rows = _rows(name, self._changed[name])
-            self.sql.execute(f"CREATE TEMP VIEW {name} AS {rows}")
+            self.sql.execute(f"CREATE TEMP VIEW {name} AS {self._rows(name)}")
         try:
             yield
         finally:
@@ -117,24 +94,12 @@ class Catalogue:
                 )
         return "main", suite.asset
 
-    def _created(self, statement: str) -> bool:
-        try:
-            self.sql.execute(statement)
-        except duckdb.CatalogException:
-            return False
-        return True
-
-    def _delete(self) -> None:
-        for folder in self._snapshot.folder.glob(f"{_FOLDER}*"):
-            shutil.rmtree(folder)
+    def _rows(self, name: str) -> str:
+        if not self._changed[name]:
+            # With its database: in a temporary view, main would be the schema of temporary views.
+            return f"FROM {self._shown}.main.{name} LIMIT 0"
+        return f"FROM read_parquet([{', '.join(map(sql_text, self._changed[name]))}])"
 
 
 # Tables that can be queried.
 Tables = Snapshot | Catalogue
-
-
-def _rows(name: str, files: Sequence[str]) -> str:
-    if not files:
-        # With its database: in a temporary view, main would be the schema of temporary views.
-        return f"FROM {Path(_FILE).stem}.main.{name} LIMIT 0"
-    return f"FROM read_parquet([{', '.join(map(sql_text, files))}])"

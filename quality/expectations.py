@@ -1,4 +1,4 @@
-"""Run the suites with Great Expectations over the DuckDB file of an audit, and render their pages.
+"""Run the suites with Great Expectations over the tables of an audit, and render their pages.
 
 The rules of a table are one expectation: its query returns the rules that are not met. Importing
 this module takes seconds: only an audit does.
@@ -78,11 +78,12 @@ def validate(
             analytics_enabled=False,
         ),
     )
+    _CATALOGUES[catalogue.name] = catalogue
     with _quiet():
         # With all its assets at once: the context is written anew for each that is added later.
         source = context.data_sources.add_sql(
             _SOURCE,
-            connection_string=f"{_DIALECT}:///{catalogue.path}",
+            connection_string=f"{_DIALECT}:///{catalogue.name}",
             assets=[_asset(name, *place) for name, place in rows.items()],  # type: ignore[call-arg]
         )
     try:
@@ -95,6 +96,7 @@ def validate(
             yield suite, result, _failures(suite, result)
     finally:
         source.get_engine().dispose()
+        del _CATALOGUES[catalogue.name]
 
 
 def _asset(name: str, schema: str, table: str) -> TableAsset:
@@ -171,7 +173,7 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-# DuckDB for SQLAlchemy, as much as Great Expectations needs to query a file of DuckDB.
+# DuckDB for SQLAlchemy, as much as Great Expectations needs to query the tables of an audit.
 #
 # DuckDB's own Python module is a DB-API 2.0 driver; what is missing is how SQLAlchemy asks for the
 # columns of a table. The package duckdb-engine asks PostgreSQL's catalogue, of which DuckDB 2.0 has
@@ -182,6 +184,8 @@ SELECT column_name, is_nullable FROM duckdb_columns()
 WHERE table_name = ? AND schema_name = coalesce(?, current_schema()) ORDER BY column_index
 """
 _DIALECT = "duckdb"
+# The audits under way by name, which is the address that Great Expectations connects to.
+_CATALOGUES: dict[str, Catalogue] = {}
 
 
 class DuckDBDialect(DefaultDialect):
@@ -198,14 +202,17 @@ class DuckDBDialect(DefaultDialect):
         return duckdb
 
     def create_connect_args(self, url: URL) -> ConnectArgsType:
-        """Return the arguments of ``duckdb.connect``."""
-        return (), {"database": url.database or ":memory:"}
+        """Return the argument of ``connect``: the name of an audit."""
+        return (str(url.database),), {}
 
     def connect(self, *args: Any, **parameters: Any) -> Any:
-        """Return a connection whose days are those of UTC, as in a snapshot."""
-        connection = duckdb.connect(*args, **parameters)
-        connection.execute("SET TimeZone = 'UTC'")
-        return connection
+        """Return a connection to the tables of an audit."""
+        self._catalogue = _CATALOGUES[args[0]]
+        return self._catalogue.sql.cursor()
+
+    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        """Execute a statement: each cursor of DuckDB is a connection of its own."""
+        self._catalogue.shown_to(cursor).execute(statement, parameters)
 
     def do_rollback(self, dbapi_connection: Any) -> None:
         """Do nothing: no transaction was begun."""
