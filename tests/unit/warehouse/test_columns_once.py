@@ -38,7 +38,6 @@ CHOICES = {
     ("warehouse/contract/claims.py", "period_start"): "what makes figures of three tables one",
     ("warehouse/contract/claims.py", "line_item"): "what a verdict shows of rows of three tables",
     ("mcp/mcp_server/app.py", "available_at_evidence"): "members that output schemas leave out",
-    ("warehouse/serve/examples.py", "signal_key"): "parameters of requests for signals",
     ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
 }
 
