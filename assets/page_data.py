@@ -65,14 +65,6 @@ def page_data(
     }
 
 
-def change_totals(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return how many vintages were ever new, restated and withdrawn, by dataset.
-
-    What a publication brought is the difference to the one before.
-    """
-    return _rows(snapshot, "change_totals")
-
-
 def _rows(snapshot: Snapshot, statement: str, **fragments: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = snapshot.read(_SQL.statement(statement, **fragments)).to_pylist()
     return rows

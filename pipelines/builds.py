@@ -14,7 +14,6 @@ from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.serve.build import READABLE, Mart
-from warehouse.serve.catalogue import ChangedDataset, change_totals, changes_between
 from warehouse.serve.exports import PublishedExports
 from warehouse.shared.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.shared.settings import Settings
@@ -41,19 +40,6 @@ def refuse_empty(record: Record) -> None:
 def begin_with(settings: Settings) -> str:
     """Return what to do in a home in which nothing is published."""
     return "run `sankofa publish`" if is_loaded(open_record(settings)) else BEGIN
-
-
-def changes_since(
-    settings: Settings, data_version: str, before: str | None
-) -> list[ChangedDataset] | None:
-    """Return what a build brought, by dataset; None if the one before has no totals.
-
-    Without a build before, everything that is published is what it brought.
-    """
-    builds = builds_at(settings.marts)
-    now = change_totals(builds.metadata(data_version))
-    old = [] if before is None else change_totals(builds.metadata(before))
-    return None if now is None or old is None else list(changes_between(now, old))
 
 
 def builds_before_withheld(settings: Settings) -> list[str]:

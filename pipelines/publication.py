@@ -17,9 +17,9 @@ import msgspec
 from pydantic import TypeAdapter
 
 from assets.entities.list_files import community_lists
-from assets.exports.export import export, file_keys, switch_latest
+from assets.exports.export import changes_of_export, export, file_keys, switch_latest
 from assets.ingest.sources import sources_of
-from assets.page_data import change_totals, page_data
+from assets.page_data import page_data
 from pipelines import stages
 from pipelines.builds import (
     ACCEPTED,
@@ -49,7 +49,7 @@ from warehouse.publish.write import MART_KEYS, MartFiles, write_mart_files
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.record.versions import require_withheld_key, world_of
-from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
+from warehouse.serve.catalogue import CHANGES, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
 from warehouse.serve.finished_files import finished_files
 from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError
@@ -221,8 +221,10 @@ class Publication:
             exported = {
                 EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(),
                 EXPORT_KEYS: keys,
-                CHANGE_TOTALS: msgspec.json.encode(change_totals(snapshot)).decode(),
             }
+            changes = changes_of_export(snapshot, self.settings.exports, before)
+            if changes is not None:
+                exported[CHANGES] = msgspec.json.encode(changes).decode()
             self.candidate.hand_over(stages.EXPORTS, exported)
         return manifest
 

@@ -1,8 +1,8 @@
 """What summarises a whole build: the first page, revisions, quality, panels, publications."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,14 +16,13 @@ from api.site.formats import country_name
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names, root_of
 from api.site.sample import Row, Sample
 from warehouse.contract.problems import Problem
+from warehouse.publish.builds import builds_at
 from warehouse.serve.catalogue import (
     ChangedDataset,
-    change_totals,
-    changes_between,
+    changes_of,
     export_body,
     page_data,
 )
-from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
 from warehouse.tables.operations import QualityStatus
 
@@ -184,26 +183,23 @@ _JSON_FEED = "https://jsonfeed.org/version/1.1"
 
 @dataclass(frozen=True)
 class Publication:
-    """One publication; ``changes`` is None if what it brought is not known.
-
-    That is so of the oldest that is kept, which has none before it to compare with.
-    """
+    """One publication; ``changes`` is None if what it brought is not known."""
 
     data_version: str
     published_at: str | None
     current: bool
-    changes: tuple[ChangedDataset, ...] | None
+    changes: Sequence[ChangedDataset] | None
 
     @property
     def summary(self) -> str:
         """What it brought, as a sentence."""
         if self.changes is None:
-            return "No earlier publication is kept to compare it with."
+            return "The files of the publication before it were gone: what changed is not known."
         if not self.changes:
             return "Nothing changed in the data."
         parts = (
             f"{each.dataset}: {each.added:,} new, {each.restated:,} restated, "
-            f"{each.withdrawn:,} withdrawn"
+            f"{each.withdrawn:,} withdrawn, {each.removed:,} removed"
             for each in self.changes
         )
         return f"{'; '.join(parts)}."
@@ -211,25 +207,16 @@ class Publication:
 
 def publications_of(sample: Sample) -> list[Publication]:
     """Return the newest publications whose builds are kept, newest first."""
-    versions = sample.ask(declarations.VERSIONS).rows[: _MOST_ENTRIES + 1]
-    totals = [_totals(sample, row["data_version"]) for row in versions]
-    publications = [
-        Publication(row["data_version"], row["published_at"], row["current"], None)
-        for row in versions
+    builds = builds_at(sample.mart.folder)
+    return [
+        Publication(
+            row["data_version"],
+            row["published_at"],
+            row["current"],
+            changes_of(builds.metadata(row["data_version"])),
+        )
+        for row in sample.ask(declarations.VERSIONS).rows[:_MOST_ENTRIES]
     ]
-    for place, (now, before) in enumerate(pairwise(totals)):
-        if now is not None and before is not None:
-            changes = tuple(changes_between(now, before))
-            publications[place] = replace(publications[place], changes=changes)
-    return publications[:_MOST_ENTRIES]
-
-
-def _totals(sample: Sample, data_version: str) -> list[ChangedDataset] | None:
-    try:
-        return change_totals(sample.mart.at(data_version).build().metadata)
-    except SankofaError:
-        # An old build may be gone or damaged meanwhile; the others are still listed.
-        return None
 
 
 def changes_page(site: Site, req: falcon.Request) -> Reply:

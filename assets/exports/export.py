@@ -6,6 +6,7 @@ Frictionless Data Package and ML Croissant.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,12 +19,18 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from assets.exports.artifacts import EXPORT_FILES, LICENCES, ExportFile
-from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
+from assets.exports.artifacts import EXPORT_FILES, LICENCES, SQL, ExportFile
+from assets.exports.write_artifact import (
+    failed_artifact,
+    read_file,
+    take_over_artifact,
+    write_artifact,
+)
 from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.manifest import step_key
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import register_store
+from warehouse.serve.catalogue import ChangedDataset
 from warehouse.serve.exports import (
     CROISSANT,
     DATAPACKAGE,
@@ -50,6 +57,8 @@ from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
+# The files of what is recorded; all others are made of them.
+_RECORDED = ("af-fund-facts", "af-tender-releases", "af-macro-series", "af-macro-annual")
 # Two files at a time: one is compressed while the other is sorted.
 _THREADS = min(2, os.cpu_count() or 1)
 
@@ -112,6 +121,30 @@ def export(
         store.put(encode_checks({**checks, MANIFEST_FILE: check_of(body)}), version, CHECKS)
     store.put(body, version, MANIFEST_FILE)
     return manifest
+
+
+def changes_of_export(
+    snapshot: Snapshot, destination: str, before: str | None
+) -> list[ChangedDataset] | None:
+    """Return how many vintages came and went since the version before; None if its files are gone.
+
+    Without a version before, everything came.
+    """
+    store, files_before = FileStore.of(destination), _artifacts(destination, before)
+    changed: dict[str, Counter[str]] = {}
+    for file in EXPORT_FILES:
+        if file.sku is None or file.key not in _RECORDED:
+            continue
+        if before is not None and file.key not in files_before:
+            return None
+        newer = read_file(store, snapshot.data_version, file)
+        older = f"(FROM {newer} LIMIT 0)" if before is None else read_file(store, before, file)
+        counts = SQL.statement("changes", id=file.id, newer=newer, older=older)
+        (row,) = snapshot.read(counts).to_pylist()
+        changed.setdefault(file.sku, Counter()).update(row)
+    return [
+        ChangedDataset(sku, **counts) for sku, counts in sorted(changed.items()) if counts.total()
+    ]
 
 
 def switch_latest(destination: str, data_version: str) -> None:

@@ -74,7 +74,7 @@ def write_artifact(
         rows = sql.sql(export_file.statement).to_arrow_reader(BATCH)
         written = _write_parquet(rows, schema, export_file, store, version, name)
         delta = None
-        newer, older = (_read(store, each, export_file) for each in (version, previous or ""))
+        newer, older = (read_file(store, each, export_file) for each in (version, previous or ""))
         # Without the same columns there can be no delta.
         if previous is not None and _same_columns(sql, older, schema):
             changes = SQL.statement(
@@ -165,7 +165,8 @@ def _same_columns(sql: duckdb.DuckDBPyConnection, older: str, schema: pa.Schema)
     return bool(before.names == schema.names and before.types == schema.types)
 
 
-def _read(store: FileStore, version: str, export_file: ExportFile) -> str:
+def read_file(store: FileStore, version: str, export_file: ExportFile) -> str:
+    """Return the relation of a file of a version."""
     url = store.url(version, file_name(export_file.key)).replace("'", "''")
     return f"read_parquet('{url}')"
 

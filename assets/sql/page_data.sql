@@ -69,16 +69,6 @@ WHERE changed_on = (SELECT max(changed_on) FROM ({{ changes }}) AS all_changes)
 GROUP BY dataset, changed_on
 ORDER BY dataset;
 
--- name: change_totals
-SELECT
-    dataset,
-    CAST(sum(added) AS BIGINT) AS added,
-    CAST(sum(restated) AS BIGINT) AS restated,
-    CAST(sum(withdrawn) AS BIGINT) AS withdrawn
-FROM ({{ changes }}) AS every_change
-GROUP BY dataset
-ORDER BY dataset;
-
 -- name: coverage
 SELECT
     country,

@@ -41,6 +41,7 @@ LEFT_OUT = {
     *PROVENANCE,
     *("fact_id", "party_id", "element", "accounting_standard", "basis", "org_evidence", "joins"),
     *("source_url", "period_start", "coverage", "n_withheld", "closed_at", "same_as", "dataset"),
+    *("key", "row"),
 }
 _PERIOD = {"startDate": None, "endDate": None}
 _MONEY = {"amount": None, "currency": None}

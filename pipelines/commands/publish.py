@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pipelines.builds import changes_since, refuse_empty
+from pipelines.builds import refuse_empty
 from pipelines.commands.quality import current_left_out, print_left_out
 from pipelines.dagster_home import PUBLISH, killed_runs
 from pipelines.output import Column, json_option, number, print_json, print_table, progress_console
@@ -16,7 +16,7 @@ from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.publish.steps import ProcessPool
 from warehouse.record.store import open_record
-from warehouse.serve.catalogue import ChangedDataset
+from warehouse.serve.catalogue import ChangedDataset, changes_of
 from warehouse.shared.errors import AlreadyPublished
 from warehouse.shared.settings import Settings, read_settings
 
@@ -46,7 +46,8 @@ def publish(confirm_loss: str, as_json: bool) -> None:
             metadata = {}
     data_version = str(builds_at(settings.marts).current())
     left_out = current_left_out(settings)
-    changes = changes_since(settings, data_version, before) if data_version != before else []
+    metadata_now = builds_at(settings.marts).metadata(data_version)
+    changes = changes_of(metadata_now) if data_version != before else []
     if as_json:
         print_json(
             {
@@ -100,11 +101,11 @@ def _confirmed(settings: Settings, why: str) -> Iterator[None]:
 
 
 def _print_changes(changes: Sequence[ChangedDataset] | None, before: str | None) -> None:
-    """Print how many vintages of each dataset are new, restated and withdrawn since a build."""
+    """Print how many vintages of each dataset came since a build, and how many went."""
     if changes is None:
         click.echo(f"what changed since {before} is not known: it is gone")
     elif not changes:
-        click.echo(f"no vintage is new, restated or withdrawn since {before}")
+        click.echo(f"no vintage is new, restated, withdrawn or gone since {before}")
     else:
         print_table(
             changes,
@@ -112,4 +113,5 @@ def _print_changes(changes: Sequence[ChangedDataset] | None, before: str | None)
             Column("new", lambda row: number(row.added), right=True),
             Column("restated", lambda row: number(row.restated), right=True),
             Column("withdrawn", lambda row: number(row.withdrawn), right=True),
+            Column("removed", lambda row: number(row.removed), right=True),
         )

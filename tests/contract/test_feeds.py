@@ -38,12 +38,12 @@ def test_each_publication_is_an_entry_that_says_what_it_brought(
     assert [newest["title"], oldest["title"]] == [
         f"data_version {version}" for version in reversed(versions)
     ]
-    # What stayed as it was is not told; of the oldest nothing is known to compare with.
+    # What stayed as it was is not told; the first brought everything.
     assert newest["_changes"] == [
-        {"dataset": "AF-TENDER", "added": 1, "restated": 0, "withdrawn": 0}
+        {"dataset": "AF-TENDER", "added": 1, "restated": 0, "withdrawn": 0, "removed": 0}
     ]
-    assert newest["content_text"] == "AF-TENDER: 1 new, 0 restated, 0 withdrawn."
-    assert oldest["_changes"] is None
+    assert newest["content_text"] == "AF-TENDER: 1 new, 0 restated, 0 withdrawn, 0 removed."
+    assert [each["dataset"] for each in oldest["_changes"]] == ["AF-FUND", "AF-MACRO", "AF-TENDER"]
 
 
 def test_the_atom_feed_has_the_entries_of_the_json_feed(reader: TestClient) -> None:

@@ -114,7 +114,7 @@ ASKED: dict[str, Sequence[str]] = {
     "listChanges": (
         "/v1/changes?since=2000-01-01",
         "/v1/changes?since=2000-01-01&dataset=AF-MACRO",
-        "/v1/changes?since=20000101.1&country=ZAF",
+        "/v1/changes?since=2000-01-01&level=fact&country=ZAF",
         "/v1/changes?since=2000-01-01&id=DCA1",
     ),
     "listVersions": ("/v1/versions",),

@@ -17,13 +17,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from waitress.server import create_server
 
 from api.serve import ServeOptions, bind, listen_on
 from api.server.waitress_loop import run
-from assets.exports.export import export, switch_latest
-from assets.page_data import change_totals, page_data
+from assets.exports.export import changes_of_export, export, switch_latest
+from assets.page_data import page_data
 from tests.helpers.made_once import copy_of, made_once
 from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
@@ -37,7 +38,7 @@ from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
-from warehouse.serve.catalogue import CHANGE_TOTALS, EXPORT_MANIFEST_KEY
+from warehouse.serve.catalogue import CHANGES, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import PublishedExports, encode_manifest
 from warehouse.shared.signing import SigningKey
 from warehouse.shared.stop import Stop
@@ -107,7 +108,9 @@ class World:
         )
         return {
             EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(),
-            CHANGE_TOTALS: json.dumps(change_totals(snapshot)),
+            CHANGES: msgspec.json.encode(
+                changes_of_export(snapshot, str(self.exports), before)
+            ).decode(),
         }
 
     def _page_data(self, snapshot: Snapshot) -> dict[str, Any]:

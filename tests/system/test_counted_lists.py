@@ -34,7 +34,10 @@ from warehouse.serve.build import Mart
 from warehouse.serve.rows import RowPage
 
 Row = dict[str, Any]
-_VINTAGES = ("tender_parties", "fundamentals", "tender_releases", "macro_series", "macro_annual")
+_VINTAGES = (
+    *("tender_parties", "fundamentals", "tender_releases", "macro_series", "macro_annual"),
+    "entities",
+)
 
 
 @dataclass(frozen=True)
@@ -224,15 +227,17 @@ def test_the_catalogue_counts_what_the_lists_have(world: Counted) -> None:
 
 def test_changes_are_the_vintages_that_arrived(world: Counted) -> None:
     ids = {
-        "fundamentals": ("AF-FUND", "service_id", False),
-        "tender_releases": ("AF-TENDER", "country", True),
-        "macro_series": ("AF-MACRO", "series", True),
-        "macro_annual": ("AF-MACRO", "indicator", True),
+        "fundamentals": ("AF-FUND", "service_id", "issuer"),
+        "tender_releases": ("AF-TENDER", "country", "row"),
+        "macro_series": ("AF-MACRO", "series", "row"),
+        "macro_annual": ("AF-MACRO", "indicator", "row"),
     }
     expected: dict[tuple[str | None, ...], Counter[str]] = {}
-    for table, (dataset, column, in_country) in ids.items():
+    entities = world.vintages["entities"]
+    issuers = {row["service_id"]: row["country"] for row in entities if row["latest"]}
+    for table, (dataset, column, country_of) in ids.items():
         for row in world.vintages[table]:
-            country = row["country"] if in_country else None
+            country = row["country"] if country_of == "row" else issuers.get(row[column])
             key = (f"{row['observed_at']:%Y-%m-%d}", dataset, row[column], country)
             kind = "added" if row["vintage"] == 1 else "restated"
             kinds = expected.setdefault(key, Counter())

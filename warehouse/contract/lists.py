@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from warehouse.contract import claims, issuers, macro, organisations, tenders
+from warehouse.contract import changes, claims, issuers, macro, organisations, tenders
 from warehouse.contract.listing import Datasets, Listing, ListRows, Question, table_list
 from warehouse.contract.problems import unknown_word
 from warehouse.publish.builds import builds_at
@@ -41,15 +41,6 @@ def _why_no_entries(question: Question) -> Empty:
         detail = f"Entries of section {section!r} are of all countries together: leave country out."
         return Empty("not_held_together", detail, "country")
     return why_empty(question.build, _catalogue_query(question))
-
-
-def _changes(question: Question) -> TableQuery:
-    """Ask for what arrived since a day, newest first: vintages new, restated, withdrawn."""
-    parameters = question.parameters
-    named = {"dataset": parameters["dataset"], "id": parameters["id"], "country": question.country}
-    days = (parameters["since"], None)
-    filters, bounds = filters_of(**named), ("since", "")
-    return TableQuery("changes", "changes", filters, (), None, "changed_on", days, (), bounds)
 
 
 def _versions(question: Question) -> ListRows:
@@ -175,7 +166,13 @@ CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entrie
 CLAIMS = Listing(
     "claims", ("ClaimVerdict",), claims.claims, _never_empty, datasets=claims.datasets_of_claims
 )
-CHANGES = table_list("changes", "Change", _changes)
+CHANGES = Listing(
+    "changes",
+    ("Change", "ChangedRow"),
+    changes.changes,
+    changes.why_no_changes,
+    datasets=changes.datasets_of_changes,
+)
 VERSIONS = Listing(
     "versions", ("Version",), _versions, _never_empty, "uncapped", of_one_build=False
 )

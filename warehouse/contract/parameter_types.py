@@ -131,9 +131,12 @@ def _read_day_by_today(text: str) -> date:
     return min(_read_day(text), datetime.now(UTC).date())
 
 
-def _read_version(text: str) -> date:
-    is_version = DATA_VERSION.fullmatch(text)
-    return _read_day(f"{text[:4]}-{text[4:6]}-{text[6:8]}" if is_version else text)
+def _read_day_or_version(text: str) -> date | str:
+    if DATA_VERSION.fullmatch(text) is None:
+        return _read_day(text)
+    # One of a day that there is not was never published.
+    _read_day(f"{text[:4]}-{text[4:6]}-{text[6:8]}")
+    return text
 
 
 def _read_year(text: str) -> str:
@@ -150,10 +153,9 @@ _OF_DAY = {"type": "string", "format": "date"}
 DAY = ParameterType("a valid date (YYYY-MM-DD)", _read_day, _OF_DAY)
 # A future date is read as today.
 DAY_BY_TODAY = replace(DAY, read=_read_day_by_today)
-# A data_version stands for its day.
 DAY_OR_VERSION = ParameterType(
     "a date YYYY-MM-DD, or a data_version such as 20261114.3",
-    _read_version,
+    _read_day_or_version,
     {"anyOf": [_OF_DAY, {"type": "string", "pattern": f"^({_REAL_DAY})\\.[0-9]{{1,9}}$"}]},
 )
 # Read as text: which day a year means depends on the mode. Python has no year 0.

@@ -84,6 +84,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "day": DAY,
     "day by today": DAY_BY_TODAY,
     "day or version": DAY_OR_VERSION,
+    "level": choice(("fact",)),
     "year or day": YEAR_OR_DAY,
     "text": free_text(200),
     "words": free_text(128, shortest=2),

@@ -217,14 +217,14 @@ def problem_for_error(error: Exception) -> Problem | None:
     if isinstance(error, NothingPublished | DatastoreUnavailable):
         return _retry_later("datastore_unavailable", "The data is temporarily unavailable.")
     if isinstance(error, UnknownVersion):
-        return _unknown_version(error)
+        # Only the header X-Data-Version can name a version, unless who reads it says otherwise.
+        return unknown_version(error, "parameter_invalid", "X-Data-Version")
     return None
 
 
-def _unknown_version(error: UnknownVersion) -> Problem:
-    """Return the problem of a pin that cannot be answered, with what can be pinned instead."""
-    # Only the header X-Data-Version can name a version; a cursor reports its own problem.
-    problem = Problem("parameter_invalid", f"{error}.", parameter="X-Data-Version")
+def unknown_version(error: UnknownVersion, code: str, parameter: str) -> Problem:
+    """Return the problem of a version that cannot be answered, with what can be sent instead."""
+    problem = Problem(code, f"{error}.", parameter=parameter)
     if error.held:
         newest_first = sorted(error.held, key=version_key, reverse=True)
         pinned = version_key(error.version)

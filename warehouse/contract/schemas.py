@@ -22,6 +22,7 @@ from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
 from warehouse.publish.tables import MART_TABLES
+from warehouse.serve.changed_rows import ChangeKind
 from warehouse.serve.entities import ID_TYPES
 from warehouse.serve.exports import Artifact, Failed
 from warehouse.serve.search import Match
@@ -86,6 +87,7 @@ _TYPES: Mapping[str, Schema] = {
     "IdType": _words(ID_TYPES),
     "ProblemCode": _words(PROBLEMS),
     "ClaimWord": _words(get_args(Verdict)),
+    "ChangeKind": _words(get_args(ChangeKind)),
     # Members of a Fact or an observation: those that say which figure it is, and where it is from.
     "Figure": {"type": "object"},
 }
@@ -226,7 +228,7 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
         *("Fact", "Filing", "Release", "SharedFact", "TenderParty", "SeriesObservation"),
         *("AnnualObservation", "Entity", "EntityMatch", "SearchResult", "Identifier", "Match"),
         *("RankedMetric", "Metric", "Observation", "QualityRecord", "CatalogueEntry", "Change"),
-        *("Version", "ClaimVerdict"),
+        *("ChangedRow", "Version", "ClaimVerdict"),
     )
 }
 # From the structs that are encoded: the schema of the manifest cannot drift from it.

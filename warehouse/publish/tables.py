@@ -141,7 +141,7 @@ CATALOGUE_MEMBERS = (
 )
 CHANGE_MEMBERS = (
     *("changed_on", "dataset", "id", "country", "added", "restated", "withdrawn"),
-    *("available_from", "available_to"),
+    *("available_from", "available_to", "changed", "removed"),
 )
 
 

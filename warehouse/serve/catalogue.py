@@ -1,6 +1,6 @@
 """What a build says about itself: its export manifest, what pages show, what changed in it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,27 +12,28 @@ from warehouse.shared.json_encoding import encode
 
 # Key of the manifest in the metadata of a build.
 EXPORT_MANIFEST_KEY = "export_manifest"
-# Key of how many vintages were ever new, restated and withdrawn.
-CHANGE_TOTALS = "change_totals"
+# Key of how many vintages it brought, beside the build before it.
+CHANGES = "changes"
 
 _NULL_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
 _MEMBERS = msgspec.json.Decoder(dict[str, Any])
 
 
 class ChangedDataset(msgspec.Struct, frozen=True):
-    """Vintages of a dataset that were new, restated and withdrawn."""
+    """Vintages of a dataset that are new, restated, withdrawn, and gone: withheld or erased."""
 
     dataset: str
     added: int
     restated: int
     withdrawn: int
+    removed: int
 
 
 class _PageData(msgspec.Struct):
     body: msgspec.Raw
 
 
-_TOTALS = msgspec.json.Decoder(list[ChangedDataset])
+_CHANGES = msgspec.json.Decoder(list[ChangedDataset])
 _PAGE_DATA = msgspec.json.Decoder(_PageData)
 
 
@@ -71,22 +72,6 @@ def page_data(build: Build, name: str) -> bytes | None:
     return bytes(_PAGE_DATA.decode(page.rows[0]).body) if page.rows else None
 
 
-def change_totals(metadata: Mapping[str, str]) -> list[ChangedDataset] | None:
-    """Return how many vintages were ever new, restated and withdrawn until a build."""
-    return _TOTALS.decode(metadata[CHANGE_TOTALS]) if CHANGE_TOTALS in metadata else None
-
-
-def changes_between(
-    now: Iterable[ChangedDataset], before: Iterable[ChangedDataset]
-) -> Iterator[ChangedDataset]:
-    """Yield what changed between two totals, of each dataset in which something did."""
-    known = {each.dataset: each for each in before}
-    for each in now:
-        old = known.get(each.dataset, ChangedDataset(each.dataset, 0, 0, 0))
-        # What an operator withheld since is no change of the data: never below zero.
-        added, restated, withdrawn = (
-            max(0, getattr(each, name) - getattr(old, name))
-            for name in ("added", "restated", "withdrawn")
-        )
-        if added or restated or withdrawn:
-            yield ChangedDataset(each.dataset, added, restated, withdrawn)
+def changes_of(metadata: Mapping[str, str]) -> list[ChangedDataset] | None:
+    """Return what a build brought, by dataset; None if it is not known."""
+    return _CHANGES.decode(metadata[CHANGES]) if CHANGES in metadata else None

@@ -42,11 +42,12 @@ NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
 class FileReader:
     """One file of a build, open for queries.
 
-    ``label`` says which rows lie in the file.
+    ``label`` says which rows lie in the file; files with one ``path`` have the same rows.
     """
 
     label: str
     run: RunQuery
+    path: str = ""
 
     def query(self, statement: str, *values: object) -> SqlRows:
         """Run an SQL statement with a ``?`` for each value."""
@@ -175,7 +176,7 @@ class Engine:
                     raise self._unavailable(data_version) from error
                 raise _unreadable(error) from error
 
-        return FileReader(file.partition, query)
+        return FileReader(file.partition, query, file.path)
 
     def check_files(self, data_version: str) -> None:
         """Raise ``DamagedFile`` if files of a build are missing or known to be damaged."""

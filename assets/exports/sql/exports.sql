@@ -1,7 +1,7 @@
 -- Rows of bulk files that are more than those of a table, and the delta between two versions.
 --
 -- Inputs: tender_releases, tender_parties, party_matches, stated_awards, tender_vintages; files
--- Outputs: parties, awards, tender_facts, delta (queries)
+-- Outputs: parties, awards, tender_facts, delta, changes (queries)
 
 -- name: parties
 -- Only parties that are established to be organisations: a withheld party is in no file. The
@@ -103,3 +103,20 @@ UNION ALL BY NAME
 SELECT 'removed' AS change, id AS {{ id }} FROM changed
 WHERE is_removed
 ORDER BY {{ sort }};
+
+-- name: changes
+-- How many vintages of a file are new since the version before, and how many of that are gone.
+WITH vintages AS (
+    SELECT {{ id }} AS id, vintage, withdrawn FROM {{ newer }}
+),
+
+vintages_before AS (
+    SELECT {{ id }} AS id FROM {{ older }}
+)
+
+SELECT
+    count(*) FILTER (vintage = 1 AND NOT withdrawn) AS added,
+    count(*) FILTER (vintage > 1 AND NOT withdrawn) AS restated,
+    count(*) FILTER (withdrawn) AS withdrawn,
+    (SELECT count(*) FROM vintages_before ANTI JOIN vintages USING (id)) AS removed
+FROM vintages ANTI JOIN vintages_before USING (id);

@@ -104,9 +104,10 @@ LEFT JOIN countries ON countries.country = counted.country;
 -- a country arrived: how many vintages were new, restated or withdrawn.
 WITH sightings AS (
     SELECT
-        observed_at, 'AF-FUND' AS dataset, service_id AS id, NULL AS country, vintage, withdrawn,
+        observed_at, 'AF-FUND' AS dataset, service_id AS id, issuer.country, vintage, withdrawn,
         available_at
     FROM fundamentals
+    LEFT JOIN ({{ named_entities }}) AS issuer USING (service_id)
     UNION ALL
     SELECT observed_at, 'AF-TENDER', country AS id, country, vintage, withdrawn, available_at
     FROM tender_releases
@@ -123,6 +124,8 @@ SELECT
     count(*) FILTER (vintage = 1 AND NOT withdrawn) AS added,
     count(*) FILTER (vintage > 1 AND NOT withdrawn) AS restated,
     count(*) FILTER (withdrawn) AS withdrawn,
-    min(available_at) AS available_from, max(available_at) AS available_to
+    min(available_at) AS available_from, max(available_at) AS available_to,
+    -- what is gone is known of versions, not of days
+    CAST(NULL AS BIGINT) AS changed, CAST(NULL AS BIGINT) AS removed
 FROM sightings
 GROUP BY ALL;
