@@ -13,9 +13,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test suite test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
 
-## run: REST, MCP and Dagster, on the sample world if nothing is there
+## run: REST, MCP and Dagster; an empty home begins with real documents, with WORLD=fictional with the sample world
 run: $(SERVICE)
-	@$(BIN)/sankofa up
+	@$(BIN)/sankofa up $(if $(WORLD),--world $(WORLD))
 
 ## test: every check, and every test but the long trials, at the same time
 test: $(STAMP)

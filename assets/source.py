@@ -171,6 +171,11 @@ def declared_source(
     )
 
 
+def in_world(source: Source, world: World) -> Source:
+    """Return a source of a world: a fictional one has key and parser alone, no live address."""
+    return fictional(source) if world == "fictional" else replace(source, world=world)
+
+
 def fictional(source: Source) -> Source:
     """Return the fictional variant of a source: same key and parser, no live address."""
     return replace(

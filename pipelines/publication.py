@@ -38,7 +38,13 @@ from quality.floors import with_freshness
 from quality.personal_data_audit import audit_finished
 from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
-from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE, mart_folder
+from warehouse.publish.builds import (
+    NOTICE,
+    SAMPLE_NOTICE,
+    does_age,
+    mart_folder,
+    starter_notice,
+)
 from warehouse.publish.candidate import FAILED, Candidate, steps_manifest
 from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan
@@ -48,7 +54,7 @@ from warehouse.publish.steps import Compute, ProcessPool
 from warehouse.publish.write import MART_KEYS, MartFiles, write_mart_files
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
-from warehouse.record.versions import require_withheld_key, world_of
+from warehouse.record.versions import last_read, require_withheld_key, world_of
 from warehouse.serve.catalogue import CHANGES, EXPORT_MANIFEST_KEY
 from warehouse.serve.exports import Manifest, PublishedExports, encode_manifest
 from warehouse.serve.finished_files import finished_files
@@ -195,7 +201,7 @@ class Publication:
             accepted=_SHARES.validate_json(before.get(ACCEPTED, "{}")),
             confirmed=self.confirm_loss or None,
             floors=with_freshness(
-                self.new_within, is_sample=self.candidate.plan.notice == SAMPLE_NOTICE
+                self.new_within, is_sample=not does_age(self.candidate.plan.notice)
             ),
             before=self._audited_before(),
         )
@@ -381,9 +387,14 @@ class Publishing:
         return False
 
     def _to_begin(self) -> Publication:
-        world = world_of(open_record(self.settings), open_landing(self.settings))
+        landing, record = open_landing(self.settings), open_record(self.settings)
+        world = world_of(record, landing)
         require_withheld_key(self.settings.withheld_key, world)
-        return self.publication(notice=SAMPLE_NOTICE if world == "fictional" else NOTICE)
+        refuse_empty(record)
+        notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
+        if world == "starter":
+            notice = starter_notice(last_read(record))
+        return self.publication(notice=notice)
 
     def _begin(self, publication: Publication) -> Plan | None:
         plan = publication.begin()

@@ -1,4 +1,4 @@
-"""The first build of ``sankofa up``: load what there is, on the sample world if that is nothing."""
+"""The first build of ``sankofa up``: load what there is, or else a world of the package."""
 
 from collections.abc import Collection
 from typing import Any
@@ -7,27 +7,29 @@ import dagster as dg
 
 from assets.ingest.assets import COUNT_NAMES, counts_in_words, table_key
 from assets.ingest.failures import ParserFailed
+from assets.ingest.land import world_in
 from assets.ingest.sources import sources_of
 from assets.ingest.workers import start_ahead
 from pipelines.dagster_home import INGEST, PUBLISH
 from pipelines.ingest import has_documents
 from pipelines.jobs import run_job
 from pipelines.output import Step, Steps
-from pipelines.sample_world import unpack_world
+from pipelines.sample_world import WORLDS, PackagedWorld, unpack_world
 from pipelines.stages import STAGES
 from warehouse.publish.builds import builds_at
 from warehouse.record.landing import open_landing
 from warehouse.shared.settings import Settings
 
 
-def prepare(settings: Settings, steps: Steps) -> None:
-    """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
+def prepare(settings: Settings, steps: Steps, world: PackagedWorld | None = None) -> None:
+    """Run the pipeline through Dagster and publish; on a world of the package if there is none."""
     # An object store may be reached by others who are about to land something.
-    needs_sample = "://" not in settings.landing and open_landing(settings).world() is None
-    steps.total += 2 + needs_sample
-    if needs_sample:
-        with steps.step("Unpacking the sample world, which is fictional"):
-            unpack_world(settings.sample)
+    needs_world = "://" not in settings.landing and open_landing(settings).world() is None
+    steps.total += 2 + needs_world
+    if needs_world:
+        with steps.step("Unpacking the documents of the package") as step:
+            unpack_world(settings.sample, world)
+            step.note(WORLDS[world_in(settings.sample)])
     with steps.step("Loading documents") as step:
         _ingest(settings, step)
     with steps.step("Deriving, auditing and publishing") as step:

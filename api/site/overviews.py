@@ -12,7 +12,7 @@ import msgspec
 from api.endpoints import declarations
 from api.endpoints.endpoint import mcp_url_for
 from api.site.datasets import TITLES
-from api.site.formats import country_name
+from api.site.formats import country_name, words
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names, root_of
 from api.site.sample import Row, Sample
 from warehouse.contract.problems import Problem
@@ -54,7 +54,7 @@ def first_page(site: Site, req: falcon.Request) -> Reply:
 
 def _chart_of(story: Row) -> dict[str, Any]:
     """Return a restated line as the script of the first page draws it."""
-    line = str(story["line_item"]).replace("_", " ")
+    line = words(str(story["line_item"])).lower()
     return {
         "line": line,
         "days": story["days"],

@@ -1,12 +1,13 @@
-"""Documents into the landing: fetched live, or of the sample world. Recordings: ``recordings.py``.
+"""Documents into the landing: fetched live, or of an unpacked world. Recordings: ``recordings.py``.
 
-The sample world is a folder ``<source>/<day it was read>/<path at the source>``.
+A world is a folder ``<source>/<day it was read>/<path at the source>`` with a ``world.json``.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from assets.fetching.client import (
     Client,
@@ -19,10 +20,13 @@ from assets.fetching.client import (
 from assets.fetching.containers import container_url
 from assets.fetching.fetchers import Window
 from assets.ingest.recordings import headers_beside, is_document, start_of_reading
-from assets.source import Source, fetch_task, fictional, refuse_restricted
-from warehouse.record.landing import FetchedResponse, Landing
+from assets.source import Source, fetch_task, in_world, refuse_restricted
+from warehouse.record.landing import FetchedResponse, Landing, World
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
+
+# The file of an unpacked world that says which it is.
+WORLD = "world.json"
 
 # Check that a source responds: send its first request, read no more than one chunk.
 
@@ -114,15 +118,23 @@ def stored_headers(landing: Landing, source: str) -> StoredHeaders:
 
 
 def land_sample(landing: Landing, folder: Path, source: Source) -> tuple[int, int]:
-    """Land the documents of a source in the sample world, unless the landing holds real ones."""
+    """Land the documents that an unpacked world has of a source, unless the landing is real."""
     if landing.world() == "real":
         return 0, 0
     return land_all(landing, fetch_sample(folder, source))
 
 
+def world_in(folder: Path) -> World:
+    """Return which world is unpacked in a folder."""
+    path = folder / WORLD
+    # There was none but the fictional one at first.
+    world = json.loads(path.read_bytes()).get("world") if path.exists() else None
+    return cast(World, world or "fictional")
+
+
 def fetch_sample(folder: Path, source: Source) -> Iterator[FetchedResponse]:
-    """Yield the documents of the fictional variant of a source, in the order they were read."""
-    source = fictional(source)
+    """Yield the documents that an unpacked world has of a source, in the order they were read."""
+    source = in_world(source, world_in(folder))
     for day_folder in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
         observed_at = start_of_reading(_day(day_folder))
         for path in sorted(path for path in day_folder.rglob("*") if is_document(path)):

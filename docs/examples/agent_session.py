@@ -25,20 +25,20 @@ async def main() -> None:
         tools = (await agent.list_tools()).tools
         print("tools:", ", ".join(sorted(tool.name for tool in tools)))
 
-        entities = await call(agent, "search_entities", query="Ubuntu Fictional Mining")
+        entities = await call(agent, "search_entities", query="Gold Fields")
         issuer = entities["data"][0]
         print("found:", issuer["legal_name"], issuer["service_id"])
 
-        for as_of in ("2020-12-31", "2021-12-31"):
-            arguments = {"service_id": issuer["service_id"], "line_items": ["revenue"]}
+        for as_of in ("2019-12-31", "2020-12-31"):
+            arguments = {"service_id": issuer["service_id"], "line_items": ["cfo"]}
             facts = await call(
                 agent, "get_fundamentals", as_of=as_of, period_type="FY", **arguments
             )
             # What all rows have in common is said once.
             rows = [{**facts.get("shared", {}), **fact} for fact in facts["data"]]
-            row = next(fact for fact in rows if fact["period_end"] == "2020-06-30")
+            row = next(fact for fact in rows if fact["period_end"] == "2017-12-31")
             print(
-                f"revenue to June 2020, as of {as_of}:",
+                f"operating cash flow of 2017, as of {as_of}:",
                 row["value_reported"],
                 row["currency_reported"],
             )

@@ -1,4 +1,4 @@
-"""A point-in-time backtest: pick the three issuers whose profit grew most, year by year.
+"""A point-in-time backtest: pick the three issuers whose revenue grew most, year by year.
 
 The service has no prices, so the growth that the three report in the following year stands in
 for a return. Each year is run twice: with what was known at the year-end, and with look-ahead,
@@ -22,8 +22,8 @@ Ranked = dict[str, dict[str, Any]]
 
 @cache
 def screen(as_of: str) -> Ranked:
-    """Return issuers ranked by profit growth, as computable on a day."""
-    query = urlencode({"metric": "profit_growth", "as_of": as_of})
+    """Return issuers ranked by revenue growth, as computable on a day."""
+    query = urlencode({"metric": "revenue_growth", "as_of": as_of})
     request = Request(f"{SERVICE}/v1/screen?{query}", headers={"X-API-Key": KEY})
     with urlopen(request) as response:
         return {row["service_id"]: row for row in json.load(response)["data"]}
@@ -36,7 +36,7 @@ def mean_growth(picks: list[str], outcome: Ranked) -> float:
 
 
 point_in_time, look_ahead = [], []
-for year in range(2019, 2025):
+for year in range(2014, 2020):
     year_end = f"{year}-12-31"
     known_then, published_later = screen(year_end), screen(f"{year + 1}-06-30")
     ended = [issuer for issuer, row in published_later.items() if row["period_end"] <= year_end]

@@ -38,7 +38,7 @@ from pipelines.commands.quality import current_quality
 from pipelines.dagster_home import killed_runs
 from pipelines.output import console, json_option, print_json
 from pipelines.verify import damaged_record, damaged_sizes
-from warehouse.publish.builds import PUBLISHING_LOCK, SAMPLE_NOTICE, builds_at
+from warehouse.publish.builds import PUBLISHING_LOCK, builds_at, does_age
 from warehouse.publish.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.landing import observed_at_of, open_landing
@@ -86,10 +86,8 @@ def build(context: CheckContext) -> Iterator[Finding]:
     if unpublished:
         says = f"stale: what was loaded since is not in it ({', '.join(unpublished)})"
         yield fault("build", says, "`sankofa publish`")
-    # Sample data does not age.
-    is_sample = metadata.get("notice") == SAMPLE_NOTICE
     age = datetime.now(UTC) - (current.published_at or datetime.now(UTC))
-    if not is_sample and age > timedelta(hours=hours):
+    if does_age(metadata.get("notice")) and age > timedelta(hours=hours):
         yield fault(
             "build",
             f"stale: {current.data_version} was published {age.days} days and "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assets.fetching.fetchers import Window
+from assets.ingest.land import world_in
 from assets.ingest.sources import sources_of
 from pipelines.builds import BEGIN
 from pipelines.commands.sources import complete_source
@@ -30,8 +31,8 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option(
     "--live/--sample",
     default=None,
-    help="Fetch from the live sources, or read the sample world. Without either: what is landed, "
-    "and the sample world in a home that holds it.",
+    help="Fetch from the live sources, or read the unpacked world of the package. Without either: "
+    "what is landed, and that world in a home that holds it.",
 )
 @click.option(
     "--from", "from_", type=_DAY, help="First day, for sources that can be fetched by day."
@@ -81,7 +82,7 @@ def ingest(
         ingest_recordings(settings, options, report)
     else:
         if live is False:
-            open_landing(settings).refuse_other_world("fictional")
+            open_landing(settings).refuse_other_world(world_in(settings.sample))
         first, last = (None if day is None else day.date() for day in (from_, to))
         ingest_each(settings, keys, bool(live), Window(first, last), report)
     if as_json:

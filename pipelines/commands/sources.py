@@ -7,21 +7,28 @@ import click
 
 from assets.ingest.sources import source_of, sources_of
 from pipelines import output
-from pipelines.sample_world import unpack_world
+from pipelines.sample_world import ARCHIVES, PackagedWorld, unpack_world
 from pipelines.sources import source_statuses
 from warehouse.record.landing import open_landing
 from warehouse.shared.settings import Settings, read_settings
 
-# ``sankofa sample``: the sample world, to be ingested.
+# ``sankofa sample``: a world of the package, to be ingested.
 
 
 @click.command()
+@click.option(
+    "--world",
+    type=click.Choice(list(ARCHIVES)),
+    default="fictional",
+    show_default=True,
+    help="The real documents of the package, or the fictional sample world.",
+)
 @output.json_option
-def sample(as_json: bool) -> None:
-    """Unpack sample data: fictional documents in the formats of the real sources."""
+def sample(world: PackagedWorld, as_json: bool) -> None:
+    """Unpack the documents of the package: the fictional sample world, or real ones."""
     settings = read_settings(os.environ)
-    open_landing(settings).refuse_other_world("fictional")
-    counts = unpack_world(settings.sample)
+    open_landing(settings).refuse_other_world(world)
+    counts = unpack_world(settings.sample, world)
     if as_json:
         output.print_json({"folder": settings.sample, "written": counts})
         return

@@ -14,6 +14,7 @@ from pipelines import ports
 from pipelines.commands.serving import DAGSTER, HOST, LOOPBACK, MCP, METRICS, PORT, REST
 from pipelines.dagster_home import create_dagster_home, killed_runs
 from pipelines.output import Steps
+from pipelines.sample_world import ARCHIVES, PackagedWorld
 from pipelines.stages import checks, derivations
 from pipelines.supervisor import Child, Logs, supervise
 from pipelines.verify import is_incomplete
@@ -60,6 +61,12 @@ _LOGS = {
     "--dagster/--no-dagster", default=True, help="Run Dagster's web interface and its daemon."
 )
 @click.option(
+    "--world",
+    type=click.Choice(list(ARCHIVES)),
+    help="What an empty home begins with: real documents of the package (the default), or the "
+    "fictional sample world.",
+)
+@click.option(
     "--verbose", is_flag=True, help="Also show here what the servers write to their log files."
 )
 def up(
@@ -70,9 +77,10 @@ def up(
     metrics_port: int | None,
     mcp: bool,
     dagster: bool,
+    world: PackagedWorld | None,
     verbose: bool,
 ) -> None:
-    """Run everything: REST, MCP and Dagster, on sample data if there is none yet.
+    """Run everything: REST, MCP and Dagster, on data of the package if there is none yet.
 
     A published build is served as it is. If there is none, the pipeline runs first. The servers
     write their logs to files in `logs` in the home.
@@ -89,12 +97,15 @@ def up(
     ports.refuse_taken(wanted)
     steps = Steps(bars=not verbose)
     steps.total = 1
-    require_withheld_key(settings.withheld_key, open_landing(settings).world())
+    landing = open_landing(settings)
+    require_withheld_key(settings.withheld_key, landing.world())
+    if world is not None:
+        landing.refuse_other_world(world)
     if not is_ready(settings):
         # Only then: Dagster takes seconds to import.
         from pipelines.up import prepare
 
-        prepare(settings, steps)
+        prepare(settings, steps, world)
     urls = {name: ports.url(address.host, address.port) for name, address in wanted.items()}
     message = greeting(settings, urls)
     environment = {"SANKOFA_HOME": str(settings.home)}

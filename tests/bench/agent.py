@@ -20,7 +20,7 @@ def report() -> None:
     """Print what each question costs, in sum, and what those of the trial cost before."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        unpack_world(settings_of(home).sample)
+        unpack_world(settings_of(home).sample, "fictional")
         load_sample(home)
         publication(settings_of(home), BriefPublication).run()
         with asked_world(home) as asked:

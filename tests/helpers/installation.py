@@ -16,6 +16,7 @@ from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from pipelines.commands.main import sankofa as command
 from pipelines.publication import Publication, refuse_failed
+from pipelines.sample_world import unpack_world
 from pipelines.stages import NODES
 from quality.audit import audit
 from quality.report import Report
@@ -23,10 +24,11 @@ from tests.helpers.made_once import copy_of as copy_of
 from tests.helpers.made_once import made_once
 from tests.helpers.withheld_key import WITHHELD_KEY
 from tests.sample_world.world import SMALL_WORLD, SampleWorld, write_world
-from warehouse.publish.builds import SAMPLE_NOTICE, builds_at
+from warehouse.publish.builds import SAMPLE_NOTICE, builds_at, starter_notice
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
+from warehouse.record.versions import last_read
 from warehouse.shared.files import make_private
 from warehouse.shared.settings import Settings, read_settings
 
@@ -107,6 +109,19 @@ def sample_home(factory: pytest.TempPathFactory) -> Path:
         publication(settings_of(home)).run()
 
     return made_once(factory, "published-sample", make)
+
+
+def starter_home(factory: pytest.TempPathFactory) -> Path:
+    """Return the home with the published starter world: shared, so copy it before changing it."""
+
+    def make(home: Path) -> None:
+        settings = settings_of(home)
+        make_private(settings)
+        unpack_world(settings.sample, "starter")
+        record = load_sample(home, "sec-companyfacts")
+        BriefPublication(record, settings, starter_notice(last_read(record))).run()
+
+    return made_once(factory, "published-starter", make)
 
 
 def with_dagster(factory: pytest.TempPathFactory, home: Path) -> None:

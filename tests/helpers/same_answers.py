@@ -63,7 +63,7 @@ Row = dict[str, str]
 def load(folder: Path) -> None:
     """Load the sample world step by step, and keep the home of each step."""
     world, home = folder / "world", folder / "home"
-    unpack_world(world)
+    unpack_world(world, "fictional")
     settings = settings_of(home)
     make_private(settings)
     settings.sample.mkdir(exist_ok=True)

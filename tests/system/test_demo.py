@@ -288,7 +288,7 @@ def test_issuers_are_joined_by_every_kind_of_evidence(mart: Mart) -> None:
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unpacked")
-    unpack_world(folder)
+    unpack_world(folder, "fictional")
     return folder
 
 
@@ -302,12 +302,12 @@ def test_the_world_of_the_package_is_the_one_that_the_generator_makes(
 def test_a_world_that_was_unpacked_is_left_as_it_is_and_in_part_unpacked_again(
     unpacked: Path,
 ) -> None:
-    whole, counts = digest(unpacked), unpack_world(unpacked)
+    whole, counts = digest(unpacked), unpack_world(unpacked, "fictional")
     next((unpacked / "alfred").rglob("*.json")).unlink()
     changed = digest(unpacked)
-    assert unpack_world(unpacked) == counts and digest(unpacked) == changed != whole
+    assert unpack_world(unpacked, "fictional") == counts and digest(unpacked) == changed != whole
     (unpacked / "world.json").unlink()
-    assert unpack_world(unpacked) == counts and digest(unpacked) == whole
+    assert unpack_world(unpacked, "fictional") == counts and digest(unpacked) == whole
 
 
 def test_every_portal_opens_fifty_tenders_a_month_or_more(unpacked: Path) -> None:

@@ -26,11 +26,13 @@ from tests.helpers.doc_pages import (
     missing,
     pages,
 )
-from tests.helpers.installation import sample_home
+from tests.helpers.installation import sample_home, starter_home
 from tests.helpers.made_once import copy_of
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 
+# Their story is that of the starter world, as whoever runs `make run` has it.
+STARTER = ("README.md", "docs/quick-start.md", "docs/concepts.md", "docs/examples/README.md")
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
 # These ingest and publish again and again.
 _LONG = tuple(
@@ -52,7 +54,7 @@ _TIERS = '{"sample": {"per_minute": 10000}, "starter": {"per_minute": 10000}}'
 
 @dataclass(frozen=True)
 class Running:
-    """The sample world as ``sankofa up`` serves it."""
+    """A world of the package as ``sankofa up`` serves it."""
 
     home: Path
     addresses: Mapping[str, str]
@@ -81,8 +83,16 @@ def on_one_core() -> None:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    home = copy_of(sample_home(tmp_path_factory), "documented", tmp_path_factory)
+def fictional(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from serve(copy_of(sample_home(tmp_path_factory), "documented", tmp_path_factory))
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from serve(copy_of(starter_home(tmp_path_factory), "starter", tmp_path_factory))
+
+
+def serve(home: Path) -> Iterator[Running]:
     tiers, log = home.parent / "tiers.json", home.parent / "log"
     tiers.write_text(_TIERS)
     rest, mcp, other = free_ports(3)
@@ -112,8 +122,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.mark.skipif(which("curl") is None, reason="left out: there is no curl")
 @pytest.mark.parametrize("name", PAGES_TO_RUN)
 def test_every_command_of_a_page_does_what_it_shows(
-    name: str, running: Running, tmp_path: Path
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
+    running: Running = request.getfixturevalue("starter" if name in STARTER else "fictional")
     to_run = [block for block in blocks(ROOT / name) if block.is_run]
     changed = any("/" in (block.file or "") or block.language == "diff" for block in to_run)
     checkout = Checkout(tmp_path, running.home, running.addresses, changed=changed)
@@ -178,18 +189,18 @@ def test_the_targets_of_make_that_are_named_exist() -> None:
         assert named <= targets, page
 
 
-def test_the_readme_shows_the_greeting_of_sankofa_up(running: Running) -> None:
+def test_the_readme_shows_the_greeting_of_sankofa_up(starter: Running) -> None:
     """All but the lines of Dagster, which takes longer to start and is left out here."""
     (text,) = (block.text for block in blocks(ROOT / "README.md") if "Sandbox key" in block.text)
     shown = re.sub(r"^(Pipeline|Runs).*\n", "", text, flags=re.MULTILINE)
-    assert missing(shown, running.as_written(running.output)) is None, running.output
+    assert missing(shown, starter.as_written(starter.output)) is None, starter.output
 
 
 @pytest.mark.nightly
-def test_the_procurement_dashboard_prints_what_its_page_shows(running: Running) -> None:
+def test_the_procurement_dashboard_prints_what_its_page_shows(fictional: Running) -> None:
     """Through fsspec: DuckDB's own extension for HTTP is downloaded when first used."""
     folder = ROOT / "docs" / "examples"
     (shown,) = (block.output for block in blocks(folder / "README.md") if "duckdb <" in block.text)
     text = (folder / "procurement.sql").read_text("utf-8")
-    printed = query(text.replace(REST, running.addresses[REST]))
+    printed = query(text.replace(REST, fictional.addresses[REST]))
     assert shown and missing(shown, printed) is None, printed

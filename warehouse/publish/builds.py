@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -49,6 +50,19 @@ NOTICE = (
 SAMPLE_NOTICE = (
     "FICTIONAL DATA of the sample world: every company, tender and figure is invented. " + NOTICE
 )
+
+
+def starter_notice(last_read: date) -> str:
+    """Return the notice of a build of the real documents that the package has."""
+    day = f"{last_read.day} {last_read:%B %Y}"
+    return (
+        f"Real documents as their publishers had them on {day}; nothing later is included. {NOTICE}"
+    )
+
+
+def does_age(notice: str | None) -> bool:
+    """Return whether a build gets stale: the worlds of the package keep their day."""
+    return notice == NOTICE
 
 
 @dataclass(frozen=True)

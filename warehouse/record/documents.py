@@ -16,7 +16,8 @@ from warehouse.shared.urls import is_fictional, why_not_public
 from warehouse.tables import LICENSE_CLASSES, LicenseClass
 
 # Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
-World = Literal["real", "fictional"]
+# ``starter`` documents are real, and come with the package.
+World = Literal["real", "starter", "fictional"]
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def _require_redistributable(response: FetchedResponse) -> None:
 def _require_publishers_address(response: FetchedResponse) -> None:
     fictional = is_fictional(response.url)
     why = why_not_public(response.url)
-    if fictional and response.world == "real":
+    if fictional and response.world != "fictional":
         why = "it is an address of the sample world"
     elif not fictional and response.world == "fictional":
         why = "a fictional source has none but addresses of the sample world"
@@ -217,6 +218,6 @@ def mixed_worlds(landed: World | None) -> SankofaError:
             "mixed with it: set SANKOFA_HOME to another folder for them"
         )
     return SankofaError(
-        "this home holds real documents, and the fictional ones of the sample world must not be "
-        "mixed with them: set SANKOFA_HOME to another folder for the sample world"
+        "this home holds real documents, and those of a world of the package must not be mixed "
+        "with them: set SANKOFA_HOME to another folder for that world"
     )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, cast, get_args
 from uuid import uuid4
 
 import msgspec
@@ -49,7 +49,7 @@ _FETCHED_AT = "fetched_at"
 _decode_fetched = msgspec.json.Decoder(dict[str, datetime]).decode
 # Metadata files read at the same time from an object store.
 _REQUESTS = 16
-_WORLDS: dict[bytes, World] = {b"real": "real", b"fictional": "fictional"}
+_WORLDS: dict[bytes, World] = {world.encode(): world for world in get_args(World)}
 
 
 class Landing:
@@ -76,23 +76,25 @@ class Landing:
         # A person may have written it, but nothing else than a line break may follow.
         mark = self._read_whole(path).removesuffix(b"\n")
         if mark not in _WORLDS:
-            raise LandingError(f"{path} is damaged: write real or fictional into it")
+            raise LandingError(f"{path} is damaged: write real, starter or fictional into it")
         return _WORLDS[mark]
 
     def enter(self, world: World) -> None:
-        """Mark the landing as of a world; raise SankofaError if it is of the other."""
-        if self._entered is None:
+        """Mark the landing as of a world; raise SankofaError if it is of another."""
+        if self._entered != world:
             self.refuse_other_world(world)
-            if not self._exists(self._world_path):
+            # A home that began with the starter documents goes on as a real one.
+            if not self._exists(self._world_path) or self.world() != world:
                 self._write(self._world_path, [f"{world}\n".encode()])
             self._entered = world
-        elif self._entered != world:
-            raise mixed_worlds(self._entered)
 
     def refuse_other_world(self, world: World) -> None:
-        """Raise SankofaError if documents of the other world are landed here."""
+        """Raise SankofaError if documents of another world are landed here.
+
+        Real documents may follow those of the starter world, which are real as well.
+        """
         landed = self.world()
-        if landed not in (None, world):
+        if landed not in (None, world) and (landed, world) != ("starter", "real"):
             raise mixed_worlds(landed)
 
     def land(self, response: FetchedResponse) -> tuple[Document, bool]:

@@ -1,7 +1,7 @@
 """Published versions: a name for how much of each table had been loaded."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from warehouse.record.landing import Landing, World
 from warehouse.record.store import (
@@ -71,6 +71,17 @@ def why_weak(key: str) -> str | None:
     if len(set(key)) < _LEAST_DIFFERENT:
         return f"has {len(set(key))} different characters, fewer than {_LEAST_DIFFERENT}"
     return None
+
+
+def last_read(record: Record) -> date:
+    """Return the day on which the newest document of the record was read; it must have rows."""
+    days: list[date | None] = [
+        record.query(
+            f"SELECT max(observed_at)::TIMESTAMP::DATE AS day FROM {record.relation(table.name)}"
+        ).to_pylist()[0]["day"]
+        for table in RECORD_TABLES
+    ]
+    return max(day for day in days if day is not None)
 
 
 def _row_of(record: Record, world: World) -> str | None:

@@ -1,4 +1,7 @@
-"""A landing holds documents of real sources or of fictional ones, never of both."""
+"""A landing holds documents of real sources or of fictional ones, never of both.
+
+Real ones may follow those of the starter world, which are real as well.
+"""
 
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,6 +19,7 @@ DAY = date(2026, 1, 1)
 MOMENT = datetime(2026, 2, 20, 6, tzinfo=UTC)
 URLS: dict[World, str] = {
     "real": "https://stats.example/cpi.csv",
+    "starter": "https://stats.example/cpi.csv",
     "fictional": "https://fictional.example/stats/cpi.csv",
 }
 
@@ -24,7 +28,16 @@ def response(world: World, url: str = "", source: str = "stats") -> FetchedRespo
     return FetchedResponse(source, url or URLS[world], b"1", "cc0", MOMENT, world=world)
 
 
-@pytest.mark.parametrize(("first", "second"), [("real", "fictional"), ("fictional", "real")])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("real", "fictional"),
+        ("fictional", "real"),
+        ("real", "starter"),
+        ("starter", "fictional"),
+        ("fictional", "starter"),
+    ],
+)
 def test_the_other_world_is_refused_with_what_to_do(
     tmp_path: Path, first: World, second: World
 ) -> None:
@@ -36,6 +49,17 @@ def test_the_other_world_is_refused_with_what_to_do(
             landing.land(response(second, source="other"))
     assert Landing(str(tmp_path)).documents("other") == []
     assert not list(tmp_path.glob("documents/other"))
+
+
+def test_a_home_that_began_with_the_starter_world_becomes_real_with_the_first_real_document(
+    tmp_path: Path,
+) -> None:
+    landing = Landing(str(tmp_path))
+    for world in ("starter", "starter", "real"):
+        landing.land(response(world))
+        assert Landing(str(tmp_path)).world() == world
+    with pytest.raises(SankofaError, match="this home holds real documents"):
+        Landing(str(tmp_path)).land(response("starter", source="other"))
 
 
 def test_one_open_landing_refuses_what_came_second(tmp_path: Path) -> None:
@@ -57,7 +81,7 @@ def test_a_landing_without_a_mark_is_judged_by_its_documents(tmp_path: Path, wor
 
 def test_a_damaged_mark_is_named(tmp_path: Path) -> None:
     (tmp_path / "world").write_text("unreal")
-    with pytest.raises(LandingError, match="world is damaged: write real or fictional"):
+    with pytest.raises(LandingError, match="world is damaged: write real, starter or fictional"):
         Landing(str(tmp_path)).land(response("real"))
 
 
