@@ -154,7 +154,8 @@ class Publication:
             files = [file for name in names for file in self.candidate.run(name)]
             counts: Mapping[str, Any] = {}
             if node.name in DERIVED:
-                with self.candidate.open(self.candidate.folder) as snapshot:
+                made = {file.table for file in files}
+                with self.candidate.open(self.candidate.folder, made) as snapshot:
                     counts = stages.derived_counts(snapshot, node.name)
         return {**counts, **_described(files)}
 

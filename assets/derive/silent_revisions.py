@@ -107,7 +107,7 @@ def silent_revisions(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Return every silent revision of every dataset."""
     with snapshot.cursor() as sql:
         tables = [rows for name in READS for rows in _changed(sql, name, _COMPARED[name])]
-    return {TABLE: pa.concat_tables(tables)}
+    return {TABLE: pa.concat_tables([arrow_schema(SilentRevision).empty_table(), *tables])}
 
 
 def _changed(sql: duckdb.DuckDBPyConnection, name: str, compared: _Compared) -> Iterator[pa.Table]:
@@ -118,6 +118,9 @@ def _changed(sql: duckdb.DuckDBPyConnection, name: str, compared: _Compared) -> 
         fill={"document": compared.document, "undated": compared.undated, "vintages": name},
         as_shown=AS_SHOWN,
     )
+    if not sql.execute("FROM changes LIMIT 1").fetchall():
+        # Usually nothing changed, and to plan a query for every column takes longer than to see it.
+        return
     for position, column in enumerate(content_of(row)):
         before, after = (_text(f"{side}_change.{column}") for side in ("before", "after"))
         statement = _SQL.statement(

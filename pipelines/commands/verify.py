@@ -68,7 +68,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 def verify_receipt(receipt: Path, body: Path, key: Path | None, as_json: bool) -> None:
     """Check the receipt of an answer and its bytes; no network is used.
 
-    RECEIPT and BODY are files with both as they were sent. Exits with 1 if a byte of either is another one, or if the receipt was signed with another key.
+    RECEIPT and BODY are files with both as they were sent. Exits with 1 if a byte of either is
+    another one, or if the receipt was signed with another key.
     """
     settings = read_settings(os.environ)
     if key is None and not settings.signing_key.exists():

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import duckdb
@@ -155,11 +155,21 @@ def mark_releases(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
 def _create_empty(snapshot: Snapshot, tables: Iterable[RecordTable]) -> None:
     """Create the tables of other subjects, without rows: a check may name any table."""
     for table in tables:
-        columns = "*"
-        if table in (ENTITIES, IDENTIFIERS):
-            columns = "*, NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method"
-        vintages = all_vintages(table, snapshot.stored(table), 0)
-        snapshot.sql.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM ({vintages})")
+        columns = ", ".join(f"{name} {kind}" for name, kind in _columns_of_copy(table))
+        snapshot.sql.execute(f"CREATE TABLE {table.name} ({columns})")
+
+
+@cache
+def _columns_of_copy(table: RecordTable) -> list[tuple[str, str]]:
+    """Return the columns of a copied table with their types, as DuckDB derives them."""
+    # Planning the query takes as long as copying a small partition.
+    columns = "*"
+    if table in (ENTITIES, IDENTIFIERS):
+        columns = "*, NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method"
+    vintages = all_vintages(table, _Stored("").relation(table.name), 0)
+    with duckdb.connect() as sql:
+        described = sql.execute(f"DESCRIBE SELECT {columns} FROM ({vintages})").fetchall()
+    return [(name, kind) for name, kind, *_ in described]
 
 
 def derive_tables(
@@ -512,17 +522,24 @@ class Nodes:
         """Return the files of the tables of the snapshot, as far as it is made."""
         return [file for file in self.files() if file.table not in LISTED]
 
-    def open(self, folder: Path) -> Snapshot:
-        """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
-        files = self.shown_files()
+    def open(self, folder: Path, only: Collection[str] = ()) -> Snapshot:
+        """Open the snapshot as far as it is made, or ``only`` some tables of it.
+
+        What is added to it goes to a folder.
+        """
+        files = [file for file in self.shown_files() if not only or file.table in only]
         snapshot = Snapshot(
             *(folder, self.record, self.plan.loads, self.plan.data_version),
             files=tuple(files),
             memory_mb=self.compute.memory,
         )
-        for table in dict.fromkeys(file.table for file in files):
-            snapshot.show(table, self.paths(table))
-        if self._is_done(SAME_AS):
+        by_table: dict[str, list[BuildFile]] = {}
+        for file in files:
+            by_table.setdefault(file.table, []).append(file)
+        for table, shown in by_table.items():
+            shown.sort(key=lambda file: file.partition)
+            snapshot.show(table, [str(self.store.path(file)) for file in shown])
+        if SAME_AS in by_table:
             show_canonical_registers(snapshot)
         for table in LISTED:
             read_listed(snapshot.sql, table, self.paths(table))
