@@ -5,7 +5,7 @@ statement at once; nearly four in ten are releases of a new day in every country
 newest observations of 20 series.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -98,16 +98,22 @@ def _statements(
     }
 
 
-def append_day(record: Record, first: date, turn: int) -> int:
-    """Append the rows of a day to a record; return how many were new."""
-    tables = {table.name: table for table in RECORD_TABLES if table.name in _ARRIVING}
-    relations = {name: record.relation(name) for name in tables}
+def append_day(
+    record: Record,
+    first: date,
+    turn: int,
+    only: Collection[str] = _ARRIVING.keys(),
+    most_sources: int | None = None,
+) -> int:
+    """Append the rows of a day to a record, of ``only`` some tables; return how many were new."""
+    tables = {table.name: table for table in RECORD_TABLES if table.name in only}
+    relations = {name: record.relation(name) for name in _ARRIVING}
     statements = _statements(record.connection.cursor(), relations, first, turn)
     appended = 0
     for name, table in tables.items():
         schema = incoming_schema(table)
         rows: pa.Table = record.query(statements[name]).select(schema.names).cast(schema)
-        for source in sorted(set(rows["source"].to_pylist())):
+        for source in sorted(set(rows["source"].to_pylist()))[:most_sources]:
             of_source = rows.filter(pa.compute.equal(rows["source"], source))
             load = Load(source, (f"day {turn}",))
             appended += append(record, table, of_source, load).appended
