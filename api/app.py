@@ -10,7 +10,7 @@ import falcon
 from falcon.routing import DefaultRouter
 
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.known_answers import KnownResponses
+from api.endpoints.known_answers import KnownResponses, pin_by_url
 from api.errors import add_error_handlers
 from api.middleware import Middleware
 from api.resources.declared import (
@@ -45,6 +45,7 @@ class Service(falcon.App[falcon.Request, falcon.Response]):
 
     def __call__(self, env: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request as WSGI says."""
+        pin_by_url(env)
         known = self._known(env, self._endpoint_of)
         if known is None:
             return super().__call__(env, start_response)

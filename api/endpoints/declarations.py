@@ -33,7 +33,7 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
         parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT")]
         statuses.append(402)
     if needs_key:
-        parameters.append(PARAMETERS["RECEIPT"])
+        parameters += [PARAMETERS[each] for each in ("VERSION_IN_URL", "RECEIPT")]
     invalid_id_status: Literal[400, 404] = 404 if malformed_id == "404" else 400
     return Endpoint(
         *(row["name"], row["path"], row["summary"], row["description"], row["body"], row["tag"]),

@@ -139,9 +139,14 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
         raise problems.Problem(
             "not_acceptable", "The response is application/json; let Accept allow it."
         )
+    parameters = read_values(endpoint, req.params, path)
     if endpoint.needs_key:
-        problems.check_data_version(req.env.get("HTTP_X_DATA_VERSION"))
-    return read_values(endpoint, req.params, path)
+        header = req.env.get("HTTP_X_DATA_VERSION")
+        problems.check_data_version(header)
+        if parameters["data_version"] not in (None, header):
+            detail = "The header X-Data-Version pins another version: send one of them."
+            raise problems.conflicting_parameters("data_version", detail)
+    return parameters
 
 
 def read_values(

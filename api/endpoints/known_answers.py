@@ -3,13 +3,24 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import falcon
+
 from warehouse.contract.known_answers import KnownAnswers
 from warehouse.control.keys import Key
 from warehouse.serve.build import Build
+from warehouse.shared.texts import DATA_VERSION
 
 Header = tuple[str, str]
 # The variable of a request in which what is asked is passed on.
 ASKED = "sankofa.asked"
+
+
+def pin_by_url(env: dict[str, Any]) -> None:
+    """Take ``data_version`` of a URL as the header, if that was not sent."""
+    if "data_version=" in env["QUERY_STRING"]:
+        sent = falcon.uri.parse_query_string(env["QUERY_STRING"]).get("data_version")
+        if isinstance(sent, str) and DATA_VERSION.fullmatch(sent):
+            env.setdefault("HTTP_X_DATA_VERSION", sent)
 
 
 class Asked(NamedTuple):

@@ -32,7 +32,7 @@ MEDIA_TYPES: dict[Format, str] = {
 def requested_format(req: falcon.Request, sent: str | None) -> Format:
     """Return the form that ``format`` names, or else the one that Accept prefers."""
     if sent is not None:
-        return next(name for name in MEDIA_TYPES if name == sent)
+        return "ndjson" if sent == "jsonl" else next(name for name in MEDIA_TYPES if name == sent)
     preferred = _preferred(req.accept)
     if preferred is None:
         raise Problem(
@@ -62,7 +62,15 @@ def send_list(
         return
     body, is_whole = _list_pieces(page), _is_sent_whole(req, resp)
     whole = b"".join(body) if is_whole else Pieces(body)
+    if page.rows.truncated:
+        _link_next(req, resp, page.next_cursor)
     send_without_rows(resp, whole, page.rows.data_version)
+
+
+def _link_next(req: falcon.Request, resp: falcon.Response, cursor: str | None) -> None:
+    if cursor is not None:
+        query = urlencode({**req.params, "cursor": cursor}, doseq=True)
+        resp.append_header("Link", f'<{req.path}?{query}>; rel="next"')
 
 
 def _is_sent_whole(req: falcon.Request, resp: falcon.Response) -> bool:
@@ -145,9 +153,8 @@ def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: 
     resp.content_type = f"{MEDIA_TYPES[form]}; charset=utf-8"
     resp.set_header("X-Data-Version", page.rows.data_version)
     if is_whole and (cursor := page.next_cursor) is not None:
-        query = urlencode({**req.params, "cursor": cursor}, doseq=True)
         resp.set_header("X-Next-Cursor", cursor)
-        resp.append_header("Link", f'<{req.path}?{query}>; rel="next"')
+        _link_next(req, resp, cursor)
     if page.empty is not None:
         resp.set_header("X-Empty-Reason", page.empty.code)
 

@@ -186,6 +186,16 @@ def _read_entity(question: Question) -> ListRows:
 _ENTITY = replace(lists.ENTITY_SEARCH, name="entity", read=_read_entity)
 
 
+def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
+    narrowed = [name for name in ("dataset", "exchange") if arguments[name] is not None]
+    if arguments["query"] is None:
+        return context.rows(lists.ENTITIES, arguments)
+    if narrowed:
+        detail = f"{narrowed[0]} narrows the list: leave it out, or leave out query."
+        raise conflicting_parameters(narrowed[0], detail)
+    return context.rows(lists.ENTITY_SEARCH, arguments)
+
+
 def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
     ocid = arguments["query"] or ""
     if ocid.startswith(_OCID):
@@ -249,6 +259,7 @@ def _check_claim(context: ToolContext, arguments: Arguments) -> ToolRows | Body:
 # Reads of the tools that are more than a list.
 _READS: Mapping[str, Read] = {
     "describe_data": _describe_data,
+    "search_entities": _search_entities,
     "get_entity": _get_entity,
     "resolve_identifier": _resolve_identifier,
     "get_fundamentals": _get_fundamentals,

@@ -183,6 +183,8 @@ HELD = {
     "indicator": ("NY.GDP", "NY"),
     "measure": ("LONG", "revenue", "category_share_count", "tender_value", "x"),
     "category": ("works", "goods", "wörks"),
+    "supplier": ("alpha", "DCA1", "nobody"),
+    "exchange": ("XJSE", "xnai", "OTC"),
     "buyer": ("agency", "DCA1", "nobody"),
     "query": ("roads", "école", "nothing here"),
     "status": ("active",),
@@ -213,7 +215,11 @@ def requests(draw: st.DrawFn, endpoint: Endpoint) -> str:
     path = endpoint.path
     for parameter in endpoint.in_path.values():
         path = path.replace(f"{{{parameter.name}}}", value(parameter))
-    optional = [p for p in endpoint.query.values() if p.name not in ("cursor", "format", "receipt")]
+    optional = [
+        p
+        for p in endpoint.query.values()
+        if p.name not in ("cursor", "format", "receipt", "data_version")
+    ]
     chosen = [p for p in optional if p.required or draw(st.booleans())]
     return f"{path}?{'&'.join(f'{p.name}={value(p)}' for p in chosen)}"
 

@@ -157,7 +157,7 @@ def test_a_form_is_chosen_by_accept_or_by_name(form: str, service: ListService) 
     refused = service.get(url, Accept="text/html")
     assert (refused.status_code, refused.json["code"]) == (406, "not_acceptable")
     wrong = service.get(f"{url}&format=xml")
-    assert (wrong.status_code, wrong.json["allowed"]) == (400, ["json", "csv", "ndjson"])
+    assert (wrong.status_code, wrong.json["allowed"]) == (400, ["json", "csv", "ndjson", "jsonl"])
 
 
 @pytest.mark.parametrize("form", ["json", *MEDIA_TYPES])

@@ -22,7 +22,13 @@ from warehouse.control.keys import KeyStore, create_key, revoke_key
 
 # What they tell is about the data, or is found by a source of its own.
 WITHOUT_SOURCE = (
-    *("get_quality_metrics", "describe_data", "resolve_identifier", "get_changes"),
+    *(
+        "get_quality_metrics",
+        "describe_data",
+        "match_organisations",
+        "resolve_identifier",
+        "get_changes",
+    ),
     "list_versions",
 )
 AT_HOST = re.compile(r'https?://[^/"]+(?=/exports/)')

@@ -56,9 +56,15 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/tenders?country=KEN",
         "/v1/tenders?as_of=2020-06-01",
         "/v1/tenders?query=roads",
+        "/v1/tenders?supplier=alpha",
         "/v1/tenders?buyer=agency&category=works&as_of=2021-06-01",
         "/v1/tenders?from=2018-01-02&to=2018-01-05",
         "/v1/tenders?country=ke&from=2018-03-01&as_of=2021-06-01",
+    ),
+    "listEntities": (
+        "/v1/entities",
+        "/v1/entities?country=ZAF&dataset=AF-FUND",
+        "/v1/entities?exchange=xjse",
     ),
     "getTender": ("/v1/tenders/ocds-0003", "/v1/tenders/ke-3?as_of=2021-06-01"),
     "listSharedFacts": (

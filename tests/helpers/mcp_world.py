@@ -28,6 +28,7 @@ EXACT = "1234567890123456.78"
 LARGE, TOO_LARGE = 30_000, 60_000
 EXAMPLES: dict[str, dict[str, Any]] = {
     "search_entities": {"query": "Fictional"},
+    "match_organisations": {"rows": [{"name": "Alpha", "country": "ZA"}]},
     "get_entity": {"service_id": "DCA1"},
     "describe_data": {"section": "series"},
     "resolve_identifier": {"id_type": "lei", "id_value": "213800AAAAAAAAAAAA01"},

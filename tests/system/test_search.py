@@ -260,7 +260,7 @@ def test_a_text_is_found_by_each_of_its_words_and_by_no_other(tmp_path: Path) ->
 
 
 def _rows(reader: FileReader, text: str, only_names: bool) -> list[int]:
-    condition = text_matches(text, only_names)
+    condition = text_matches(text, "name" if only_names else "")
     numbers = ", ".join(f"({number})" for number in range(1, len(ODD_TEXTS) + 1))
     rows = reader.run(
         f"SELECT row_number FROM (SELECT column1 AS row_number FROM (VALUES {numbers}) AS listed) "

@@ -12,7 +12,7 @@ from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS, AbsentReason
 from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build
-from warehouse.serve.entities import is_known_id, organisation_id
+from warehouse.serve.entities import is_known_id, organisation_id, records
 from warehouse.serve.packs import rows_by_number
 from warehouse.serve.rows import (
     NO_ROW,
@@ -253,7 +253,9 @@ def screen(question: Question) -> ListRows:
     ranked = [_with_as_of(row, day, rank) for rank, row in zip(ranks, page.rows, strict=True)]
     keys = [(*key, str(rank)) for rank, key in zip(ranks, page.keys, strict=True)]
     page = msgspec.structs.replace(page, rows=ranked, keys=keys)
-    return ListRows(page, extra={"universe": _universe(build, universe, as_of, count)})
+    counted = _universe(build, universe, as_of, count)
+    names = _left_out(build, universe, as_of, question.limit) if after is None else []
+    return ListRows(page, extra={"universe": {**counted, "names": names}})
 
 
 def why_no_issuers(question: Question) -> Empty:
@@ -308,6 +310,22 @@ def _universe(
         for reason, count in file.run(f"{statement} WHERE {conditions} GROUP BY 1", values):
             left_out[reason] += count
     return {"covered": ranked + sum(left_out.values()), "ranked": ranked, "left_out": left_out}
+
+
+def _left_out(
+    build: Build, universe: list[Condition], as_of: date | None, most: int | None
+) -> list[dict[str, str | None]]:
+    """Return the first issuers that are left out, each with its name and the reason."""
+    absent, once = [*universe, *_absent_on(as_of)], Order("service_id", ("service_id",))
+    rows = fetch_rows(build, "service_id, reason", "metrics_absent", absent, once)
+    reasons = {str(service_id): str(reason) for service_id, reason in rows}
+    chosen = sorted(reasons)[:most]
+    found = records(build, chosen)
+    names = {each: msgspec.json.decode(found[each])["legal_name"] for each in found}
+    return [
+        {"service_id": each, "legal_name": names.get(each), "reason": reasons[each]}
+        for each in chosen
+    ]
 
 
 def _current_on(as_of: date | None) -> list[Condition]:

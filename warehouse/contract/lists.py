@@ -4,7 +4,15 @@ from typing import Any
 
 import msgspec
 
-from warehouse.contract import changes, claims, issuers, macro, organisations, tenders
+from warehouse.contract import (
+    changes,
+    claims,
+    issuers,
+    macro,
+    matching,
+    organisations,
+    tenders,
+)
 from warehouse.contract.listing import Datasets, Listing, ListRows, Question, table_list
 from warehouse.contract.problems import unknown_word
 from warehouse.publish.builds import builds_at
@@ -154,6 +162,8 @@ SEARCH = Listing("search", ("SearchResult",), organisations.search, organisation
 ENTITY_SEARCH = Listing(
     "search of entities", ("EntityMatch",), organisations.entities, organisations.why_none_found
 )
+ENTITIES = table_list("organisations", "Entity", organisations.listed)
+MATCH = Listing("matches", ("Matched",), matching.matched, _never_empty)
 AWARDS = Listing(
     "awards",
     ("SharedFact", "TenderParty"),

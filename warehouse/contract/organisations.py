@@ -12,9 +12,18 @@ from warehouse.contract.problems import Problem, invalid_parameter, unknown_id
 from warehouse.names.search_words import terms
 from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id, records
-from warehouse.serve.rows import equal, fetch_page, fetch_rows, make_page, one_of, page_of, storable
+from warehouse.serve.rows import (
+    Condition,
+    equal,
+    fetch_page,
+    fetch_rows,
+    make_page,
+    one_of,
+    page_of,
+    storable,
+)
 from warehouse.serve.search import found_rows
-from warehouse.serve.table_query import Empty
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of
 from warehouse.shared.json_encoding import encode
 from warehouse.tables.entities import IdType
 
@@ -66,7 +75,7 @@ def crosswalk(question: Question) -> ListRows:
     owner = organisation_id(build, service_id)
     statement = "SELECT DISTINCT id_type FROM {table} WHERE organisation = ? ORDER BY id_type"
     id_types = [str(kind) for (kind,) in build.rows("identifiers", statement, storable(owner))]
-    name = _name_and_jurisdiction(build, service_id) or _name_and_jurisdiction(build, owner)
+    name = name_and_jurisdiction(build, service_id) or name_and_jurisdiction(build, owner)
     if not id_types and name is None:
         raise unknown_id(service_id)
     served = [kind for kind in id_types if question.tier.paid or kind in FREE_ID_TYPES]
@@ -97,17 +106,14 @@ def lookup(question: Question) -> ListRows:
     build = question.build
     id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
     # Before the lookup: the answer must not depend on whether there is a match.
-    _check_paid(question, id_type, "id_type", id_type, f"Lookups by {id_type}")
+    check_paid(question, id_type, "id_type", id_type, f"Lookups by {id_type}")
     if id_type in _FORMS and not _FORMS[id_type][0].fullmatch(id_value):
         raise invalid_parameter("id_value", id_value, _FORMS[id_type][1])
-    where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
-    bearers = fetch_rows(build, "organisation, issuer", "identifiers", where)
-    # Reversed, so that the first row of an organisation wins.
-    issuers: dict[str, str] = {str(owner): str(issuer) for owner, issuer in reversed(bearers)}
+    issuers = owners_of(build, id_type, id_value)
     ids = sorted(issuers)
     rows = []
     for service_id in ids[:MAX_MATCHES]:
-        name, jurisdiction = _name_and_jurisdiction(build, service_id) or ("", "")
+        name, jurisdiction = name_and_jurisdiction(build, service_id) or ("", "")
         members = {
             "service_id": service_id,
             "legal_name": name or None,
@@ -120,6 +126,14 @@ def lookup(question: Question) -> ListRows:
     has_more = len(ids) > MAX_MATCHES and not page.truncated
     page = msgspec.structs.replace(page, truncated=True, keys=()) if has_more else page
     return ListRows(page, {"id_type": id_type, "id_value": id_value, "ambiguous": len(ids) > 1})
+
+
+def owners_of(build: Build, id_type: IdType, id_value: str) -> dict[str, str]:
+    """Return the organisations with an identifier, each with who issued it."""
+    where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
+    rows = fetch_rows(build, "organisation, issuer", "identifiers", where)
+    # Reversed, so that the first row of an organisation wins.
+    return {str(owner): str(issuer) for owner, issuer in reversed(rows)}
 
 
 def why_no_match(question: Question) -> Empty:
@@ -141,6 +155,16 @@ def entities(question: Question) -> ListRows:
         for number, row in found
     ]
     return ListRows(make_page(question.build, matches, question.limit))
+
+
+def listed(question: Question) -> TableQuery:
+    """Ask for organisations by country, by datasets with rows about them, by where they trade."""
+    parameters, filters = question.parameters, filters_of(country=question.country)
+    for name, column in (("dataset", "held_in"), ("exchange", "exchanges")):
+        if (value := parameters[name]) is not None:
+            within = Condition(f"{column} LIKE ?", (f"% {value} %",))
+            filters.append(Filter(name, value, [within]))
+    return TableQuery("entities", "organisations", filters)
 
 
 def search(question: Question) -> ListRows:
@@ -174,7 +198,7 @@ def _found(question: Question, kinds: tuple[str, ...] | None) -> list[tuple[str,
         # An organisation's id has the form of an ISIN, but no country has the code DC.
         if _FORMS["isin"][0].fullmatch(word) and word[:2].upper() != "DC":
             what = f"{word.upper()} has the form of an ISIN. Leave it out: searches by ISIN"
-            _check_paid(question, "isin", "query", query, what)
+            check_paid(question, "isin", "query", query, what)
     first = 0 if question.after is None else int(question.after[0])
     last = None if question.limit is None else first + question.limit + 1
     country = question.parameters["country"]
@@ -182,7 +206,7 @@ def _found(question: Question, kinds: tuple[str, ...] | None) -> list[tuple[str,
     return [(str(first + number), row) for number, row in enumerate(found, 1)]
 
 
-def _check_paid(
+def check_paid(
     question: Question, id_type: IdType, parameter: str, received: str, what: str
 ) -> None:
     """Refuse what finds an organisation by an identifier of the paid crosswalk to other keys."""
@@ -198,7 +222,8 @@ def _check_paid(
     )
 
 
-def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
+def name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
+    """Return the name and the jurisdiction of an organisation that a register describes."""
     statement = "SELECT legal_name, jurisdiction FROM {table} WHERE service_id = ?"
     rows = build.rows("entities", statement, storable(service_id))
     return (str(rows[0][0]), str(rows[0][1])) if rows else None

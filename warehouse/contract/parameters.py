@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import get_args
 
+from msgspec import json
+
 from warehouse.contract.pagination import LONGEST_CURSOR
 from warehouse.contract.parameter_types import (
     COUNTRY,
@@ -60,6 +62,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "country": COUNTRY,
     "code": pattern_text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -"),
     "series": _SERIES_CODE,
+    "exchange": pattern_text("[A-Za-z0-9]{3,4}", "the MIC of an exchange", upper=True),
     "form": pattern_text("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),
     "entity": pattern_text(
         "(DC[A-Za-z0-9]+|[A-Z]{3})",
@@ -92,7 +95,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "period": PERIOD,
     "dataset": choice(get_args(Dataset)),
     "dimension": choice(get_args(Dimension)),
-    "format": choice(("json", "csv", "ndjson")),
+    "format": choice(("json", "csv", "ndjson", "jsonl")),
     "frequency": choice(get_args(Frequency)),
     "id type": choice(ID_TYPES),
     "kind": choice(SEARCH_KINDS),
@@ -110,13 +113,17 @@ _TYPES: Mapping[str, ParameterType] = {
 }
 
 
+# Types whose examples are no texts.
+_PLAIN = ("integer", "boolean")
+
+
 def _parameter(row: Mapping[str, str]) -> Parameter:
     kind, example = _TYPES[row["type"]], row["example"]
     return Parameter(
         row["name"],
         kind,
         row["description"],
-        int(example) if kind.schema.get("type") == "integer" and example else example or None,
+        json.decode(example) if example and kind.schema.get("type") in _PLAIN else example or None,
         row["required"] == "yes",
         row["default"] or None,
         "path" if row["location"] == "path" else "query",
@@ -144,6 +151,21 @@ _CLAIMS = Parameter(
     f"Up to {MOST_CLAIMS} claims, each about service_id and line_item, series, or indicator and "
     "country.",
     '[{"series":"FX.EUR.ZAR","period":"2024-06-28","value":19.5,"as_of":"2024-07-01"}]',
+    required=True,
+    location="body",
+)
+# What a row to be matched has: a name, an identifier, or both.
+MATCHED = tuple(
+    _DECLARED[name] for name in ("MATCHED_NAME", "COUNTRY", "MATCHED_ID", "ID_TYPE_OR_NONE")
+)
+MOST_MATCHED = 200
+_MATCHED = Parameter(
+    "rows",
+    list_of_objects(
+        MATCHED, MOST_MATCHED, {"anyOf": [{"required": ["name"]}, {"required": ["id_value"]}]}
+    ),
+    f"Up to {MOST_MATCHED} rows, each with a name and its country, an id_value, or all of them.",
+    '[{"name":"Ubuntu Fictional Mining Limited","country":"ZA"}]',
     required=True,
     location="body",
 )
@@ -183,11 +205,25 @@ _OF_TOOL = {
         name: unlisted(_DECLARED[name])
         for name in ("METRIC_OF_TOOL", "METRIC_RANKED_OF_TOOL", "ROLE_OF_TOOL")
     },
+    "MATCHED_OF_TOOL": replace(
+        _MATCHED,
+        kind=replace(
+            _MATCHED.kind,
+            schema={**_MATCHED.kind.schema, "items": {"type": "object"}},
+            members=tuple(map(of_tool, MATCHED)),
+        ),
+        description="Up to 200 objects with name, country, id_value, id_type.",
+    ),
     "CLAIMS_OF_TOOL": replace(
         _CLAIMS,
         kind=replace(_CLAIMS.kind, schema=_SEVERAL, members=tuple(map(of_tool, CLAIM))),
-        description="In place of the other arguments: several claims, each an object of them.",
+        description="Several claims, each an object of the other arguments.",
         required=False,
     ),
 }
-PARAMETERS: Mapping[str, Parameter] = {**_DECLARED, "CLAIMS": _CLAIMS, **_OF_TOOL}
+PARAMETERS: Mapping[str, Parameter] = {
+    **_DECLARED,
+    "CLAIMS": _CLAIMS,
+    "MATCHED": _MATCHED,
+    **_OF_TOOL,
+}

@@ -87,6 +87,7 @@ _TYPES: Mapping[str, Schema] = {
     "IdType": _words(ID_TYPES),
     "ProblemCode": _words(PROBLEMS),
     "ClaimWord": _words(get_args(Verdict)),
+    "Evidence": _words(("identifier", "exact_name")),
     "ChangeKind": _words(get_args(ChangeKind)),
     # Members of a Fact or an observation: those that say which figure it is, and where it is from.
     "Figure": {"type": "object"},
@@ -228,7 +229,7 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
         *("Fact", "Filing", "Release", "SharedFact", "TenderParty", "SeriesObservation"),
         *("AnnualObservation", "Entity", "EntityMatch", "SearchResult", "Identifier", "Match"),
         *("RankedMetric", "Metric", "Observation", "QualityRecord", "CatalogueEntry", "Change"),
-        *("ChangedRow", "Version", "ClaimVerdict"),
+        *("ChangedRow", "Version", "ClaimVerdict", "Matched"),
     )
 }
 # From the structs that are encoded: the schema of the manifest cannot drift from it.
@@ -243,7 +244,7 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
             *("Health", "Status", "Fundamentals", "FundamentalsOfSeveral", "Filings", "Tenders"),
             *("SharedFacts", "TenderParties", "Macro", "Entities", "Search", "Crosswalk", "Lookup"),
             *("Screen", "Metrics", "Observations", "Quality", "Catalogue", "Changes", "Versions"),
-            *("Usage", "Export", "Claims"),
+            *("Usage", "Export", "Claims", "Matches"),
         )
     },
 }

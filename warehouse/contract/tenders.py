@@ -52,18 +52,19 @@ _NEWEST_FIRST = Order("released_on DESC, row_number")
 def tenders(question: Question) -> ListRows:
     """Return the releases of a country.
 
-    A release without a date comes last, and is left out if a day bounds them. ``buyer`` is a
-    service_id or words of the buyer's name, ``query`` words of title, description or buyer; the
-    last word may be a prefix.
+    A release without a date comes last, and is left out if a day bounds them. ``buyer``
+    and ``supplier`` are ids of them or words of their names, ``query`` words of anything that is
+    searchable; the last word may be a prefix.
     """
     build, limit, after, (from_, to) = question.build, question.limit, question.after, question.days
-    category, buyer, status, query, as_of = (
-        question.parameters[name] for name in ("category", "buyer", "status", "query", "as_of")
+    category, buyer, status, as_of = (
+        question.parameters[name] for name in ("category", "buyer", "status", "as_of")
     )
-    check_search_words("buyer", buyer)
-    check_search_words("query", query)
+    sought = _sought(question)
+    for name, text in sought.items():
+        check_search_words(name, text)
     country = question.country or ""
-    if all(value is None for value in (from_, to, category, buyer, status, query)):
+    if not sought and all(value is None for value in (from_, to, category, status)):
         # Without a filter, whole runs of rows can be sent as they lie in the packs.
         return ListRows(latest_on(build, _RELEASES, country, as_of, limit, after))
     dated = between("released_on", from_, to)
@@ -77,9 +78,11 @@ def tenders(question: Question) -> ListRows:
     if buyer is not None and is_known_id(build, buyer.upper()):
         # The first condition lets the planner use the partial index on buyer_id.
         buyer_id = equal(buyer_id=organisation_id(build, buyer.upper()))
-        where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
-    with_words = [text_matches(buyer, True)] if buyer is not None else []
-    with_words += [text_matches(query, False)] if query is not None else []
+        where = [*where, Condition("buyer_id <> ''"), *buyer_id]
+        del sought["buyer"]
+    if is_known_id(build, sought.get("supplier", "").upper()):
+        sought["supplier"] = organisation_id(build, sought["supplier"].upper())
+    with_words = [text_matches(text, _COLUMN_OF[name]) for name, text in sought.items()]
     one_more = None if limit is None else limit + 1
     rows: KeyedRows = []
     for file in files:
@@ -96,6 +99,16 @@ def tenders(question: Question) -> ListRows:
         # The key is of the first file; what follows comes after it as a whole.
         after = None
     return ListRows(make_page(build, [(key, row[0]) for key, row in rows], limit))
+
+
+# Which texts of a release have the words of a parameter: of query, any.
+_COLUMN_OF = {"buyer": "name", "supplier": "supplier", "query": ""}
+
+
+def _sought(question: Question) -> dict[str, str]:
+    """Return the words that releases are sought by, by parameter."""
+    words = ((name, question.parameters[name]) for name in _COLUMN_OF)
+    return {name: text for name, text in words if text is not None}
 
 
 def _with_words(
@@ -125,8 +138,7 @@ def why_no_tenders(question: Question) -> Empty:
     known = known_on(as_of)
     query = TableQuery(_RELEASES, "releases", filters, known, as_of, "released_on", question.days)
     empty = why_empty(question.build, query)
-    words = {name: parameters[name] for name in ("query", "buyer")}
-    sought = {name: value for name, value in words.items() if value is not None}
+    sought = _sought(question)
     if empty.code != "no_match" or not sought:
         return empty
     stated = " and ".join(f"{name} {value!r}" for name, value in sought.items())

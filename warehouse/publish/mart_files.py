@@ -169,9 +169,9 @@ class SqliteLoader:
         self.load(FRAMES, _FRAME_COLUMNS, frames, ())
 
     def load_words(self, rows: pa.RecordBatchReader) -> None:
-        """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
+        """Create the table ``words``: rows found by words of their texts."""
         # The texts come split into words that the tokenizer leaves as they are.
-        self._load_index("words", ("name", "more"), "detail=column, tokenize='ascii'", rows)
+        self._load_index("words", rows.schema.names[1:], "detail=column, tokenize='ascii'", rows)
 
     def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``trigrams``: rows found by three neighbouring characters."""

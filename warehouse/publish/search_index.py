@@ -30,18 +30,26 @@ EXCHANGE_NAMES = {
 # Characters of a description that are indexed: its beginning says what is bought.
 _DESCRIPTION_LENGTH = 400
 
-# The searchable texts of a release: its buyer, and title and description. Every vintage is
-# searchable: what a later one says must not hide it from an earlier day.
+# The searchable texts of a release: its buyer, title and description, and its suppliers. Every
+# vintage is searchable: what a later one says must not hide it from an earlier day.
 _TEXTS = "json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])"
+_SUPPLIERS = "json_extract_string(release, '$.awards[*].suppliers[*].name')"
+# With the ids of the parties that have these names.
+_WITH_IDS = (
+    "array_to_string(list_sort(list_concat({names}, list_transform(list_filter("
+    "coalesce(named_parties, []), LAMBDA each: list_contains({names}, each.name)), "
+    "LAMBDA each: each.ids))), ' ')"
+)
 _SEARCHABLE = "CASE WHEN NOT withdrawn AND release IS NOT NULL THEN {} END"
 # Columns that the writer of a file needs beside those that are stored, by table.
 TEXT_PREFIX = "searched_"
 WRITTEN_TEXTS: dict[str, dict[str, str]] = {
     "tender_releases": {
-        "name": _SEARCHABLE.format(f"coalesce({_TEXTS}[1], '')"),
+        "name": _SEARCHABLE.format(_WITH_IDS.format(names=f"{_TEXTS}[1:1]")),
         "more": _SEARCHABLE.format(
             f"concat_ws(' ', {_TEXTS}[2], left({_TEXTS}[3], {_DESCRIPTION_LENGTH}))"
         ),
+        "supplier": _SEARCHABLE.format(_WITH_IDS.format(names=f"coalesce({_SUPPLIERS}, [])")),
     },
     "search": {
         "names": "list_filter(list_prepend(name, other_names), lambda each: each IS NOT NULL)",
@@ -56,20 +64,20 @@ class ReleaseWords:
     """The words of releases, as a file of them streams past."""
 
     def __init__(self) -> None:
-        self._words: list[tuple[int, str, str]] = []
+        self._words: list[tuple[int | str, ...]] = []
 
     def add(self, first_row: int, releases: pa.RecordBatch) -> None:
         """Add releases with their texts, the first with a row number."""
         texts = _texts("tender_releases", releases)
         self._words += [
-            (number, " ".join(terms(name)), " ".join(terms(more)))
-            for number, (name, more) in enumerate(texts, first_row)
-            if name is not None
+            (number, *(" ".join(terms(text)) for text in found))
+            for number, found in enumerate(texts, first_row)
+            if found[0] is not None
         ]
 
     def words(self) -> pa.RecordBatchReader:
         """Return the words of each row that is searchable."""
-        return batch_reader(self._words, _WORDS)
+        return batch_reader(self._words, _WORDS.append(pa.field("supplier", pa.string())))
 
 
 class SearchIndex:

@@ -278,9 +278,15 @@ MART_TABLES = (
     ),
     MartTable(
         "entities",
-        served_rows.CURRENT_ENTITIES,
+        # Texts in which a dataset or an exchange is found between blanks.
+        "SELECT *, concat(' ', array_to_string(datasets, ' '), ' ') AS held_in, "
+        "concat(' ', array_to_string(list_transform(listings, LAMBDA each: each.mic), ' '), ' ') "
+        f"AS exchanges FROM ({served_rows.CURRENT_ENTITIES})",
         "service_id",
-        ("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
+        (
+            *("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
+            *("held_in", "exchanges"),
+        ),
         ("(service_id)",),
         (
             *members_of(Entity, "own"),

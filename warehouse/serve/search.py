@@ -51,20 +51,23 @@ def every_word(words: Sequence[str]) -> list[Alternatives]:
     return [[word] for word in (*words[:-1], *last)]
 
 
-def text_matches(text: str, only_names: bool) -> Condition:
+def text_matches(text: str, within: str = "") -> Condition:
     """Match rows with every word of a text, the last perhaps a prefix; none without a word."""
     words = terms(text)
-    return words_match([every_word(words)], only_names) if words else NO_ROW
+    return words_match([every_word(words)], within) if words else NO_ROW
 
 
-def words_match(choices: Iterable[Sequence[Alternatives]], only_names: bool) -> Condition:
-    """Match rows that have, for one of the choices, one of each of its alternatives."""
+def words_match(choices: Iterable[Sequence[Alternatives]], within: str = "") -> Condition:
+    """Match rows that have, for one of the choices, one of each of its alternatives.
+
+    ``within`` names the column that has them; without it, any may.
+    """
     query = " OR ".join(
         "(" + " AND ".join(f"({' OR '.join(map(_quoted, words))})" for words in choice) + ")"
         for choice in choices
     )
-    within = f"{{name}} : ({query})" if only_names else query
-    return Condition("row_number IN (SELECT rowid FROM words WHERE words MATCH ?)", (within,))
+    matched = f"{{{within}}} : ({query})" if within else query
+    return Condition("row_number IN (SELECT rowid FROM words WHERE words MATCH ?)", (matched,))
 
 
 def _quoted(word: str) -> str:
@@ -179,11 +182,11 @@ def _conditions(query: str) -> Iterator[tuple[Match, Condition]]:
     yield "prefix", _with_key("is_name = 1 AND key > ? AND key < ?", between)
     without_forms = tuple(word for word in words if word not in FORM_WORDS)
     for wanted in dict.fromkeys((words, without_forms or words)):
-        for only_names in (True, False):
-            yield "words", words_match([every_word(wanted)], only_names)
+        for within in ("name", ""):
+            yield "words", words_match([every_word(wanted)], within)
     if subject := named_subject(words):
         # Parts of codes are short: in names of organisations they mean something else.
-        stands_for = words_match([subject], only_names=False)
+        stands_for = words_match([subject])
         yield (
             "words",
             msgspec.structs.replace(
@@ -238,7 +241,7 @@ def _near(build: Build, file: FileReader, query: str, where: Sequence[Condition]
     for size in (2, 1):
         choices = list(combinations(groups, size))
         if choices and not compared:
-            condition = words_match(choices, only_names=False)
+            condition = words_match(choices)
             compared = _select(file, [condition, *where], _MOST_COMPARED, False)
     scores = _scores(build, file, [number for number, _ in compared], near)
     best = max(scores.values(), default=0.0)
@@ -296,7 +299,7 @@ def _scores(
             like: share * log(1 + count / words.uses[like])
             for like, share in words.likeness.items()
         }
-        condition = words_match([[sorted(weights)]], only_names=False)
+        condition = words_match([[sorted(weights)]])
         for number, _ in _select(file, [one_of("row_number", numbers), condition], None, False):
             named = [weights[like] for like in weights if like in in_names[number]]
             scores[number] += max(named, default=_ABOUT * min(weights.values()))

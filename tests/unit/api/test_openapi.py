@@ -42,6 +42,9 @@ LISTED = {
     "/v1/entities/{service_id}": (401, 404, 429, 503),
     "/v1/crosswalk/{service_id}": (401, 404, 429, 503),
     "/v1/crosswalk": (400, 401, 402, 429, 503),
+    # Beyond the contract.
+    "/v1/entities": (400, 401, 402, 429, 503),
+    "/v1/match": (400, 401, 402, 413, 429, 503),
     "/v1/screen": (400, 401, 402, 429, 503),
     "/v1/metrics/{service_id}": (400, 401, 402, 429, 503),
     "/v1/signals/procurement-demand": (401, 402, 429, 503),

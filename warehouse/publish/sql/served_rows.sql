@@ -98,10 +98,23 @@ FROM grouped;
 -- Each release with its buyer. One may name several: always the same of them becomes its buyer_id.
 WITH resolved AS (
     -- as above
-    SELECT party.source, party.ocid, party.release_id, party.role, matched.service_id
+    SELECT
+        party.source, party.ocid, party.release_id, party.role, party.country, party.party_key,
+        party.name, matched.service_id
     FROM tender_parties AS party
     LEFT JOIN party_matches AS matched ON {{ same_party }}
     WHERE party.latest AND party.name IS NOT NULL
+),
+
+named AS (
+    -- the ids by which buyer and suppliers are found; a vintage has those of the names in it
+    SELECT
+        source, ocid, release_id,
+        list(DISTINCT { 'name': name, 'ids': concat_ws(' ', {{ id_of_party }}, service_id) })
+            AS parties
+    FROM resolved
+    WHERE role IN ('buyer', 'supplier')
+    GROUP BY ALL
 ),
 
 buyers AS (
@@ -113,8 +126,12 @@ buyers AS (
 
 SELECT
     released.* REPLACE (string_split(tag, ',') AS tag), released_on AS date,
-    json_keys(release) AS release_members, buyers.buyer_id
+    json_keys(release) AS release_members, buyers.buyer_id, named.parties AS named_parties
 FROM tender_releases AS released
+LEFT JOIN named
+    ON named.source = released.source
+    AND named.ocid = released.ocid
+    AND named.release_id = released.release_id
 LEFT JOIN buyers
     ON buyers.source = released.source
     AND buyers.ocid = released.ocid
