@@ -1,9 +1,9 @@
 """A client of Sankofa: point-in-time data for African and emerging markets, as DataFrames.
 
 Start with ``Sankofa`` in ``client.py``. ``connection.py`` sends requests, ``pages.py`` joins the
-pages of a list, ``frames.py`` makes DataFrames of rows with the columns of ``description.py``, and
-``bulk.py`` downloads files and verifies them with the keys of ``known_services.py``;
-``opening.py`` opens them; ``receipts.py`` verifies answers. Nothing here imports the service.
+pages of a list, ``frames.py`` makes DataFrames of rows with the columns of ``description.py`` and
+of Parquet files, and ``bulk.py`` downloads files and verifies them with the keys of
+``known_services.py``; ``receipts.py`` verifies answers. Nothing here imports the service.
 """
 
 from sankofa_client.client import Sankofa

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from urllib.parse import quote
 
@@ -14,10 +13,9 @@ import pandas as pd
 from sankofa_client.bulk import LATEST, BulkFiles, default_folder
 from sankofa_client.connection import Connection
 from sankofa_client.description import Description
-from sankofa_client.frames import to_frame
+from sankofa_client.frames import open_file, open_pandas, to_frame
 from sankofa_client.identifiers import Identifiers, IdType
 from sankofa_client.known_services import KnownService, default_path
-from sankofa_client.opening import open_arrow, open_duckdb, open_pandas, open_polars
 from sankofa_client.pages import Answer, Pages
 from sankofa_client.receipts import Receipt, checked
 from sankofa_client.version import __version__
@@ -97,12 +95,7 @@ class Sankofa:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -246,8 +239,8 @@ class Sankofa:
             series_type=series_type,
             frequency=frequency,
             as_of=as_of,
+            from_=from_,
             to=to,
-            **{"from": from_},
         )
         frame = self._frame("/v1/macro", filters, limit, decimals, ["series"])
         frequencies = sorted(frame["frequency"].unique())
@@ -274,7 +267,7 @@ class Sankofa:
         Nobody knows when their values were published: there is no ``as_of``, and a backtest must
         not use them.
         """
-        filters = _filters(country=country, indicator=indicator, to=to, **{"from": from_})
+        filters = _filters(country=country, indicator=indicator, from_=from_, to=to)
         return self._frame("/v1/macro", filters, limit, decimals, ["indicator"])
 
     def tenders(
@@ -303,8 +296,8 @@ class Sankofa:
             status=status,
             query=query,
             as_of=as_of,
+            from_=from_,
             to=to,
-            **{"from": from_},
         )
         return self._frame("/v1/tenders", filters, limit, decimals)
 
@@ -336,8 +329,8 @@ class Sankofa:
             dimension_value=dimension_value,
             measure=measure,
             as_of=as_of,
+            from_=from_,
             to=to,
-            **{"from": from_},
         )
         return self._frame(f"/v1/signals/{quote(signal_key, safe='')}", filters, limit, decimals)
 
@@ -369,8 +362,7 @@ class Sankofa:
 
         Write a parameter that is a word of Python with an underscore: ``from_``.
         """
-        filters = _filters(**{name.rstrip("_"): value for name, value in parameters.items()})
-        return self._frame(path, filters, limit, decimals)
+        return self._frame(path, _filters(**parameters), limit, decimals)
 
     def bulk_files(self, data_version: str | None = None) -> pd.DataFrame:
         """Return the bulk files of a version: keys, titles, licences, rows, sizes, columns.
@@ -468,7 +460,7 @@ class Sankofa:
         if as_ == "path":
             return path
         if as_ != "pandas":
-            return {"polars": open_polars, "duckdb": open_duckdb, "arrow": open_arrow}[as_](path)
+            return open_file(path, as_)
         frame = open_pandas(path, self._exact(decimals))
         about = {"as_of": None, "truncated": False, "key": file.key, "sha256": file.sha256}
         frame.attrs.update({"data_version": manifest.data_version, **about, **file.members})
@@ -530,8 +522,9 @@ class Sankofa:
 
 
 def _filters(**parameters: Any) -> dict[str, str]:
-    """Return the parameters that are not None, as texts."""
-    return {name: _text(value) for name, value in parameters.items() if value is not None}
+    """Return the parameters that are not None, as texts; ``from_`` is ``from``."""
+    given = {name.rstrip("_"): value for name, value in parameters.items() if value is not None}
+    return {name: _text(value) for name, value in given.items()}
 
 
 def _text(value: Any) -> str:

@@ -1,11 +1,14 @@
-"""Rows as DataFrames: every column with the type that the description of the API gives it."""
+"""Rows as DataFrames, every column with the type that the API describes; Parquet files opened."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
+from sankofa_client.errors import PackageMissing
 from sankofa_client.pages import Answer
 
 Kind = Literal["text", "date", "time", "number", "integer", "flag", "other"]
@@ -25,6 +28,12 @@ _DTYPES: Mapping[Kind, Any] = {
 }
 # Those that have no null otherwise.
 _NULLABLE_DTYPES: Mapping[Kind, Any] = {"integer": "Int64", "flag": "boolean"}
+# What opens a Parquet file with its own types; a relation of DuckDB is not read yet.
+_READERS = {
+    "arrow": ("pyarrow.parquet", "read_table"),
+    "duckdb": ("duckdb", "read_parquet"),
+    "polars": ("polars", "read_parquet"),
+}
 
 
 def to_frame(answer: Answer, columns: Columns, decimals: bool) -> pd.DataFrame:
@@ -54,3 +63,35 @@ def _series(values: list[Any], kind: Kind, nullable: bool, decimals: bool) -> "p
         dtype = _NULLABLE_DTYPES.get(kind, dtype)
     series: pd.Series[Any] = pd.Series(values, dtype=dtype)
     return series
+
+
+def open_file(path: Path, opened_as: Literal["arrow", "duckdb", "polars"]) -> Any:
+    """Return a file as an Arrow table, a relation of DuckDB or a DataFrame of polars."""
+    package, reader = _READERS[opened_as]
+    return getattr(_package(package), reader)(str(path))
+
+
+def open_pandas(path: Path, decimals: bool) -> pd.DataFrame:
+    """Return a file with floats or Decimals for DECIMAL columns, and datetime64 for dates."""
+    table, arrow = open_file(path, "arrow"), _package("pyarrow")
+    compute = _package("pyarrow.compute")
+    for number, field in enumerate(table.schema):
+        if arrow.types.is_decimal(field.type) and not decimals:
+            # Through text: the nearest float to all digits, as the API's numbers are read.
+            floats = compute.cast(compute.cast(table[number], "string"), "float64")
+            table = table.set_column(number, field.name, floats)
+        elif arrow.types.is_date(field.type):
+            days = compute.cast(table[number], arrow.timestamp("us"))
+            table = table.set_column(number, field.name, days)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise PackageMissing(
+            f"To open the file this way, install {package}: pip install {package}"
+        ) from error
