@@ -162,11 +162,6 @@ def _normalised(identifier: str | None) -> str:
     return (identifier or "").strip().upper()
 
 
-# The categories of an LEI record that are never a natural person's.
-_LEI_CATEGORIES = frozenset(
-    ["GENERAL", "FUND", "BRANCH", "RESIDENT_GOVERNMENT_ENTITY", "INTERNATIONAL_ORGANIZATION"]
-)
-
 # Anything longer is a document, not a name.
 _MAX_LENGTH = 1000
 
@@ -192,32 +187,16 @@ class Withheld:
 Verdict = Evidence | Withheld
 
 
+# The same buyers and suppliers recur in many releases.
+@lru_cache(maxsize=1 << 16)
 def judge_name(
-    name: str,
-    *,
-    country: str | None,
-    scheme: str | None,
-    identifier: str | None,
-    lei_category: str | None = None,
+    name: str, *, country: str | None, scheme: str | None, identifier: str | None
 ) -> Verdict:
     """Return the evidence that a name is an organisation's, or why it is withheld.
 
-    ``country`` is where the party is registered, ``scheme`` and ``identifier`` its register
-    number, ``lei_category`` the EntityCategory of its LEI record: an LEI alone proves nothing.
+    ``country`` is where the party is registered, ``scheme`` and ``identifier`` its register number.
     """
-    return _judge(name, country and country.upper(), scheme, identifier, lei_category)
-
-
-# The same buyers and suppliers recur in many releases.
-@lru_cache(maxsize=1 << 16)
-def _judge(
-    name: str,
-    country: str | None,
-    scheme: str | None,
-    identifier: str | None,
-    lei_category: str | None,
-) -> Verdict:
-    verdict = _by_evidence(name, country, scheme, identifier, lei_category)
+    verdict = _by_evidence(name, country and country.upper(), scheme, identifier)
     # A name that is withheld anyway needs no second reason.
     if isinstance(verdict, Evidence) and has_contact(name):
         return Withheld("contact_in_name")
@@ -242,10 +221,11 @@ def _without_trade_name(name: str, country: str | None) -> str:
         return name
     company = name[: mark.start()].strip(" ,–-")
     # One word may be a given name, well-known or not.
-    is_served = isinstance(_judge(name, country, None, None, None), Evidence)
-    if is_served and not may_be_given_name(read_words(fold(name[mark.end() :]))):
+    verdict = judge_name(name, country=country, scheme=None, identifier=None)
+    trade_name = read_words(fold(name[mark.end() :]))
+    if isinstance(verdict, Evidence) and not may_be_given_name(trade_name):
         return name
-    verdict = _judge(company, country, None, None, None)
+    verdict = judge_name(company, country=country, scheme=None, identifier=None)
     return company if verdict.rule == "legal_form" else name
 
 
@@ -292,20 +272,13 @@ def drop_personal_names(
 
 
 def _by_evidence(
-    name: str,
-    country: str | None,
-    scheme: str | None,
-    identifier: str | None,
-    lei_category: str | None,
+    name: str, country: str | None, scheme: str | None, identifier: str | None
 ) -> Verdict:
     if len(name) > _MAX_LENGTH:
         return Withheld("too_long")
     text = fold(name)
     if not read_words(text):
         return Withheld("no_name")
-    category = (lei_category or "").strip().upper()
-    if category == "SOLE_PROPRIETOR":
-        return Withheld("sole_proprietor")
     if is_personal_number(scheme, identifier):
         return Withheld("number_of_a_person")
     visible = _visible(text)
@@ -315,8 +288,6 @@ def _by_evidence(
     # A company is established by its own name, not by the name under which it trades.
     if company := trading_company(visible, country):
         text = visible = company
-    if category in _LEI_CATEGORIES:
-        return Evidence("lei", category.lower())
     names = [read_words(part) for part in split_names(visible)]
     if is_organisation_number(scheme, identifier):
         # The number is the firm's; a second name may still be a person's.

@@ -287,7 +287,7 @@ class BuildSearch:
             stored = before.files.get(key)
             if stored is None:
                 ocids = file.processes()
-                self._files[key] = _numbers(ocids)
+                self._files[key] = np.array(sorted(map(_number, ocids)), np.uint32).tobytes()
                 yield from self._search(file, self.names, self.names.processes.keys() & ocids)
             else:
                 self._files[key] = stored
@@ -341,10 +341,6 @@ def _version() -> str:
 
 def _number(ocid: str) -> int:
     return zlib.crc32(ocid.encode())
-
-
-def _numbers(ocids: Iterable[str]) -> bytes:
-    return np.array(sorted(map(_number, ocids)), np.uint32).tobytes()
 
 
 def _in_row(file: FinishedFile, row: Row, process: Process) -> Iterator[Finding]:

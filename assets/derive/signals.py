@@ -103,7 +103,9 @@ def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
     with snapshot.cursor() as sql:
         # The order is that of the tables: states need the countries, panels need the states.
         _CALENDAR.run_all(sql)
-        _create_states(sql)
+        for name in _PROCESS_STATES.texts:
+            _PROCESS_STATES.run(sql, name)
+            _drop(sql, *_DROPPED_AFTER.get(name, ()))
         create_raw(sql)
         _ROLLING_WINDOWS.run_all(sql)
         _drop(sql, "pieces")
@@ -122,13 +124,6 @@ def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
 def _drop(sql: duckdb.DuckDBPyConnection, *tables: str) -> None:
     for table in tables:
         sql.execute(f"DROP TABLE {table}")
-
-
-def _create_states(sql: duckdb.DuckDBPyConnection) -> None:
-    """Create ``parties``, ``states`` of processes, ``award_lines`` and ``awarded`` processes."""
-    for name in _PROCESS_STATES.texts:
-        _PROCESS_STATES.run(sql, name)
-        _drop(sql, *_DROPPED_AFTER.get(name, ()))
 
 
 def _vintages(sql: duckdb.DuckDBPyConnection) -> pa.Table:

@@ -79,7 +79,8 @@ def receive(
 
     ``on_chunk`` is called with bytes received and expected after each chunk; it may raise.
     """
-    length = _length(response)
+    header = response.headers.get("content-length", "")
+    length = int(header) if header.isdecimal() else None
     if length is not None and length > limits.received:
         raise _too_large("it announces", length, limits.received)
     received = written = 0
@@ -163,11 +164,6 @@ def _beginning(response: httpx2.Response, check_deadline: Callable[[], None]) ->
             if len(body) > _CHUNK:
                 break
     return body
-
-
-def _length(response: httpx2.Response) -> int | None:
-    header = response.headers.get("content-length", "")
-    return int(header) if header.isdecimal() else None
 
 
 def _decompressed(response: httpx2.Response, chunks: Iterator[bytes]) -> Iterator[bytes]:

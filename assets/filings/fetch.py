@@ -1,9 +1,9 @@
-"""Fetch the SEC's lists of submissions and company facts: from its nightly zips, or by issuer.
+"""Fetch filings: the SEC's lists of submissions and company facts, and files of a year or quarter.
 
-The first fetch of a week gets everything: from the zips or, if they are few, named in the settings
-or chosen by batches, issuer by issuer. Until the week is over EDGAR's daily indexes tell who filed
-something since the last fetch, and only these are asked for. Both ways land the same documents, one
-per issuer, under the SEC's own address of it.
+The first fetch of the lists in a week gets everything: from nightly zips or, if they are few, named
+in the settings or chosen by batches, issuer by issuer. Until the week is over EDGAR's daily indexes
+tell who filed something since the last fetch, and only these are asked for. Both ways land the same
+documents, one per issuer, under the SEC's own address of it.
 """
 
 import hashlib
@@ -503,3 +503,56 @@ def _older_pages(filer: Any) -> list[str]:
             f"{invalid[0]!r:.60} is not the name of an older page of filings; report it"
         )
     return names
+
+
+# CVM's statements: a zip for each form and year.
+# Its forms, annual and quarterly, and the first year that CVM has a file of.
+FIRST_YEARS = {"DFP": 2010, "ITR": 2011}
+
+
+def statements(task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch the zips of all years; nothing of those that have not changed.
+
+    The file of a year changes for as long as companies file its documents again.
+    """
+    years = range(min(FIRST_YEARS.values()), datetime.now(UTC).year + 1)
+    names = [
+        f"{form}/DADOS/{form.lower()}_cia_aberta_{year}.zip"
+        for year in reversed(years)
+        for form, first in FIRST_YEARS.items()
+        if first <= year
+    ]
+    return fetchers.fetch_all(
+        task.source,
+        names,
+        lambda name: task.download(task.url(f"dados/CIA_ABERTA/DOC/{name}"), "zip"),
+    )
+
+
+# The SEC's Financial Statement Data Sets: a zip for each quarter since 2009.
+FOLDER = "files/dera/data/financial-statement-data-sets"
+_FIRST_YEAR = 2009
+
+
+def data_sets(task: FetchTask) -> Iterator[FetchedResponse]:
+    """Fetch the sets of all quarters that are over; nothing of those that have not changed."""
+    names = quarters_until(datetime.now(UTC).date())
+
+    def fetch_one(name: str) -> Iterator[FetchedResponse]:
+        try:
+            yield from task.download(task.url(f"{FOLDER}/{name}.zip"), "zip")
+        except FetchError as error:
+            # The set of a quarter is made some weeks after it is over.
+            if error.status != _NOT_FOUND or name != names[0]:
+                raise
+            _log.info("%s: the set of %s is not published yet", task.source, name)
+
+    return fetchers.fetch_all(task.source, names, fetch_one)
+
+
+def quarters_until(today: date) -> list[str]:
+    """Return the names of the quarters that are over, the newest first: ``2021q1``."""
+    over = today.year * 4 + (today.month - 1) // 3
+    return [
+        f"{number // 4}q{number % 4 + 1}" for number in range(over - 1, _FIRST_YEAR * 4 - 1, -1)
+    ]

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from assets.filings import companyfacts, cvm, fetch, fetch_files, fsds, submissions, xbrl_reports
+from assets.filings import companyfacts, cvm, fetch, fsds, submissions, xbrl_reports
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 
@@ -58,7 +58,7 @@ SOURCES = (
         # A set appears some weeks after its quarter.
         new_within=150,
         base_url="https://www.sec.gov",
-        fetch=fetch_files.data_sets,
+        fetch=fetch.data_sets,
         requests=("/files/dera/data/financial-statement-data-sets/{quarter}.zip",),
         archives=frozenset({"zip"}),
     ),
@@ -93,7 +93,7 @@ SOURCES = (
         Parser(7, cvm.parse, cvm.stream),
         (FUNDAMENTALS, ENTITIES, IDENTIFIERS, FILINGS),
         base_url="https://dados.cvm.gov.br",
-        fetch=fetch_files.statements,
+        fetch=fetch.statements,
         requests=("/dados/CIA_ABERTA/DOC/{form}/DADOS/{file}.zip",),
         rates={"cvm.gov.br": 1.0},
         license_url="https://dados.cvm.gov.br/dataset/cia_aberta-doc-dfp",

@@ -24,7 +24,7 @@ from assets.ingest.unread import (
     unpacks_to_more,
     with_earlier_readings,
 )
-from assets.ingest.workers import InThisProcess, WorkerPool, readers
+from assets.ingest.workers import WorkerPool, readers
 from assets.parsing.limits import DocumentLimits
 from assets.parsing.parsed import InPieces
 from assets.source import Source
@@ -198,16 +198,12 @@ class _Loading:
         self._write_failures()
         return readable
 
-    def jobs(self, pending: list[Document], pool: InThisProcess | WorkerPool) -> Iterator[Job]:
+    def jobs(self, pending: list[Document], pool: WorkerPool) -> Iterator[Job]:
         """Yield what is to be read, in order: batches of documents, and large ones in pieces."""
         for batch in self._batches(pending):
             if not self._is_large(batch[0]):
                 yield Job("documents", tuple(batch))
-            elif (
-                isinstance(pool, WorkerPool)
-                and pool.is_parallel
-                and isinstance(self._source.parser.stream, InPieces)
-            ):
+            elif pool.is_parallel and isinstance(self._source.parser.stream, InPieces):
                 yield from self._pieces(batch[0], pool)
             else:
                 yield Job("stream", (batch[0],))
@@ -242,9 +238,7 @@ class _Loading:
         if batch:
             yield batch
 
-    def load(
-        self, job: Job, outcome: Outcome | None, pool: InThisProcess | WorkerPool
-    ) -> list[LoadEntry]:
+    def load(self, job: Job, outcome: Outcome | None, pool: WorkerPool) -> list[LoadEntry]:
         """Append what was read; documents that failed are left out."""
         try:
             if job.kind == "documents":
@@ -268,9 +262,7 @@ class _Loading:
             parser_version=self._state.version,
         )
 
-    def _load_documents(
-        self, job: Job, outcome: Outcome, pool: InThisProcess | WorkerPool
-    ) -> list[LoadEntry]:
+    def _load_documents(self, job: Job, outcome: Outcome, pool: WorkerPool) -> list[LoadEntry]:
         if outcome.is_too_much:
             alone = [replace(job, documents=(document,)) for document in job.documents]
             return [
@@ -313,7 +305,7 @@ class _Loading:
         return self._streaming[document.key]
 
     def _load_stream(
-        self, document: Document, streaming: _Streaming, pool: InThisProcess | WorkerPool
+        self, document: Document, streaming: _Streaming, pool: WorkerPool
     ) -> list[LoadEntry]:
         """Read a large document part by part, and append each."""
         entries: list[LoadEntry] = []

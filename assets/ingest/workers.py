@@ -96,39 +96,10 @@ work_at(int(sys.argv[1]))
 _Read = tuple[Outcome | Path, list[tuple[str, str]]]
 
 
-class InThisProcess:
-    """Reads each job when it is its turn, for parsers that cannot be sent to another process."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        return
-
-    def run(self, jobs: Iterator[Job]) -> Iterator[tuple[Job, Outcome | None]]:
-        """Yield each job with its outcome, in order; None for a job that reads nothing itself."""
-        for job in jobs:
-            yield job, self._reader.run(job) if job.is_reading else None
-
-    def parts(self, document: Document) -> Iterator[Outcome]:
-        """Yield a large document part by part; the last outcome says how it ended."""
-        return self._reader.parts(document)
-
-
-def readers(
-    reader: Reader, documents: Sequence[Document], processes: int
-) -> "InThisProcess | WorkerPool":
+def readers(reader: Reader, documents: Sequence[Document], processes: int) -> "WorkerPool":
     """Return what reads documents: one process, or several if there is enough to read."""
-    try:
-        pickled = pickle.dumps(reader)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # Its parser is no function of a module.
-        return InThisProcess(reader)
     is_worth_it = sum(document.size for document in documents) >= WORTH_A_POOL
-    return WorkerPool(pickled, processes if is_worth_it else 1, reader.limits)
+    return WorkerPool(pickle.dumps(reader), processes if is_worth_it else 1, reader.limits)
 
 
 @dataclass

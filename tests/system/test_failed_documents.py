@@ -28,6 +28,8 @@ from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.settings import read_settings
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 @pytest.fixture
 def portal(tmp_path: Path) -> MonthlyPortal:

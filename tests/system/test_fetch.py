@@ -16,7 +16,7 @@ import pytest
 from assets.entities.fetch import ISINS
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import FetchTask, Window, fetch_all
-from assets.filings.fetch_files import FOLDER, quarters_until
+from assets.filings.fetch import FOLDER, quarters_until
 from assets.ingest.land import land_all, stored_headers
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES

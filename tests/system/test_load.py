@@ -18,6 +18,8 @@ from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, RecordTable
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 def orders(*three: int) -> list[Any]:
     """Return all orders of three; by day those in which the last is not the last to come."""

@@ -22,6 +22,8 @@ from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
 from warehouse.shared.settings import read_settings
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 HEADER = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
 RATE = "EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-0{},{},A"
 TENDER = json.dumps({"releases": [{"ocid": 7, "buyer": {"name": "A. Person"}}]})

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts, fsds
-from assets.filings.fetch_files import quarters_until
+from assets.filings.fetch import quarters_until
 from assets.filings.issuers import ANNUAL_REPORTS, MARKETS, service_id_of
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers import data_sets

@@ -155,16 +155,6 @@ def test_an_adjective_is_no_patronymic(name: str, is_served: bool) -> None:
     assert isinstance(verdict, Evidence) == is_served
 
 
-def test_an_lei_counts_by_its_category_and_never_over_a_title() -> None:
-    def by_lei(name: str, category: str | None) -> Verdict:
-        return judge_name(name, country=None, scheme=None, identifier=None, lei_category=category)
-
-    assert by_lei("Fictional", "GENERAL") == Evidence("lei", "general")
-    assert by_lei("Fictional Ltd", "SOLE_PROPRIETOR") == Withheld("sole_proprietor")
-    assert by_lei("Mr Fictional", "GENERAL") == Withheld("personal_title")
-    assert by_lei("Fictional", None) == Withheld("no_evidence")
-
-
 @given(st.text(), st.sampled_from([None, "ZA", "CO", "zz"]), st.text(max_size=5))
 def test_any_name_gets_a_verdict(name: str, country: str | None, scheme: str) -> None:
     verdict = judge_name(name, country=country, scheme=scheme, identifier=scheme)

@@ -111,11 +111,3 @@ def test_a_text_of_pages_is_no_name() -> None:
     verdict = judge_name("Ltd " * 20_000, country="ZA", scheme=None, identifier=None)
 
     assert verdict == Withheld("too_long")
-
-
-def test_an_lei_category_that_is_not_known_says_nothing() -> None:
-    verdict = judge_name(
-        "Fictional", country=None, scheme=None, identifier=None, lei_category="OTHER"
-    )
-
-    assert verdict == Withheld("no_evidence")
