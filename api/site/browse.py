@@ -70,7 +70,8 @@ def issuers_page(site: render.Site, req: falcon.Request) -> render.Reply:
     begin = (page - 1) * _ISSUERS_PER_PAGE
     shown = matches[begin : begin + _ISSUERS_PER_PAGE]
     if render.wants_csv(req):
-        return _issuers_file(shown)
+        lines = csv_table(Issuer.__struct_fields__, map(msgspec.structs.astuple, shown))
+        return render.csv_file("issuers", lines)
     codes = {issuer.country for issuer in every if issuer.country}
     return render.Page(
         "issuers.html",
@@ -91,11 +92,6 @@ def _page_number(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 10_000:
         raise Problem("parameter_invalid", "page is a number from 1.", parameter="page")
     return int(text)
-
-
-def _issuers_file(issuers: list[Issuer]) -> render.Body:
-    lines = csv_table(Issuer.__struct_fields__, map(msgspec.structs.astuple, issuers))
-    return render.csv_file("issuers", lines)
 
 
 def search_page(site: render.Site, req: falcon.Request) -> render.Reply:

@@ -264,7 +264,8 @@ def entries_by_path(build: Build) -> Mapping[str, CatalogueEntry]:
     def make() -> dict[str, CatalogueEntry]:
         contents = _CONTENTS.decode(page_data(build, "datasets") or b"{}")
         files = _FILES.decode(page_data(build, "files") or b"{}")
-        manifest = _manifest(build)
+        stated = build.metadata.get(EXPORT_MANIFEST_KEY)
+        manifest = None if stated is None else decode_manifest(stated.encode())
         return {
             card.path: CatalogueEntry(
                 card,
@@ -277,11 +278,6 @@ def entries_by_path(build: Build) -> Mapping[str, CatalogueEntry]:
         }
 
     return build.made_once("catalogue of pages", make)
-
-
-def _manifest(build: Build) -> Manifest | None:
-    body = build.metadata.get(EXPORT_MANIFEST_KEY)
-    return None if body is None else decode_manifest(body.encode())
 
 
 def coverage_grid(covered: Sequence[Covered] | None, *, is_share: bool) -> CoverageGrid | None:

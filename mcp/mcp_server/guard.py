@@ -271,7 +271,9 @@ class Guard:
             return
         if scope["method"] in ("GET", "HEAD") and scope["path"] in _DOCUMENTS:
             make, media_type = _DOCUMENTS[scope["path"]]
-            body = encode(make(self._server_url(scope, headers)))
+            host = valid_host(headers.get("host")) or "localhost"
+            url = self._base_url or f"{scope.get('scheme', 'http')}://{host}"
+            body = encode(make(url))
             await writer.write(200, body, media_type, **_PUBLIC)
             return
         if (problem := problems.no_oauth(scope["path"])) is not None:
@@ -309,11 +311,6 @@ class Guard:
             await writer.respond(*response)
             return
         await self._sessions.handle_request(scope, _replay(body, receive), writer.forward)
-
-    def _server_url(self, scope: Scope, headers: Mapping[str, str]) -> str:
-        """Return the URL of this server: the configured one, else the one that was asked."""
-        host = valid_host(headers.get("host")) or "localhost"
-        return self._base_url or f"{scope.get('scheme', 'http')}://{host}"
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -59,11 +59,9 @@ def _spaced(text: str) -> str:
     """Replace everything but letters, marks and digits by a blank."""
     if text.isascii():
         return _NO_WORD.sub(" ", text)
-    return "".join(char if char.isalnum() or _is_mark(char) else " " for char in text)
-
-
-def _is_mark(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character)[0] == "M"
+    return "".join(
+        char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in text
+    )
 
 
 # First letters of the Unicode categories a word is made of: letters, numbers, marks.

@@ -33,7 +33,8 @@ def row_json_sql(types: ColumnTypes, members: Sequence[str], inside: Sequence[st
     """
     parts = ["'{'"]
     for index, name in enumerate(members):
-        parts += [f"'{',' if index else ''}\"{name}\":'", _or_null(types, name)]
+        value = _json(types[name], f'"{name}"')
+        parts += [f"'{',' if index else ''}\"{name}\":'", f"coalesce({value}, 'null')"]
     for name in inside:
         is_absent = f"NOT coalesce(list_contains(release_members, '{name}'), FALSE)"
         parts.append(f"CASE WHEN {is_absent} THEN ',\"{name}\":null' ELSE '' END")
@@ -71,11 +72,6 @@ def key_column_kind(types: ColumnTypes, name: str) -> Literal["text", "integer",
     if types[name] in _INTEGER_TYPES:
         return "integer"
     return "real" if types[name] == "DOUBLE" else "text"
-
-
-def _or_null(types: ColumnTypes, name: str) -> str:
-    expression = _json(types[name], f'"{name}"')
-    return f"coalesce({expression}, 'null')"
 
 
 def _json(kind: str, column: str) -> str:

@@ -174,7 +174,9 @@ class Engine:
                 # Deleted while it was read: a pin must be told so.
                 if not self._is_there(data_version):
                     raise self._unavailable(data_version) from error
-                raise _unreadable(error) from error
+                raise DatastoreUnavailable(
+                    f"the build cannot be read ({error}); run `sankofa verify`"
+                ) from error
 
         return FileReader(file.partition, query, file.path)
 
@@ -205,7 +207,3 @@ def _identity(path: str) -> tuple[int, int] | None:
         return None
     # Every switch is a rename of a new file. Its inode may be a reused one, hence the time too.
     return stat.st_ino, stat.st_mtime_ns
-
-
-def _unreadable(error: Exception) -> DatastoreUnavailable:
-    return DatastoreUnavailable(f"the build cannot be read ({error}); run `sankofa verify`")

@@ -312,17 +312,13 @@ def _with_month_first(entry: bytes, number: int) -> bytes:
     ends, used, *fields = _LAYOUT.unpack(entry)
     months = dict(zip(fields[::2], fields[1::2], strict=True))
     months = {number: months.pop(number, 0), **months}
-    return _packed(ends, used, list(months.items()))
+    padded = (list(months.items()) + [(0, 0)] * _MONTHS)[:_MONTHS]
+    return _LAYOUT.pack(ends, used, *chain.from_iterable(padded))
 
 
 def _spent(entry: bytes, number: int) -> int:
     """Return the count of a month."""
     return int(_FIRST.unpack_from(_with_month_first(entry, number))[3])
-
-
-def _packed(ends: float, used: int, months: list[tuple[int, int]]) -> bytes:
-    padded = (months + [(0, 0)] * _MONTHS)[:_MONTHS]
-    return _LAYOUT.pack(ends, used, *chain.from_iterable(padded))
 
 
 def _forget_some(transaction: "lmdb.Transaction[bytes]", name: bytes, now: float) -> None:

@@ -135,14 +135,11 @@ def found_rows(
     ``country`` is alpha-2 or alpha-3 in any case.
     """
     (file,) = build.files("search")
-    where = [*_of_kinds(kinds), *_in_country(country)]
+    of_kinds = [] if kinds is None else [one_of("kind", sorted(kinds))]
+    where = [*of_kinds, *_in_country(country)]
     hits = list(islice(_hits(build, file, query, where, limit), limit))
     rows = _rows(build, [hit.row_number for hit in hits])
     return [_with_match(rows[hit.row_number], hit, query) for hit in hits]
-
-
-def _of_kinds(kinds: Collection[str] | None) -> list[Condition]:
-    return [] if kinds is None else [one_of("kind", sorted(kinds))]
 
 
 def _in_country(country: str | None) -> list[Condition]:

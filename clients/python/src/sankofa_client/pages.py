@@ -56,7 +56,8 @@ class Pages:
             rows += body.pop(next((name for name in ROW_MEMBERS if name in body), "data"))
             cursor = body.get("next_cursor")
             if cursor is None or len(rows) == limit:
-                return Answer(rows, _whole(body))
+                whole = {name: body[name] for name in body if name not in _PAGE_MEMBERS}
+                return Answer(rows, whole)
             filters["cursor"] = cursor
             if "as_of" in filters:
                 # As the service read it: a day in the future is today, also after midnight.
@@ -106,7 +107,3 @@ def _same_version(expected: str | None, stated: str | None) -> str | None:
     if None not in (expected, stated) and expected != stated:
         raise SankofaError(f"The answer is of data_version {stated}, not {expected} as requested.")
     return stated
-
-
-def _whole(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if name not in _PAGE_MEMBERS}
