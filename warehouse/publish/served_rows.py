@@ -66,11 +66,6 @@ _SQL = sql_file(
     },
 )
 PARTIES, PARTY_HISTORY, RELEASES = _SQL["parties"], _SQL["party_history"], _SQL["releases"]
-# Newest first. An undated release comes last: '' sorts before every date.
-RELEASES_ORDER = (
-    "country, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, release_id DESC, "
-    "source DESC, vintage"
-)
 NAMED_ENTITIES = _SQL["named_entities"]
 CURRENT_ENTITIES = _SQL["current_entities"]
 CURRENT_IDENTIFIERS = _SQL["current_identifiers"]
@@ -123,8 +118,6 @@ _SEARCHABLE = sql_file(
     },
 )
 SEARCHABLE = _SEARCHABLE["searchable"]
-# Among equally good matches: those that more datasets speak of, then those with shorter names.
-SEARCHABLE_ORDER = "place_of_kind, len(datasets) DESC, coalesce(length(name), 0), name, id"
 SEARCHABLE_MEMBERS = (
     *("kind", "id", "name", "other_names", "description", "country", "jurisdiction"),
     *("listings", "datasets"),

@@ -24,8 +24,6 @@ MOST = 4
 # Choices of columns that a new column need not join: the file, the first column, and the reason.
 CHOICES = {
     ("warehouse/publish/snapshot.py", "service_id"): "what the metrics read of each statement",
-    ("warehouse/publish/tables.py", "series"): "columns that requests for series filter by",
-    ("warehouse/publish/tables.py", "signal_key"): "columns that requests for signals filter by",
     ("assets/derive/organisations.py", "service_id"): "what the rules of organisations read",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
     (

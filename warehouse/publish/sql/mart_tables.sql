@@ -1,0 +1,58 @@
+-- The rows of tables of a build that are more than those of a table, and less than a query of
+-- served_rows.
+--
+-- Inputs: fundamentals, newest_statements, macro_annual, entities, metrics, metrics_absent,
+--   quality, page_data
+-- Outputs: fundamentals, newest_statements, macro_annual, entities, metrics, screens,
+--   metrics_absent, quality, page_data (queries)
+
+-- name: fundamentals
+SELECT *, row_id AS fact_id FROM fundamentals;
+
+-- name: newest_statements
+SELECT *, row_id AS fact_id FROM newest_statements;
+
+-- name: macro_annual
+SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual;
+
+-- name: entities
+-- With texts in which a dataset or an exchange is found between blanks.
+SELECT
+    *,
+    concat(' ', array_to_string(datasets, ' '), ' ') AS held_in,
+    concat(' ', array_to_string(list_transform(listings, LAMBDA each: each.mic), ' '), ' ')
+        AS exchanges
+FROM ({{ current_entities }});
+
+-- name: metrics
+SELECT
+    metrics.* REPLACE (CAST(inputs AS JSON) AS inputs, CAST(value AS JSON) AS value),
+    CAST(value AS DOUBLE) AS size, legal_name, country
+FROM metrics
+LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
+
+-- name: screens
+SELECT
+    metric, CAST(value AS DOUBLE) AS size, service_id AS organisation, country, answers_from,
+    answers_until
+FROM metrics
+LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
+
+-- name: metrics_absent
+SELECT metrics_absent.*, country
+FROM metrics_absent
+LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
+
+-- name: quality
+-- A value that was not measured is served as the text UNMEASURED, not as null.
+SELECT
+    * RENAME (value AS measured),
+    CAST(CASE
+        WHEN value IS NULL OR status = 'UNMEASURED' THEN '"UNMEASURED"'
+        ELSE rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.')
+    END AS JSON) AS value
+FROM quality
+WHERE data_version = this_version();
+
+-- name: page_data
+SELECT name, CAST(body AS JSON) AS body FROM page_data;
