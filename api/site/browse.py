@@ -11,7 +11,7 @@ from api.site import render
 from api.site.company import METRICS_IN_PERCENT
 from api.site.formats import country_name
 from api.site.macro import entries_of
-from api.site.sample import SampleAnswer
+from api.site.sample import Row, SampleAnswer
 from api.site.tenders import coverage_entries
 from warehouse.contract.problems import Problem
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
@@ -184,8 +184,12 @@ def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:
     issuers = issuers_of(site.sample.mart.build())
     codes = {issuer.country for issuer in issuers if issuer.country}
     largest = max((abs(row["value"]) for row in answer.rows), default=0)
+    now = {}
+    if parameters["as_of"]:
+        now = {row["service_id"]: _metric_now(site, row) for row in answer.rows}
     return render.Page(
         "screen.html",
+        now=now,
         answer=answer,
         parameters=parameters,
         formulas=FORMULAS,
@@ -196,3 +200,9 @@ def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:
         query=render.query_without(req, "cursor", "format"),
         today=site.sample.today,
     )
+
+
+def _metric_now(site: render.Site, ranked: Row) -> Row | None:
+    """Return what a ranked metric of an issuer is today, of its newest year; None if unknown."""
+    rows = site.sample.ask(declarations.METRICS, 2, service_id=ranked["service_id"]).rows
+    return next((row for row in rows if row["metric"] == ranked["metric"]), None)

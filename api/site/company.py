@@ -13,6 +13,7 @@ from api.endpoints import declarations
 from api.site.formats import decimals_of, scale_of, titles, words
 from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, SampleAnswer, decoded
+from api.site.then_and_now import by_figure, figure_of, revised_since, revision_table
 from warehouse.contract import lists
 from warehouse.contract.problems import Problem, unknown_id
 from warehouse.contract.schemas import ROW_SCHEMAS
@@ -28,6 +29,15 @@ _MOST_REMEMBERED = 2_000
 _MOST_PERIODS = 8
 _MOST_DECIMALS = 2
 _ASKED = ("as_of", "period_type")
+# What the chart at the top shows, and the metrics beneath it, if there are as many.
+_CHARTED = ("revenue", "profit")
+_HEADLINES = (
+    *("revenue_growth", "net_margin", "operating_cash_margin"),
+    *("return_on_equity", "debt_to_equity", "current_ratio"),
+)
+_MOST_YEARS = 5
+# Revisions that are said in words above the statements.
+_MOST_SAID = 5
 # Lines that nearly every filing states: their vintages tell the days of filings.
 _DATED_BY = ("revenue", "total_assets", "profit", "total_equity", "cfo")
 _PERIOD_TITLES, _TITLES = titles("period"), titles("statement")
@@ -51,6 +61,8 @@ class StatementLine:
     name: str
     meaning: str
     unit: str
+    # Empty where all lines of the statement have the same.
+    basis: str
     is_main: bool
     decimals: int
     figures: tuple[Row | None, ...]
@@ -90,8 +102,24 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
     if wants_csv(req):
         return csv_page(f"{service_id}-{period_type}", facts)
     of_issuer: dict[str, Any] = {"service_id": service_id, "as_of": as_of}
+    known_now: list[Row] = []
+    if as_of is not None:
+        known_now = sample.ask(
+            declarations.FUNDAMENTALS,
+            _STATEMENT_PAGES,
+            service_id=service_id,
+            period_type=period_type,
+        ).rows
+    now = by_figure(known_now)
+    days = filing_days(sample, service_id)
     return Page(
         "company.html",
+        chart=_headline_chart(record, facts.rows, known_now, as_of),
+        key_metrics=_key_metrics(sample, service_id, days, as_of),
+        now=now,
+        figure_of=figure_of,
+        revised=revised_since(facts.rows, now),
+        most_said=_MOST_SAID,
         record=record,
         as_of=as_of,
         today=sample.today,
@@ -100,7 +128,7 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
         query=query_without(req, "format", "exact"),
         statements=_statements(facts),
         facts=facts,
-        days=filing_days(sample, service_id),
+        days=days,
         period_types=_period_types(sample, service_id),
         period_titles=_PERIOD_TITLES,
         metrics=sample.ask(declarations.METRICS, 2, **of_issuer),
@@ -143,7 +171,72 @@ def line_page(site: Site, req: falcon.Request, service_id: str, line_item: str) 
         today=site.sample.today,
         query=query_without(req, "format"),
         chart=_vintage_chart(record, line.name, figures, site.sample.today),
+        table=revision_table(figures),
     )
+
+
+def _headline_chart(
+    record: Row, then: Sequence[Row], now: Sequence[Row], as_of: date | None
+) -> dict[str, Any] | None:
+    """Return revenue and profit by year, and as dashed lines what they are today."""
+    known = [row for row in then if row["line_item"] in _CHARTED]
+    if not known:
+        return None
+    # All in one unit and by one standard: those of the newest figure.
+    unit, basis = known[0]["unit"], known[0]["basis"]
+    periods = {
+        row["period_end"]: row["fiscal_label"] or row["period_end"]
+        for row in (*then, *now)
+        if row["line_item"] in _CHARTED and (row["unit"], row["basis"]) == (unit, basis)
+    }
+
+    def lines(rows: Sequence[Row], ending: str = "", **more: Any) -> list[dict[str, Any]]:
+        values = {
+            (row["line_item"], row["period_end"]): plain(row["value_reported"])
+            for row in rows
+            if (row["unit"], row["basis"]) == (unit, basis)
+        }
+        # A year without a value is a gap, and not a line from the one before to the one after.
+        return [
+            {
+                "name": f"{words(name)}{ending}",
+                "points": [[periods[end], values.get((name, end))] for end in sorted(periods)],
+                **more,
+            }
+            for name in _CHARTED
+            if any(line == name for line, _ in values)
+        ]
+
+    today = lines(now, ", today", faint=True)
+    return {
+        "title": "Revenue and profit" + (f", as of {as_of} and today" if as_of else ""),
+        "unit": unit,
+        "source": f"filings of {record['legal_name'] or record['service_id']}",
+        "kind": "line",
+        "x": "period",
+        "zero": True,
+        "series": [*lines(known), *today],
+    }
+
+
+def _key_metrics(
+    sample: Sample, service_id: str, days: Sequence[str], as_of: date | None
+) -> tuple[list[str], dict[str, dict[str, Row]]]:
+    """Return the newest years, and the main metrics of each as it was first known whole."""
+    by_metric: dict[str, dict[str, Row]] = {}
+    years: set[str] = set()
+    until = str(as_of or sample.today)
+    for day in sorted({day for day in days if day <= until} | {until}, reverse=True):
+        if len(years) == _MOST_YEARS:
+            break
+        asked: dict[str, Any] = {"service_id": service_id, "as_of": date.fromisoformat(day)}
+        for row in sample.ask(declarations.METRICS, 2, **asked).rows:
+            years.add(row["period_end"])
+            by_metric.setdefault(row["metric"], {}).setdefault(row["period_end"], row)
+    shown = [name for name in _HEADLINES if name in by_metric]
+    others = [name for name in by_metric if name not in _HEADLINES]
+    chosen = (shown + others)[: len(_HEADLINES)]
+    return sorted(years, reverse=True), {name: by_metric[name] for name in chosen}
 
 
 def _record(sample: Sample, service_id: str) -> Row:
@@ -263,8 +356,9 @@ def _statement(name: str, rows: Sequence[Row], truncated: bool) -> Statement:
         tuple(
             StatementLine(
                 item,
-                f"{_MEANINGS[item]}{f' Basis: {basis}.' if several else ''}",
+                _MEANINGS[item],
                 unit,
+                basis if several else "",
                 unit == main,
                 1 if unit == main and scale > 1 else _decimals(figures.values()),
                 tuple(figures.get(end) for end in ends),

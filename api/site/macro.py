@@ -1,7 +1,9 @@
 """Macroeconomic series and indicators: the lists, and a page for each."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import lru_cache
 from typing import Any
 
 import falcon
@@ -19,6 +21,15 @@ from api.site.formats import (
     series_title,
 )
 from api.site.sample import Row, Sample, SampleAnswer
+from api.site.then_and_now import (
+    RevisionTable,
+    by_figure,
+    figure_of,
+    revision_table,
+    revision_words,
+    value_of,
+    vintages_by_day,
+)
 from warehouse.contract.parameters import PARAMETERS
 from warehouse.contract.problems import Problem
 
@@ -26,6 +37,8 @@ from warehouse.contract.problems import Problem
 _SERIES_PAGES = 10
 _MOST_COMPARED = 8
 _MOST_LISTED = 500
+# Series whose revisions a process remembers, of one build.
+_MOST_REMEMBERED = 1_000
 # Exchange rates have as many; what was computed, as annual indicators are, needs fewer.
 _MOST_DECIMALS = 6
 _COMPUTED_DECIMALS = 2
@@ -84,10 +97,6 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
     answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=as_of, **own)
     if render.wants_csv(req):
         return render.csv_page(series, answer)
-    compare = _compared_day(req)
-    other = None
-    if compare is not None:
-        other = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=compare, **own)
     alike = [row for row in every if row not in entries and _is_alike(row, entry)]
     sent = req.params.get("with") or []
     chosen = [sent] if isinstance(sent, str) else list(sent)
@@ -95,6 +104,12 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         row["name"]: sample.ask(_SERIES, _SERIES_PAGES, series=row["name"], as_of=as_of)
         for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
     }
+    chosen_day = _compared_day(req)
+    # The past is shown beside the present, unless another day or other series are chosen.
+    compare = chosen_day or (sample.today if as_of and not beside else None)
+    other = None
+    if compare is not None:
+        other = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=compare, **own)
     return render.Page(
         "series.html",
         alike=alike,
@@ -102,10 +117,12 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         entry=entry,
         entries=entries,
         answer=answer,
-        rows=_beside(answer, other),
+        rows=_beside(answer, other, is_later=bool(as_of and compare and compare > as_of)),
+        table=_revisions(sample, series, own),
         decimals=decimals_of((row["value"] for row in answer.rows), _MOST_DECIMALS),
         as_of=as_of,
         compare=compare,
+        chosen_day=chosen_day,
         parameters=parameters,
         days=_days(sample, series, own),
         today=sample.today,
@@ -211,17 +228,39 @@ def _is_alike(row: Row, entry: Row) -> bool:
     return all(row[name] == entry[name] for name in ("type", "unit", "frequency"))
 
 
-def _beside(answer: SampleAnswer, other: SampleAnswer | None) -> list[tuple[Row, Row | None]]:
-    """Return each observation with the one of the other day."""
+def _beside(
+    answer: SampleAnswer, other: SampleAnswer | None, *, is_later: bool
+) -> list[tuple[Row, Row | None, str]]:
+    """Return each observation with that of the other day, and in words what lies between them."""
+    others = by_figure(other.rows if other else ())
+    pairs = [(row, others.get(figure_of(row))) for row in answer.rows]
+    return [(row, found, _between(row, found, is_later=is_later)) for row, found in pairs]
+
+
+def _between(row: Row, other: Row | None, *, is_later: bool) -> str:
     if other is None:
-        return [(row, None) for row in answer.rows]
-    before = {_place(row): row for row in other.rows}
-    return [(row, before.get(_place(row))) for row in answer.rows]
+        return "no longer stated" if is_later else "not public yet"
+    if value_of(other) == value_of(row):
+        return "unchanged"
+    return revision_words(row, other) if is_later else revision_words(other, row)
 
 
-def _place(row: Row) -> tuple[Any, ...]:
-    members = ("country_iso3", "unit", "base_period", "period_end")
-    return tuple(row[name] for name in members)
+def _revisions(sample: Sample, series: str, own: dict[str, Any]) -> RevisionTable | None:
+    """Return the periods of a series that were revised, by day of publication."""
+
+    def read(series: str, *own: tuple[str, Any]) -> RevisionTable | None:
+        def known(as_of: date | None) -> list[Row]:
+            asked: dict[str, Any] = {"series": series, "as_of": as_of, **dict(own)}
+            return sample.ask(_SERIES, _SERIES_PAGES, **asked).rows
+
+        figures = vintages_by_day(known)
+        return revision_table(sorted(figures, key=lambda rows: rows[0]["period_end"], reverse=True))
+
+    # It takes several answers, and is the same for every day that is chosen.
+    remembered: Callable[..., RevisionTable | None] = sample.mart.build().made_once(
+        "revisions of series", lambda: lru_cache(_MOST_REMEMBERED)(read)
+    )
+    return remembered(series, *own.items())
 
 
 def _source_of(rows: Sequence[Row]) -> str:
@@ -242,6 +281,8 @@ def _series_chart(
     if not answer.rows:
         return None
     known = f"as of {as_of}" if as_of else "latest"
+    # Dashed, as the present is on every page.
+    later = other if as_of and compare and compare > as_of else None
     lines = [(_label(entry) if beside else known, answer)]
     if other is not None:
         lines.append((f"{_label(entry)}, as of {compare}" if beside else f"as of {compare}", other))
@@ -253,7 +294,9 @@ def _series_chart(
         "kind": "line",
         "x": "period",
         "series": [
-            {"name": name, "points": _points(part.rows)} for name, part in lines if part.rows
+            {"name": name, "points": _points(part.rows), "faint": part is later}
+            for name, part in lines
+            if part.rows
         ],
     }
 

@@ -301,6 +301,23 @@ def test_a_series_is_drawn_beside_others_and_keeps_them_when_the_day_changes(
     assert page.count('<input type="hidden" name="with"') == 2
 
 
+def test_the_past_is_shown_beside_the_present_with_what_changed_it(server: Served) -> None:
+    """Of a company, a line, a series and a ranking; a page of today has nothing to compare."""
+    company, day = "/issuers/DCHGWRYXXDHC", "as_of=2020-12-31"
+    page = server.get(f"{company}?{day}")[2].decode()
+    said = "Cut by 24.7 % on 2021-10-04, 20-F"
+    assert said in page and 'class="now"' in page and 'value="931662000"' in page
+    assert "Profit, today" in page and "Key metrics" in page
+    assert 'class="now"' not in server.get(company)[2].decode()
+    line = server.get(f"{company}/lines/revenue")[2].decode()
+    assert "Cut by 4.0 % on 2021-10-04, 20-F" in line and 'id="revisions"' in line
+    series = server.get("/series/FRED.FICKENGDPQ?as_of=2025-09-01")[2].decode()
+    assert "Raised by 0.1 % on 2026-01-29" in series and 'id="revisions"' in series
+    screen = server.get(f"/screen?{day}")[2].decode()
+    assert '<td class="right" data-label="Today"><b class="now">' in screen
+    assert 'data-label="Today"' not in server.get("/screen")[2].decode()
+
+
 def test_a_filter_that_a_page_does_not_have_is_refused(server: Served, world: World) -> None:
     issuer = issuer_that_restated(world)
     for path in (f"/issuers/{issuer}?vintages=all", "/series?unit=x", "/tenders?limit=5"):

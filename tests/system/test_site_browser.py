@@ -306,7 +306,9 @@ def test_the_screen_ranks_as_the_api_does(page: Page, server: Served, world: Wor
     go(page, f"{server.address}/screen?metric=net_margin&as_of=2025-11-01&order=asc")
     path = "/v1/screen?metric=net_margin&as_of=2025-11-01&order=asc"
     response = json.loads(server.get(path, world.sample)[2], parse_float=str)
-    assert shown_values(page, "#ranked") == [str(row["value"]) for row in response["data"]]
+    assert shown_values(page, "#ranked [data-label=Value]") == [
+        str(row["value"]) for row in response["data"]
+    ]
     assert [row[0] for row in rows_of(page, "ranked")] == [
         str(row["rank"]) for row in response["data"]
     ]
