@@ -102,24 +102,9 @@ class Suite:
         )
 
 
-def present(words: str, column: str) -> Rule:
-    """Expect a text that is neither null nor empty."""
-    return Rule(words, column, f"coalesce({column}, '') <> ''")
-
-
-def not_null(words: str, column: str) -> Rule:
-    """Expect a value."""
-    return Rule(words, column, f"{column} IS NOT NULL")
-
-
 def one_of(words: str, column: str, values: Iterable[str]) -> Rule:
     """Expect one of the values, or null if the column permits it."""
     return Rule(words, column, f"{column} IN ({', '.join(map(sql_text, sorted(values)))})")
-
-
-def matches(words: str, column: str, pattern: str) -> Rule:
-    """Expect text that matches a pattern, or null."""
-    return Rule(words, column, f"regexp_matches({column}, '{pattern}')")
 
 
 def unique(words: str, key: Iterable[str]) -> Rule:

@@ -4,7 +4,8 @@ A suite of the record looks again at what is about to be served, by the rules by
 quarantined and left out before: a row that fails here was overlooked, which is our own mistake.
 
 A table that is served as it is in the record has the rules of the record too. What it needs for
-being served is in ``served_tables.csv`` and ``served_rules.csv``.
+being served is in ``served_tables.csv`` and ``served_rules.csv``, and so is, under ``*``, what must
+hold of what a snapshot adds to the rows of every table of the record.
 """
 
 from collections.abc import Mapping
@@ -14,13 +15,10 @@ from quality.personal_data_audit import PERSONAL_DATA_RULES
 from quality.rules import (
     Rule,
     Suite,
-    matches,
     not_found,
-    not_null,
     of_record,
     one_answer_per_day,
     one_of,
-    present,
     unique,
     vintages_without_gaps,
 )
@@ -37,16 +35,10 @@ _PATTERNS = {"COUNTRY": COUNTRY, "CURRENCY": CURRENCY, "ISO3": ISO3, "SERVICE_ID
 
 def _served_rule(row: Mapping[str, str]) -> Rule:
     """Return the rule of a line of ``served_rules.csv``."""
-    words, column, condition = row["words"], row["column"], row["condition"]
+    words, column, condition = row["words"], row["column"], row["condition"].format_map(_PATTERNS)
     match row["check"]:
         case "licensed":
             return of_record(LICENSED)
-        case "present":
-            return present(words, column)
-        case "not_null":
-            return not_null(words, column)
-        case "matches":
-            return matches(words, column, _PATTERNS[condition])
         case "one_of":
             return one_of(words, column, _allowed(row["table"], column))
         case "one_answer_per_day":
@@ -94,22 +86,7 @@ def _served_suite(row: Mapping[str, str]) -> Suite:
 MART_SUITES = tuple(map(_served_suite, csv_rows(__name__, "served_tables")))
 _ROW = "concat(source_ref, ' (row ', row_id, ')')"
 
-# Rules of what a snapshot adds to the rows of every table.
-SNAPSHOT_RULES = (
-    present("every row has a provenance_id", "provenance_id"),
-    present("every row has a row_id", "row_id"),
-    not_null("every row has an observed_at", "observed_at"),
-    Rule(
-        "no vintage is superseded before it is available",
-        "superseded_at",
-        "superseded_at >= available_at",
-    ),
-    Rule(
-        "the latest vintage is not superseded",
-        "superseded_at",
-        "superseded_at IS NULL OR NOT latest",
-    ),
-)
+SNAPSHOT_RULES = tuple(_served_rule(rule) for rule in _SERVED_RULES if rule["table"] == "*")
 
 
 def key_of(table: RecordTable) -> tuple[str, ...]:
