@@ -167,35 +167,26 @@ class WithheldNames:
 
     def items(self, secret: bytes) -> npt.NDArray[np.uint64]:
         """Return keyed hashes of every name with the place where it is looked for, sorted."""
-        hashes = {_hash(secret, "*", name) for name in self.everywhere}
-        hashes |= {_hash(secret, "-", name) for name in self.elsewhere}
-        hashes |= {
-            _hash(secret, ocid, name)
-            for ocid, process in self.processes.items()
-            for name in process.names
-        }
+        places: dict[str, Collection[Words]] = {"*": self.everywhere, "-": self.elsewhere}
+        places |= {ocid: process.names for ocid, process in self.processes.items()}
+        hashes = {_hash(secret, place, name) for place, names in places.items() for name in names}
         return np.array(sorted(hashes), np.uint64)
 
     def without(self, known: npt.NDArray[np.uint64], secret: bytes) -> "WithheldNames":
         """Return the names that are not among those known by their hashes."""
         seen = set(known.tolist())
+
+        def new(place: str, names: Iterable[Words]) -> frozenset[Words]:
+            return frozenset(name for name in names if _hash(secret, place, name) not in seen)
+
         processes = {
-            ocid: replace(
-                process,
-                names=frozenset(
-                    name for name in process.names if _hash(secret, ocid, name) not in seen
-                ),
-            )
+            ocid: replace(process, names=new(ocid, process.names))
             for ocid, process in self.processes.items()
         }
         return WithheldNames(
-            {
-                name: id_
-                for name, id_ in self.everywhere.items()
-                if _hash(secret, "*", name) not in seen
-            },
+            {name: self.everywhere[name] for name in new("*", self.everywhere)},
             {ocid: process for ocid, process in processes.items() if process.names},
-            frozenset(name for name in self.elsewhere if _hash(secret, "-", name) not in seen),
+            new("-", self.elsewhere),
         )
 
     @cached_property
