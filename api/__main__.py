@@ -1,6 +1,5 @@
 """``python -m api``: serve published builds over REST."""
 
-import os
 import sys
 
 from api.serve import ServeOptions, serve
@@ -13,7 +12,7 @@ from warehouse.shared.tiers import configured_tiers
 def main() -> None:
     """Read the options and serve."""
     try:
-        settings = read_settings(os.environ)
+        settings = read_settings()
         tiers = configured_tiers(settings.tiers_file)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")

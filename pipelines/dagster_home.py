@@ -53,7 +53,7 @@ def killed_runs(settings: Settings) -> list[str]:
 
 if __name__ == "__main__":
     # What a machine does before it starts Dagster's own programs (deploy/).
-    settings = read_settings(os.environ)
+    settings = read_settings()
     make_private(settings)
     create_dagster_home(settings)
     if killed_runs(settings):

@@ -6,7 +6,6 @@ after it reads those and nothing else, and hands over its files (``publication.p
 materialised by itself. Only the last one, ``published_build``, changes what readers see.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -348,4 +347,4 @@ def failed_runs(settings: Settings) -> dg.SensorDefinition:
 @dg.definitions
 def defs() -> dg.Definitions:
     """Return the definitions that `dagster dev -m pipelines.definitions` finds."""
-    return definitions(read_settings(os.environ))
+    return definitions(read_settings())

@@ -5,7 +5,6 @@ shows them. ``python -m pipelines.jobs`` ends the runs of killed processes.
 """
 
 import logging
-import os
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -241,4 +240,4 @@ def _tell_of(settings: Settings, killed: Collection[dg.DagsterRun]) -> None:
 
 if __name__ == "__main__":
     # Started by ``dagster_home.py`` before Dagster's own programs.
-    end_killed_runs(read_settings(os.environ))
+    end_killed_runs(read_settings())

@@ -36,7 +36,7 @@ _MAX_CONCURRENCY = 2_000
 def main() -> None:
     """Read the settings and options, and serve."""
     try:
-        settings = read_settings(os.environ)
+        settings = read_settings()
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     chosen = server_options(

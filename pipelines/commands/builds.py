@@ -1,7 +1,5 @@
 """``sankofa builds`` and ``rollback``: which build readers see."""
 
-import os
-
 import click
 
 from pipelines.builds import begin_with, drop_builds, list_builds, roll_back
@@ -18,7 +16,7 @@ def builds(context: click.Context, as_json: bool) -> None:
     """List the builds, newest first; * marks the one being served."""
     if context.invoked_subcommand is not None:
         return
-    settings = read_settings(os.environ)
+    settings = read_settings()
     rows = list_builds(settings)
     if as_json:
         print_json(rows)
@@ -50,7 +48,7 @@ def drop(data_versions: tuple[str, ...], all_others: bool, why: str, as_json: bo
     """
     if bool(data_versions) == all_others:
         raise click.UsageError("name the builds to delete, or use --all-others")
-    settings = read_settings(os.environ)
+    settings = read_settings()
     dropped = drop_builds(settings, data_versions, all_others=all_others, why=why)
     if as_json:
         print_json({"dropped": dropped})
@@ -69,7 +67,7 @@ def drop(data_versions: tuple[str, ...], all_others: bool, why: str, as_json: bo
 @json_option
 def rollback(data_version: str | None, even_with_withheld: bool, why: str, as_json: bool) -> None:
     """Serve DATA_VERSION again (default: the build before the current one)."""
-    settings = read_settings(os.environ)
+    settings = read_settings()
     name = roll_back(settings, data_version, even_with_withheld=even_with_withheld, why=why)
     if as_json:
         print_json({"data_version": name})

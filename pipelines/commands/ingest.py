@@ -1,6 +1,5 @@
 """``sankofa ingest`` and ``compact``: what comes into the record, and its files."""
 
-import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -64,7 +63,7 @@ def ingest(
     # Completing the names of sources in a shell does not wait for Dagster.
     from pipelines.ingest import RecordingOptions, ingest_each, ingest_recordings
 
-    settings = read_settings(os.environ)
+    settings = read_settings()
     keys, paths = _keys_and_paths(settings, sources, recorded=bool(origin or observed_at))
     outcomes: list[Outcome] = []
 
@@ -145,7 +144,7 @@ def compact(as_json: bool) -> None:
     from pipelines.ingest import run_upkeep
 
     with progress_console().status("Merging files"):
-        done = run_upkeep(read_settings(os.environ))
+        done = run_upkeep(read_settings())
     if as_json:
         print_json(done)
         return

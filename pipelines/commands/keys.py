@@ -1,6 +1,5 @@
 """``sankofa keys`` and ``actions``: API keys with their usage, and what operators did."""
 
-import os
 from datetime import UTC, date, datetime, time, timedelta
 from ipaddress import ip_network
 from time import time as seconds_now
@@ -178,7 +177,7 @@ def rotate_key(name: str, overlap_hours: float, why: str, as_json: bool) -> None
 @json_option
 def show_usage(month: str | None, as_json: bool) -> None:
     """Show the requests charged to each key in a month, and its limit."""
-    settings = read_settings(os.environ)
+    settings = read_settings()
     usage, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
     this_month = month_at(seconds_now()).name
     chosen_month, counts = month or this_month, (this_month, month_before(this_month))
@@ -208,7 +207,7 @@ def show_usage(month: str | None, as_json: bool) -> None:
 
 
 def _store() -> KeyStore:
-    return KeyStore(read_settings(os.environ).control)
+    return KeyStore(read_settings().control)
 
 
 def _read(store: KeyStore) -> list[ApiKey]:
@@ -251,7 +250,7 @@ def actions(kind: str | None, since: datetime | None, as_json: bool) -> None:
     if kind is not None and known is None:
         raise click.BadParameter(f"{kind!r} is none of {', '.join(ACTION_KINDS)}")
     first_day = None if since is None else since.replace(tzinfo=UTC)
-    rows = list_actions(read_settings(os.environ).control, known, first_day)
+    rows = list_actions(read_settings().control, known, first_day)
     print_rows(
         rows,
         as_json,

@@ -1,7 +1,6 @@
 """The ``sankofa`` command: its subcommands, its help in sections, its error messages."""
 
 import gc
-import os
 from contextlib import suppress
 from importlib import import_module
 from itertools import groupby
@@ -92,7 +91,7 @@ def sankofa(context: click.Context) -> None:
     if context.invoked_subcommand != "doctor":
         # A bad setting is reported by the command that needs it.
         with suppress(SettingError):
-            close_private(read_settings(os.environ))
+            close_private(read_settings())
 
 
 def main() -> None:

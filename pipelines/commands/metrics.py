@@ -1,7 +1,6 @@
 """``sankofa metrics``: what Prometheus reads."""
 
 import logging
-import os
 import signal
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -136,7 +135,7 @@ def metrics(host: str, port: int) -> None:
     REST, MCP, ingest and publish write them to the home. There is no password: leave the address
     a loopback one, or one that only Prometheus reaches.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     ports.refuse_taken({METRICS_SERVER: ports.Address(host, port)})
     stop = Stop().on_signals(signal.SIGTERM, signal.SIGINT)
     log_to_stderr()

@@ -1,6 +1,5 @@
 """``sankofa publish``: make what is loaded what readers see."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,7 +30,7 @@ from warehouse.shared.settings import Settings, read_settings
 @json_option
 def publish(confirm_loss: str, as_json: bool) -> None:
     """Publish the loaded data as one build, unless its audit fails."""
-    settings = read_settings(os.environ)
+    settings = read_settings()
     refuse_empty(open_record(settings))
     config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
     before = builds_at(settings.marts).current()

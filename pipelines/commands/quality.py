@@ -1,6 +1,5 @@
 """``sankofa quality``: the quality board in the terminal."""
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
@@ -61,7 +60,7 @@ _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 @json_option
 def quality(sku: str | None, status: str | None, left_out: bool, as_json: bool) -> None:
     """Show the quality metrics of the build being served, against their thresholds."""
-    settings = read_settings(os.environ)
+    settings = read_settings()
     if left_out:
         print_left_out(current_left_out(settings), as_json)
         return

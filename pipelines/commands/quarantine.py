@@ -1,6 +1,5 @@
 """``sankofa quarantine`` and ``why``: what became of rows that were read, or of a value."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -39,7 +38,7 @@ def quarantine() -> None:
 @output.json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count quarantined rows by source, table and reason, with one example id each."""
-    groups = quarantine_groups(open_record(read_settings(os.environ)), source, reason)
+    groups = quarantine_groups(open_record(read_settings()), source, reason)
     listed = groups[:limit]
     if as_json:
         output.print_json(listed)
@@ -67,7 +66,7 @@ def show_refusal(name: str, as_json: bool) -> None:
 
     For a document that may hold personal data only the location is shown.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     facts = describe_row(settings, Finder(settings).quarantined_row(name))
     if as_json:
         output.print_json(facts)
@@ -96,7 +95,7 @@ def retry_refusals(
     """
     if not (names or source or reason or everything):
         raise click.UsageError("choose rows: ids, --source, --reason or --all")
-    settings = read_settings(os.environ)
+    settings = read_settings()
     finder = Finder(settings)
     chosen = [finder.quarantined_row(name) for name in names] or [
         row for row in quarantined_rows(finder.record, source, reason) if row.became != "read"
@@ -215,7 +214,7 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     was quarantined there. Withheld values are not shown.
     """
     day = None if as_of is None else as_of.date()
-    explanation = explain(read_settings(os.environ), subject, field, day)
+    explanation = explain(read_settings(), subject, field, day)
     if as_json:
         output.print_json(explanation)
         return

@@ -47,7 +47,7 @@ ALLOCATION = {
 @click.option("--upgrade-url", help="Link given to clients with 402 Payment Required.")
 def serve(host: str, port: int, base_urls: tuple[str, ...], **options: object) -> None:
     """Serve the published build over REST."""
-    settings = read_settings(os.environ)
+    settings = read_settings()
     ports.refuse_taken({REST: ports.Address(host, port)})
     if not base_urls and (configured := settings.explicit("base_url")):
         base_urls = (configured,)
@@ -83,7 +83,7 @@ def mcp(stdio: bool, host: str, port: int, **options: object) -> None:
 
     Options that name URLs, hosts or proxies may be repeated.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     if not stdio:
         ports.refuse_taken({MCP: ports.Address(host, port)})
     _become(settings, "mcp_server", {"stdio": stdio, "host": host, "port": port, **options})

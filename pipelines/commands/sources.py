@@ -1,6 +1,5 @@
 """``sankofa sources``: what can be ingested."""
 
-import os
 from collections import Counter
 
 import click
@@ -26,7 +25,7 @@ from warehouse.shared.settings import Settings, read_settings
 @output.json_option
 def sample(world: PackagedWorld, as_json: bool) -> None:
     """Unpack the documents of the package: the fictional sample world, or real ones."""
-    settings = read_settings(os.environ)
+    settings = read_settings()
     open_landing(settings).refuse_other_world(world)
     counts = unpack_world(settings.sample, world)
     if as_json:
@@ -44,7 +43,7 @@ def complete_source(
     context: click.Context, option: click.Parameter | None, begun: str
 ) -> list[str]:
     """Complete the key of a source."""
-    known = sources_of(read_settings(os.environ))
+    known = sources_of(read_settings())
     return [source.key for source in known if source.key.startswith(begun)]
 
 
@@ -56,7 +55,7 @@ def sources(source: str | None, as_json: bool) -> None:
 
     With SOURCE, show all that is declared of one, and what this home has of it.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     if source is not None:
         _show(settings, source, as_json)
         return

@@ -1,7 +1,6 @@
 """``sankofa up``: from nothing to a published build, and all servers."""
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -85,7 +84,7 @@ def up(
     A published build is served as it is. If there is none, the pipeline runs first. The servers
     write their logs to files in `logs` in the home.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     mcp = mcp and find_spec("mcp_server.__main__") is not None
     wanted = {REST: ports.Address(host, port)}
     if mcp:

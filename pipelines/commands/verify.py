@@ -1,7 +1,6 @@
 """``sankofa verify``: whether everything held is what was written, and what to do if not."""
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +39,7 @@ def verify(context: click.Context, repairs: bool, as_json: bool) -> None:
     takes the place of the damaged one. Exits with 1 if anything is damaged, or still is after the
     repair.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     damaged = _examined(settings, as_json)
     repaired = 0
     if repairs and any(damage.remake for damage in damaged):
@@ -71,7 +70,7 @@ def verify_receipt(receipt: Path, body: Path, key: Path | None, as_json: bool) -
     RECEIPT and BODY are files with both as they were sent. Exits with 1 if a byte of either is
     another one, or if the receipt was signed with another key.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     if key is None and not settings.signing_key.exists():
         raise SankofaError(
             "this home has no signing key: pass --key with the file that the service has at "

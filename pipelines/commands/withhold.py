@@ -1,6 +1,5 @@
 """``sankofa withhold``, ``release``, ``withheld`` and ``erase``: what must not be served."""
 
-import os
 import sys
 
 import click
@@ -56,7 +55,7 @@ def withhold(
     It takes effect with the next `sankofa publish`. Builds published before still contain it:
     `sankofa builds drop` removes them.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings()
     found = find_to_withhold(settings, what, why, in_advance=in_advance)
     if not as_json:
         _show_found(found)
@@ -84,7 +83,7 @@ def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
 
     Give what was withheld, or its id in `sankofa withheld`. Both entries are kept.
     """
-    change = release_text(read_settings(os.environ), what, why, dry_run=dry_run)
+    change = release_text(read_settings(), what, why, dry_run=dry_run)
     if as_json:
         _print_change(change, "released")
         return
@@ -109,7 +108,7 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
         _check_served(as_json)
         return
     # Everything ever withheld with its last entry, the newest last.
-    entries = tombstones(open_record(read_settings(os.environ)))
+    entries = tombstones(open_record(read_settings()))
     output.print_rows(
         [entry for entry in entries if everything or not entry.released],
         as_json,
@@ -132,7 +131,7 @@ def withheld(everything: bool, check: bool, as_json: bool) -> None:
 
 
 def _check_served(as_json: bool) -> None:
-    places = sorted({str(finding) for finding in served_names(read_settings(os.environ))})
+    places = sorted({str(finding) for finding in served_names(read_settings())})
     if as_json:
         output.print_json(places)
     else:
@@ -168,7 +167,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     from pipelines.erasing import erase_documents, find_documents
     from pipelines.jobs import run_job
 
-    settings = read_settings(os.environ)
+    settings = read_settings()
 
     def publish() -> str:
         confirmed = {"config": {"confirm_loss": f"a document was erased: {why}"}}

@@ -294,8 +294,8 @@ SETTINGS = {
 }
 
 
-def read_settings(environment: Mapping[str, str]) -> Settings:
-    """Read all settings from ``environment``; raise SettingError for a value not allowed.
+def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    """Read all settings from the environment; raise SettingError for a value not allowed.
 
     An empty variable counts as not set.
     """
