@@ -13,7 +13,14 @@ from typing import Any
 
 import msgspec
 
-from assets.derive import later_statements, metrics, organisations, signals, silent_revisions
+from assets.derive import (
+    derived_figures,
+    later_statements,
+    metrics,
+    organisations,
+    signals,
+    silent_revisions,
+)
 from assets.entities.list_files import COMMUNITY_LISTS
 from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
@@ -135,6 +142,13 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
             reads=("fundamentals", "statements"),
         ),
         Derivation(
+            code_version("derived_figures", "assets.derive.derived_figures"),
+            derived_figures.derived_figures,
+            makes=(derived_figures.TABLE,),
+            subject=ISSUERS,
+            reads=("fundamentals", "statements"),
+        ),
+        Derivation(
             code_version(SIGNAL_SET, "assets.derive.signals"),
             signals.signals,
             makes=("signals",),
@@ -185,6 +199,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
             }
         case "metrics":
             return {"values": total(), **counted("metrics_absent", "reason")}
+        case derived_figures.TABLE:
+            return {"values": total("reason IS NULL"), **counted(table, "reason")}
         case silent_revisions.TABLE:
             return {"revisions": total(), **counted(table, "source"), **counted(table, "kind")}
         case _:

@@ -27,7 +27,7 @@ _ALIKE: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("fundamentals", "filings", STATEMENTS, NEWEST_STATEMENTS),
-            *("metrics", "metrics_absent"),
+            *("metrics", "metrics_absent", "derived_figures"),
         }
     ),
     frozenset(

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import astuple
 
-from warehouse.contract.listing import Listing
 from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.serve.rows import RowPage
 
@@ -35,11 +34,11 @@ def json_lines(pages: Iterable[RowPage]) -> Iterator[bytes]:
         yield b"\n".join([*rows, b""])
 
 
-def csv_lines(listing: Listing, pages: Iterable[RowPage]) -> Iterator[bytes]:
-    """Yield a header line and pages of rows as CSV."""
-    yield _joined([columns_of(listing.row)])
+def csv_lines(kinds: tuple[str, ...], pages: Iterable[RowPage]) -> Iterator[bytes]:
+    """Yield a header line and pages of rows of these schemas as CSV."""
+    yield _joined([columns_of(kinds)])
     for page in pages:
-        rows = map(astuple, _decode(listing.row, _array(page)))
+        rows = map(astuple, _decode(kinds, _array(page)))
         columns = list[Sequence[str]]()
         # Columns that have one value in all rows are written once, together with their neighbours.
         for is_same, together in groupby(zip(*rows, strict=True), _is_same):

@@ -142,7 +142,7 @@ def _around_rows(
 def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: Format) -> None:
     """Send rows as CSV or JSON Lines; what the envelope would say is in headers."""
     pages = pieces(page)
-    lines = csv_lines(page.listing, pages) if form == "csv" else json_lines(pages)
+    lines = csv_lines(page.kinds, pages) if form == "csv" else json_lines(pages)
     is_whole = len(page.rows.rows) == page.limit or not page.rows.truncated
     if is_whole and len(page.rows.rows) <= MOST_WHOLE:
         resp.data = b"".join(lines)

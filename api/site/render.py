@@ -334,7 +334,7 @@ def wants_csv(req: falcon.Request) -> bool:
 def csv_page(name: str, answer: SampleAnswer) -> Body:
     """Return the rows of a page as CSV, of facts no more than one sample answer has."""
     page, _ = cap_rows(answer.page, answer.tier, None, answer.listing.row_rule)
-    return csv_file(name, b"".join(csv_lines(answer.listing, [page])))
+    return csv_file(name, b"".join(csv_lines(answer.kinds, [page])))
 
 
 def csv_file(name: str, lines: bytes) -> Body:

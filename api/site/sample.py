@@ -40,6 +40,7 @@ class SampleAnswer:
     """Rows of a list; ``page`` has them encoded. ``tier`` is that of one sample answer."""
 
     listing: Listing
+    kinds: tuple[str, ...]
     rows: list[Row]
     page: RowPage
     next_cursor: str | None
@@ -96,7 +97,7 @@ class Sample:
         rows = [_decoded(row) for row in page.rows.rows]
         extra = {**page.listed.before, **page.listed.extra}
         cursor, empty = page.next_cursor, page.empty
-        return SampleAnswer(listing, rows, page.rows, cursor, empty, extra, self.tier)
+        return SampleAnswer(listing, page.kinds, rows, page.rows, cursor, empty, extra, self.tier)
 
     def list_body(self, listing: Listing, parameters: Mapping[str, Any]) -> bytes:
         """Return the answer of a list as a program gets it."""

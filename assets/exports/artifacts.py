@@ -21,6 +21,7 @@ from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.shared.tiers import TierName
 from warehouse.tables import (
     OPEN_CLASSES,
+    DerivedFigure,
     Filing,
     FundamentalVintage,
     MacroAnnual,
@@ -197,6 +198,12 @@ _REVISION = tuple(name for name in shown_columns(SilentRevision, "file") if name
 # By the names that ``files.csv`` has for them.
 _COLUMNS: Mapping[str, Columns] = {
     "FACT": keyed(record_id(name="fact_id"), _dated(FundamentalVintage)),
+    "DERIVED": keyed(
+        record_id(name="fact_id"),
+        parts(DerivedFigure, "own"),
+        vintages(DerivedFigure),
+        provenance(),
+    ),
     "FILING": keyed(record_id(), _dated(Filing)),
     "RELEASE": keyed(record_id(), _dated(TenderReleaseVintage)),
     "AWARD": keyed(

@@ -68,7 +68,10 @@ _NESTED: Mapping[str, Nested] = {
     },
     "contracts": {**dict.fromkeys(("status", "dateSigned")), "value": _MONEY},
     "inputs": dict.fromkeys(
-        ("line_item", "value", "period_end", "vintage", "available_at", "source")
+        (
+            *("sign", "line_item", "value", "period_start", "period_end", "vintage"),
+            *("available_at", "source"),
+        )
     ),
 }
 # Members that are figures, each with a source of its own.

@@ -214,8 +214,9 @@ def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
         raise conflicting_parameters("service_ids", detail)
     several = arguments["service_ids"] is not None
     listing = lists.FUNDAMENTALS_OF_SEVERAL if several else lists.FUNDAMENTALS
+    file = "af-fund-derived" if arguments["derived"] else "af-fund-facts"
     # Models ask for pages; only REST sends everything at once.
-    return context.rows(replace(listing, row_rule="tier"), arguments, "af-fund-facts")
+    return context.rows(replace(listing, row_rule="tier"), arguments, file)
 
 
 def _get_macro(context: ToolContext, arguments: Arguments) -> ToolRows:

@@ -1,10 +1,13 @@
 """Section 4 of the contract, its second half: a test for each row of each table."""
 
+from datetime import date, timedelta
+
 import pytest
 
 from tests.helpers.contract_client import Contract
 from tests.helpers.whole_tables import query
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
+from warehouse.publish.row_json import NEVER
 
 DAY = "2024-06-30"
 
@@ -306,3 +309,33 @@ def test_export_lists_open_panels_without_a_key_and_licensed_skus(api: Contract)
     skus = {artifact["sku"] for artifact in body["artifacts"] if artifact["kind"] == "licensed"}
     assert skus == {"AF-FUND", "AF-TENDER", "AF-MACRO"}
     assert api.get("/v1/export", "sample").status == 200
+
+
+def test_derived_figures_are_those_that_followed_by_the_day(api: Contract) -> None:
+    columns = "service_id, line_item, period_end, vintage, available_at, superseded_at, withdrawn"
+    rows = query(api.mart.build(), f"SELECT {columns} FROM derived_figures")
+    (issuer,) = {str(row[0]) for row in rows}
+    days = {str(day) for row in rows for day in row[4:6] if day != NEVER}
+    days |= {str(date.fromisoformat(day) - timedelta(days=1)) for day in days}
+    given = set[int]()
+    for day in sorted(days):
+        expected = [row[1:5] for row in rows if row[4] <= day < row[5] and not row[6]]
+        answered = api.get(f"/v1/fundamentals/{issuer}?derived=true&as_of={day}").rows
+        named = ("line_item", "period_end", "vintage", "available_at")
+        found = [tuple(row[name] for name in named) for row in answered]
+        assert sorted(found) == sorted(expected), day
+        for row in answered:
+            assert row["value"] == sum(each["sign"] * each["value"] for each in row["inputs"])
+            assert all(each["available_at"] <= row["available_at"] for each in row["inputs"])
+        given.add(len(found))
+    assert min(given) == 0 and max(given) > 10
+    path = f"/v1/fundamentals/{issuer}?derived=true"
+    (empty,) = [api.get(f"{path}&period_type=TTM").body["empty"]]
+    assert empty["code"] == "not_computable" and "restated_between" in empty["detail"]
+    absent = [row["reason"] for row in api.get(f"{path}&vintages=all").rows if not row["inputs"]]
+    assert {"input_not_reported", "restated_between"} <= set(absent)
+    several = api.get(f"/v1/fundamentals?service_ids={issuer}&derived=true").rows
+    assert several == api.get(path).rows
+    api.problem(f"{path}&publication=newest", 400, "parameter_conflict")
+    header = api.get(f"{path}&format=csv").content.decode().splitlines()[0].split(",")
+    assert {"value", "derivation", "inputs"} < {*header} and "value_reported" not in header

@@ -69,13 +69,13 @@ def issuers(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Filings
     record, filings = Record(str(folder / "record")), {}
     for path in sorted((REAL_FILES / "filings" / "companyfacts_2021").glob("*.json.gz"))[::6]:
         body = gzip.decompress(path.read_bytes())
-        parsed = companyfacts.parse(_document(path, body), body)
+        parsed = companyfacts.parse(document_of(path, body), body)
         load(record, "fundamentals", parsed)
         filings[parsed.rows["fundamentals"][0]["service_id"]] = Filings.read(body)
     return filings, staged(record, folder / "stage")
 
 
-def _document(path: Path, body: bytes) -> Document:
+def document_of(path: Path, body: bytes) -> Document:
     digest, day = hashlib.sha256(body).hexdigest(), datetime(2026, 11, 14, tzinfo=UTC)
     url = f"https://data.sec.gov/api/xbrl/companyfacts/{path.name.removesuffix('.gz')}"
     return Document(digest, "sec", url, "public-domain", day, 200, {}, len(body))

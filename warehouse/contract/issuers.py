@@ -1,5 +1,6 @@
 """Lists of issuers: what they reported and filed, their metrics, and their rank by one."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from typing import Any, get_args
@@ -30,10 +31,12 @@ from warehouse.serve.rows import (
     latest_on,
     make_page,
     one_of,
+    published_by,
     row_statement,
 )
 from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, why_empty
 from warehouse.shared.json_encoding import encode
+from warehouse.tables import DERIVED_ABSENCES
 
 # Reported figures, as they were known on a day, newest period first.
 
@@ -86,7 +89,8 @@ def facts_known(
     """Return the figures of an issuer that anyone could have known; None if the id is unknown.
 
     ``vintages`` latest is the newest of each figure unless it was withdrawn, as_reported the
-    first, all every one; with a ``publication``, the figures of the newest that has the statement.
+    first, all every one; with a ``publication``, the figures of the newest that has the statement;
+    with ``derived``, sums of figures.
     """
     as_of, vintages, period_type = (
         parameters[name] for name in ("as_of", "vintages", "period_type")
@@ -119,13 +123,23 @@ def why_no_figures(question: Question) -> Empty:
     known = known_on(as_of, parameters["vintages"])
     table = _table(parameters)
     query = TableQuery(table, "reported figures", filters, known, as_of, "period_end")
-    return why_empty(build, query)
+    reason = why_empty(build, query)
+    if table != "derived_figures" or reason.code == "not_known_then":
+        return reason
+    absent = [*query.named, *published_by(as_of), Condition("reason <> ''")]
+    counted = Counter(str(why) for (why,) in fetch_rows(build, "reason", table, absent))
+    stated = ", ".join(f"{why} {count} ({DERIVED_ABSENCES[why]})" for why, count in counted.items())
+    detail = f"None can be derived exactly{_on(as_of)}"
+    return Empty("not_computable", f"{detail}; the reasons: {stated}." if stated else f"{detail}.")
 
 
 def _table(parameters: Parameters) -> str:
-    """Return the table of the figures: line by line, or statements of the newest publication."""
+    """Return the table of the figures: line by line, derived, or of the newest publication."""
     if parameters.get("publication") is None:
-        return "fundamentals"
+        return "derived_figures" if parameters.get("derived") else "fundamentals"
+    if parameters.get("derived"):
+        detail = "No publication states what is derived: leave out derived, or publication."
+        raise conflicting_parameters("derived", detail)
     if parameters["vintages"] != "latest":
         detail = (
             "publication=newest takes the lines of a statement from one publication, which has no "
@@ -221,9 +235,8 @@ def why_no_metrics(question: Question) -> Empty:
             for reason, words in ABSENT_REASONS.items()
             if reason in reasons.values()
         )
-        on_day = "" if as_of is None else f" on {as_of}"
         detail = (
-            f"Nothing is exactly computable{on_day}; the reasons: {stated} ({meanings}). The "
+            f"Nothing is exactly computable{_on(as_of)}; the reasons: {stated} ({meanings}). The "
             "reported figures that were known then are in the fundamentals."
         )
         return Empty("not_computable", detail, "metric")
@@ -326,6 +339,10 @@ def _left_out(
         {"service_id": each, "legal_name": names.get(each), "reason": reasons[each]}
         for each in chosen
     ]
+
+
+def _on(as_of: date | None) -> str:
+    return "" if as_of is None else f" on {as_of}"
 
 
 def _current_on(as_of: date | None) -> list[Condition]:

@@ -75,7 +75,8 @@ class Listing:
     ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked. ``datasets``
     returns those that the rows are of; what all datasets share, such as organisations and the
     catalogue, is of none. ``of_one_build`` is False for a list that tells of other builds too: its
-    answers change while the build stays.
+    answers change while the build stays. ``kinds`` returns which of the schemas the rows of an
+    answer have; without it, any of them.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Listing:
     member: str = "data"
     datasets: Datasets = _NONE
     of_one_build: bool = True
+    kinds: Callable[[Parameters], tuple[str, ...]] | None = None
 
 
 def table_list(
@@ -113,6 +115,12 @@ class Answer(msgspec.Struct, frozen=True):
     secret: bytes
     limit: int | None
     empty: Empty | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The schemas of the rows."""
+        kinds = self.listing.kinds
+        return self.listing.row if kinds is None else kinds(self.question.parameters)
 
     @property
     def rows(self) -> RowPage:

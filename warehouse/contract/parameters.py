@@ -103,7 +103,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "line items": list_of(_LINE_ITEM, 50),
     "metric": choice(tuple(FORMULA_BY_SLUG)),
     "order": choice(("asc", "desc")),
-    "period type": choice(get_args(PeriodType)),
+    "period type": choice((*get_args(PeriodType), "TTM")),
     "publication": choice(("newest",)),
     "role": choice(get_args(Role)),
     "section": choice(get_args(Section)),

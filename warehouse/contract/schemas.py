@@ -226,10 +226,11 @@ def _row_schema(schema: str) -> Schema:
 ROW_SCHEMAS: Mapping[str, Schema] = {
     name: _row_schema(name)
     for name in (
-        *("Fact", "Filing", "Release", "SharedFact", "TenderParty", "SeriesObservation"),
-        *("AnnualObservation", "Entity", "EntityMatch", "SearchResult", "Identifier", "Match"),
-        *("RankedMetric", "Metric", "Observation", "QualityRecord", "CatalogueEntry", "Change"),
-        *("ChangedRow", "Version", "ClaimVerdict", "Matched"),
+        *("Fact", "DerivedFact", "Filing", "Release", "SharedFact", "TenderParty"),
+        *("SeriesObservation", "AnnualObservation", "Entity", "EntityMatch", "SearchResult"),
+        *("Identifier", "Match", "RankedMetric", "Metric", "Observation", "QualityRecord"),
+        *("CatalogueEntry", "Change", "ChangedRow", "Version", "ClaimVerdict"),
+        "Matched",
     )
 }
 # From the structs that are encoded: the schema of the manifest cannot drift from it.

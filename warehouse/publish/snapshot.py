@@ -66,6 +66,7 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "identifiers": ("figure", "figure_check", "vintage"),
     "statements": ("service_id", "figure", "figure_check", "publication", "provenance_id"),
     "newest_statements": ("service_id", "period_end", "line_item", "available_at", "row_id"),
+    "derived_figures": ("service_id", "period_end", "line_item", "available_at", "row_id"),
 }
 # What a publication states of a figure: the same in every row are the columns of its vintages.
 STATEMENTS = "statements"

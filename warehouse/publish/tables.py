@@ -17,6 +17,7 @@ from warehouse.publish import served_rows
 from warehouse.publish.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
 from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.tables import (
+    DerivedFigure,
     Entity,
     EntityIdentifier,
     Filing,
@@ -159,6 +160,7 @@ _OF_ANNUAL = _insert(members_of(MacroAnnual, "own"), "indicator", "series_type",
 _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": _FIGURES,
     "newest_statements": _FIGURES,
+    "derived_figures": _dated(("fact_id", *members_of(DerivedFigure, "own")), DerivedFigure),
     "filings": _dated(members_of(Filing, "own"), Filing),
     "tender_releases": _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
     "tender_parties": (*dict.fromkeys((*_PARTY, *_OF_PARTY)), *PROVENANCE),

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from sqlmodel import SQLModel
 
 from warehouse.tables.derived import (
+    DERIVED_ABSENCES,
+    DerivedFigure,
     LeftOut,
     Metric,
     MetricAbsent,
@@ -63,6 +65,7 @@ DERIVED: Mapping[str, type[SQLModel]] = {
     "party_matches": PartyMatch,
     "metrics": Metric,
     "metrics_absent": MetricAbsent,
+    "derived_figures": DerivedFigure,
     "signals": Signal,
     "silent_revisions": SilentRevision,
     "quality": QualityMetric,

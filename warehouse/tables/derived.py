@@ -3,6 +3,7 @@
 No publication states them, so they have no sighting of their own.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal
@@ -157,6 +158,109 @@ class MetricAbsent(SQLModel):
         "First as_of day for which it no longer holds; null if none, equal to holds_from if it "
         "never held.",
         "2020-03-27",
+    )
+
+
+Derivation = Literal["difference", "trailing_year"]
+ComparableBy = Literal["one_publication", "unrestated"]
+DerivedAbsence = Literal[
+    "input_not_reported", "inputs_not_comparable", "restated_between", "nothing_repeated"
+]
+# Why a figure is not derived, in words.
+DERIVED_ABSENCES: Mapping[str, str] = {
+    "input_not_reported": "an input was never published, or has been withdrawn",
+    "inputs_not_comparable": "the inputs are stated by different elements or in the purchasing "
+    "power of different days, or one contradicts its own publication",
+    "restated_between": "a figure of the line was restated after one input was published and "
+    "before the last was, and no publication states all of them",
+    "nothing_repeated": "who published the last input repeated no earlier figure of the line "
+    "unchanged, so that nothing shows that the inputs are on one basis",
+}
+
+
+class DerivedFigure(SQLModel):
+    """One figure that no publication states: an exact sum of figures that publications state.
+
+    A single quarter, a half-year or trailing twelve months, in one vintage: another one follows
+    when its inputs become others. A row without a value says from which day on there is none.
+    """
+
+    row_id: str = column("Identifies the row.", "9f86d081884c7d659a2feaa0c55ad015", appears="table")
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9", identity=1)
+    line_item: str = column("Financial line item.", "cfo", identity=2)
+    statement: str = column("Statement the line belongs to.", "cash_flow")
+    value: Decimal | None = column(
+        "The sum of the inputs, exact; null if there is none.", Decimal("1234567890123456.78")
+    )
+    unit: str = column("Currency of all inputs, as reported.", "ZAR", identity=3)
+    period_type: Literal["Q2", "Q3", "Q4", "H2", "TTM", "OTHER"] = column(
+        "Kind of period; TTM for twelve months that end with a quarter or half-year, OTHER if the "
+        "financial year is not known.",
+        "Q4",
+    )
+    period_start: date = column("First day of the period.", "2018-10-01", identity=5)
+    period_end: date = column("Last day of the period.", "2018-12-31", identity=6)
+    fiscal_label: str | None = column("Part and year, from the inputs.", "Q4 FY2018")
+    basis: str = column("Basis of preparation of all inputs.", "consolidated/ifrs", identity=4)
+    derivation: Derivation = column(
+        "difference: a year or year to date, less a shorter one that begins on the same day. "
+        "trailing_year: the year to date, less the same months of the year before, with that whole "
+        "year.",
+        "difference",
+    )
+    comparable_by: ComparableBy | None = column(
+        "What shows that the inputs are on one basis. one_publication: one states all of them. "
+        "unrestated: no figure of the line was restated between the days of the inputs, and who "
+        "published the last repeated an older one unchanged. Null without a value.",
+        "unrestated",
+    )
+    reason: DerivedAbsence | None = column("Why there is no value; null if there is one.", None)
+    vintage: int = column(
+        "1 for the first value, then rising; a row without a value has the number of the last one.",
+        1,
+        appears="table",
+    )
+    available_at: date = column(
+        "Day on which the last input was public: from then on the row is the answer.",
+        "2019-03-29",
+        identity=7,
+        part="time",
+    )
+    superseded_at: date | None = column(
+        "Day from which it no longer is: an input became another, or the issuer stated the figure "
+        "itself. Null if it still is.",
+        None,
+        appears="table",
+    )
+    latest: bool = column("True for a value that is the answer now.", True, appears="table")
+    withdrawn: bool = column("True in a row without a value.", False, appears="file", part="time")
+    inputs: str | None = column(
+        "The figures it is the sum of, as JSON: sign, fact_id, line_item, value, period_start, "
+        "period_end, vintage and available_at of the fact; document_id, form and document_url of "
+        "the filing that states it, and as source_ref the location in it. Null without a value.",
+        '[{"sign":1,"fact_id":"…","line_item":"cfo","value":12}]',
+    )
+    license_class: LicenseClass = column(
+        "The most restrictive licence class among its inputs.", "public-domain", part="provenance"
+    )
+    source_ref: str = column(
+        "Document and location of the input published last.",
+        "https://example.org/facts.json#/3",
+        part="provenance",
+    )
+    observed_at: datetime = column(
+        "When we read the last of its inputs, in UTC.", "2026-11-14T02:10:00Z", part="provenance"
+    )
+    method: Method = column(
+        "How the input published last was extracted from its document.", "xbrl", part="provenance"
+    )
+    extraction_confidence: Decimal | None = column(
+        "Score of that extraction; null if it is not scored.", None, part="provenance"
+    )
+    provenance_id: str = column(
+        "Identifies the location of that input.",
+        "9f86d081884c7d659a2feaa0c55ad015",
+        part="provenance",
     )
 
 

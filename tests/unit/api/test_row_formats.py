@@ -35,7 +35,7 @@ def page_of(rows: Sequence[bytes]) -> RowPage:
 
 
 def cells(row: bytes) -> dict[str, str]:
-    text = b"".join(csv_lines(MATCHES, [page_of([row])])).decode()
+    text = b"".join(csv_lines(MATCHES.row, [page_of([row])])).decode()
     (line,) = csv.DictReader(io.StringIO(text, newline=""))
     return line
 
@@ -140,7 +140,7 @@ def test_lines_are_those_of_a_csv_writer_that_looks_at_each_cell(
     csv.writer(written).writerows([columns, *(modelled(row, columns) for row in rows)])
     # Rows may be in a list, or still in their packs.
     pages = [page_of(rows[:1]), page_of(tuple(rows[1:]))]
-    assert b"".join(csv_lines(listing, pages)) == written.getvalue().encode()
+    assert b"".join(csv_lines(listing.row, pages)) == written.getvalue().encode()
     assert b"".join(json_lines(pages)) == b"".join(row + b"\n" for row in rows)
 
 

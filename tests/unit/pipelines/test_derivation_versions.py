@@ -23,9 +23,13 @@ def versions() -> dict[str, str]:
     return dict(derivation.version.split(" ", 1) for derivation in made)
 
 
-ALL = {"joins", "entities", "metrics-v1", "signals-v1", "silent_revisions", "files"}
+ALL = {
+    *("joins", "entities", "metrics-v1", "derived_figures", "signals-v1", "silent_revisions"),
+    "files",
+}
 CHANGES = (
     ("assets/derive/metrics.py", {"metrics-v1"}, {"metrics-v1"}),
+    ("assets/derive/derived_figures.py", {"derived_figures"}, {"derived_figures"}),
     ("assets/derive/signals.py", {"signals-v1"}, {"signals-v1"}),
     ("assets/derive/silent_revisions.py", {"silent_revisions"}, {"silent_revisions"}),
     ("assets/derive/organisations.py", {"joins", "entities"}, {"joins", "entities"}),

@@ -79,6 +79,24 @@ ROWS: dict[str, tuple[str, str]] = {
         f"{_INTERVAL.format('answers_from', '2020-01-01', 'answers_until')}, "
         f"{_INTERVAL.format('holds_from', '2020-01-01', 'holds_until')}",
     ),
+    "a row has a value or a reason": (
+        "1.0 AS value, 'restated_between' AS reason",
+        "1.0 AS value, NULL AS reason",
+    ),
+    "every value is the sum of its inputs": (
+        """3.0 AS value, '[{"sign":1,"value":4.5},{"sign":-1,"value":2.5}]' AS inputs""",
+        """2.0 AS value, '[{"sign":1,"value":4.5},{"sign":-1,"value":2.5}]' AS inputs""",
+    ),
+    "no value answers before its inputs were available": (
+        "1.0 AS value, DATE '2020-01-01' AS available_at, "
+        """'[{"available_at":"2020-01-02"}]' AS inputs""",
+        "1.0 AS value, DATE '2020-01-02' AS available_at, "
+        """'[{"available_at":"2020-01-02"}]' AS inputs""",
+    ),
+    "no row is superseded before it is available": (
+        _INTERVAL.format("available_at", "2020-01-01", "superseded_at"),
+        _INTERVAL.format("available_at", "2020-01-02", "superseded_at"),
+    ),
     "an issuer has one answer per metric and day": (
         "'DC1' AS service_id, 'roe' AS metric, DATE '2019-12-31' AS period_end, "
         f"{_INTERVAL.format('answers_from', '2020-03-01', 'answers_until')}",

@@ -24,6 +24,7 @@ MOST = 4
 # Choices of columns that a new column need not join: the file, the first column, and the reason.
 CHOICES = {
     ("warehouse/publish/snapshot.py", "service_id"): "what the metrics read of each statement",
+    ("mcp/mcp_server/results.py", "sign"): "what a model reads of an input",
     ("assets/derive/organisations.py", "service_id"): "what the rules of organisations read",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
     (

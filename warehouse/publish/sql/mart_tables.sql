@@ -1,16 +1,19 @@
 -- The rows of tables of a build that are more than those of a table, and less than a query of
 -- served_rows.
 --
--- Inputs: fundamentals, newest_statements, macro_annual, entities, metrics, metrics_absent,
---   quality, page_data
--- Outputs: fundamentals, newest_statements, macro_annual, entities, metrics, screens,
---   metrics_absent, quality, page_data (queries)
+-- Inputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, metrics,
+--   metrics_absent, quality, page_data
+-- Outputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, metrics,
+--   screens, metrics_absent, quality, page_data (queries)
 
 -- name: fundamentals
 SELECT *, row_id AS fact_id FROM fundamentals;
 
 -- name: newest_statements
 SELECT *, row_id AS fact_id FROM newest_statements;
+
+-- name: derived_figures
+SELECT * REPLACE (CAST(inputs AS JSON) AS inputs), row_id AS fact_id FROM derived_figures;
 
 -- name: macro_annual
 SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual;

@@ -126,6 +126,7 @@ class Sankofa:
         statement: str | None = None,
         vintages: Vintages | None = None,
         publication: Literal["newest"] | None = None,
+        derived: bool | None = None,
         limit: int | None = None,
         decimals: bool | None = None,
     ) -> pd.DataFrame:
@@ -134,8 +135,9 @@ class Sankofa:
         ``as_of`` is the day whose knowledge is asked for: nothing that became public later has an
         influence. ``vintages`` are ``"latest"`` by then, ``"as_reported"`` at first, or ``"all"``.
         With ``publication="newest"`` all lines of a statement are of the newest publication that
-        has it, so that they add up. Identifiers are as in ``resolve``; ``attrs["unknown_ids"]``
-        lists those of several that no organisation has.
+        has it, so that they add up. With ``derived=True`` rows are single quarters, half-years and
+        trailing twelve months that follow exactly from reported figures. Identifiers are as in
+        ``resolve``; ``attrs["unknown_ids"]`` lists those of several that no organisation has.
         """
         filters = _filters(
             as_of=as_of,
@@ -144,15 +146,17 @@ class Sankofa:
             statement=statement,
             vintages=vintages,
             publication=publication,
+            derived="true" if derived else None,
         )
+        kind = ("derivation",) if derived else ("value_reported",)
         if isinstance(identifiers, str):
             path = f"/v1/fundamentals/{self.resolve(identifiers)}"
-            return self._frame(path, filters, limit, decimals)
+            return self._frame(path, filters, limit, decimals, kind)
         service_ids = [self.resolve(identifier) for identifier in identifiers]
         if not service_ids:
             raise ValueError("facts() needs at least one identifier")
         answer = self._facts_of(service_ids, filters, limit, self._exact(decimals))
-        columns = self._description.columns("/v1/fundamentals")
+        columns = self._description.columns("/v1/fundamentals", kind)
         return to_frame(answer, columns, self._exact(decimals))
 
     def filings(
