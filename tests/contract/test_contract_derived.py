@@ -337,5 +337,5 @@ def test_derived_figures_are_those_that_followed_by_the_day(api: Contract) -> No
     several = api.get(f"/v1/fundamentals?service_ids={issuer}&derived=true").rows
     assert several == api.get(path).rows
     api.problem(f"{path}&publication=newest", 400, "parameter_conflict")
-    header = api.get(f"{path}&format=csv").content.decode().splitlines()[0].split(",")
+    header = api.get(f"{path}&format=csv").raw.decode().splitlines()[0].split(",")
     assert {"value", "derivation", "inputs"} < {*header} and "value_reported" not in header
