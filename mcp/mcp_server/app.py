@@ -200,6 +200,8 @@ _RARE = {
     *("available_at_evidence", "measuring_unit_date", "received_at", "accepted_at", "lei_status"),
     *("headquarters_country", "legal_form", "former_names", "trading_names", "country_iso3"),
     *("first_release", "last_release", "methodology_ref", "parties_withheld", "base_period"),
+    # Of derived figures.
+    *("comparable_by", "reason", "derivation", "fiscal_label"),
     # Of the source of a row, not of the row itself.
     "document_url",
 }
