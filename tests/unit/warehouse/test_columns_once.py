@@ -25,6 +25,7 @@ MOST = 4
 CHOICES = {
     ("warehouse/publish/snapshot.py", "service_id"): "what the metrics read of each statement",
     ("mcp/mcp_server/results.py", "sign"): "what a model reads of an input",
+    ("warehouse/publish/tables.py", "available_at"): "columns that tell what was known on a day",
     ("assets/derive/organisations.py", "service_id"): "what the rules of organisations read",
     ("assets/exports/artifacts.py", "country"): "sort order of the signal files",
     (
