@@ -114,7 +114,7 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
     days = filing_days(sample, service_id)
     return Page(
         "company.html",
-        chart=_headline_chart(record, facts.rows, known_now, as_of),
+        headline=_headline(facts.rows, known_now),
         key_metrics=_key_metrics(sample, service_id, days, as_of),
         now=now,
         figure_of=figure_of,
@@ -170,53 +170,35 @@ def line_page(site: Site, req: falcon.Request, service_id: str, line_item: str) 
         as_of=parameters["as_of"],
         today=site.sample.today,
         query=query_without(req, "format"),
-        chart=_vintage_chart(record, line.name, figures, site.sample.today),
+        lines=_vintage_lines(figures),
         table=revision_table(figures),
     )
 
 
-def _headline_chart(
-    record: Row, then: Sequence[Row], now: Sequence[Row], as_of: date | None
-) -> dict[str, Any] | None:
-    """Return revenue and profit by year, and as dashed lines what they are today."""
+def _headline(then: Sequence[Row], now: Sequence[Row]) -> tuple[str, list[dict[str, Any]]] | None:
+    """Return revenue and profit by year as lines, with their unit; dashed what they are today."""
     known = [row for row in then if row["line_item"] in _CHARTED]
     if not known:
         return None
     # All in one unit and by one standard: those of the newest figure.
-    unit, basis = known[0]["unit"], known[0]["basis"]
-    periods = {
-        row["period_end"]: row["fiscal_label"] or row["period_end"]
-        for row in (*then, *now)
-        if row["line_item"] in _CHARTED and (row["unit"], row["basis"]) == (unit, basis)
-    }
-
-    def lines(rows: Sequence[Row], ending: str = "", **more: Any) -> list[dict[str, Any]]:
-        values = {
-            (row["line_item"], row["period_end"]): plain(row["value_reported"])
-            for row in rows
-            if (row["unit"], row["basis"]) == (unit, basis)
+    same = known[0]["unit"], known[0]["basis"]
+    labels: dict[str, str] = {}
+    values: dict[tuple[str, bool], dict[str, str | None]] = {}
+    for rows, is_now in ((then, False), (now, True)):
+        for row in rows:
+            if row["line_item"] in _CHARTED and (row["unit"], row["basis"]) == same:
+                labels[row["period_end"]] = row["fiscal_label"] or row["period_end"]
+                line = values.setdefault((row["line_item"], is_now), {})
+                line[row["period_end"]] = plain(row["value_reported"])
+    # A year without a value is a gap, and not a line from the one before to the one after.
+    return same[0], [
+        {
+            "name": f"{words(name)}{', today' if is_now else ''}",
+            "points": [[labels[end], by_year.get(end)] for end in sorted(labels)],
+            "faint": is_now,
         }
-        # A year without a value is a gap, and not a line from the one before to the one after.
-        return [
-            {
-                "name": f"{words(name)}{ending}",
-                "points": [[periods[end], values.get((name, end))] for end in sorted(periods)],
-                **more,
-            }
-            for name in _CHARTED
-            if any(line == name for line, _ in values)
-        ]
-
-    today = lines(now, ", today", faint=True)
-    return {
-        "title": "Revenue and profit" + (f", as of {as_of} and today" if as_of else ""),
-        "unit": unit,
-        "source": f"filings of {record['legal_name'] or record['service_id']}",
-        "kind": "line",
-        "x": "period",
-        "zero": True,
-        "series": [*lines(known), *today],
-    }
+        for (name, is_now), by_year in values.items()
+    ]
 
 
 def _key_metrics(
@@ -387,9 +369,7 @@ def _by_figure(rows: Sequence[Row]) -> list[list[Row]]:
     return [figures[key] for key in sorted(figures, key=str, reverse=True)]
 
 
-def _vintage_chart(
-    record: Row, line: str, figures: Sequence[Sequence[Row]], today: date
-) -> dict[str, Any] | None:
+def _vintage_lines(figures: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
     """Return a stepped line for each full year: what was known of it, day by day."""
     full_years = [rows for rows in figures if rows[0]["period_type"] in ("FY", "INSTANT")] or list(
         figures
@@ -397,33 +377,18 @@ def _vintage_chart(
     # Restated ones first: they are what the chart is for.
     shown = sorted(full_years, key=lambda rows: -len(rows))[:8]
     shown.sort(key=lambda rows: str(rows[0]["period_end"]))
-    dated = [[row for row in rows if row["available_at"]] for rows in shown]
-    if not any(dated):
-        return None
-    unit = str(shown[0][0]["unit"])
-    return {
-        "title": f"{words(line)}, as it was known day by day",
-        "unit": unit,
-        "source": f"filings of {record['legal_name'] or record['service_id']}",
-        "kind": "step",
-        "x": "publication day",
-        "until": today.isoformat(),
-        "series": [
-            {
-                "name": rows[0].get("fiscal_label") or rows[0]["period_end"],
-                "points": [
-                    [
-                        row["available_at"],
-                        plain(row["value_reported"]),
-                        f"vintage {row['vintage']}",
-                    ]
-                    for row in rows
-                ],
-            }
-            for rows in dated
-            if rows
-        ],
-    }
+    return [
+        {
+            "name": rows[0].get("fiscal_label") or rows[0]["period_end"],
+            "points": [
+                [row["available_at"], plain(row["value_reported"]), f"vintage {row['vintage']}"]
+                for row in rows
+                if row["available_at"]
+            ],
+        }
+        for rows in shown
+        if any(row["available_at"] for row in rows)
+    ]
 
 
 def plain(value: Decimal | int | None) -> str | None:

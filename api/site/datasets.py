@@ -97,12 +97,6 @@ class PageFile:
     schema: str
     delta: str | None
 
-    @property
-    def size(self) -> str:
-        """The size for people, in kB or MB."""
-        kilobytes = self.artifact.size_bytes / 1000
-        return f"{kilobytes:,.0f} kB" if kilobytes < 1000 else f"{kilobytes / 1000:,.1f} MB"
-
 
 def files_of(
     card: Card, manifest: Manifest | None, contents: Mapping[str, FileContent]

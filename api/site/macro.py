@@ -16,7 +16,6 @@ from api.site.formats import (
     SERIES_TYPES,
     country_name,
     decimals_of,
-    indicator_title,
     scale_of,
     series_title,
 )
@@ -127,7 +126,8 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         days=_days(sample, series, own),
         today=sample.today,
         query=render.query_without(req, "format"),
-        chart=_series_chart(
+        source=_source_of(answer.rows),
+        lines=_series_lines(
             entry,
             answer,
             other,
@@ -174,7 +174,7 @@ def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> re
         decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
         source=_source_of(figures.rows),
         query=render.query_without(req, "format"),
-        chart=_indicator_chart(entries[0], answers),
+        lines=_indicator_lines(answers),
         figures=figures,
     )
 
@@ -270,16 +270,14 @@ def _source_of(rows: Sequence[Row]) -> str:
     return ", ".join(hosts) or "see the table"
 
 
-def _series_chart(
+def _series_lines(
     entry: Row,
     answer: SampleAnswer,
     other: SampleAnswer | None,
     as_of: Any,
     compare: Any,
     beside: Sequence[tuple[Row, SampleAnswer]],
-) -> dict[str, Any] | None:
-    if not answer.rows:
-        return None
+) -> list[dict[str, Any]]:
     known = f"as of {as_of}" if as_of else "latest"
     # Dashed, as the present is on every page.
     later = other if as_of and compare and compare > as_of else None
@@ -287,18 +285,11 @@ def _series_chart(
     if other is not None:
         lines.append((f"{_label(entry)}, as of {compare}" if beside else f"as of {compare}", other))
     lines += [(_label(row), part) for row, part in beside]
-    return {
-        "title": series_title(entry) + (f", as of {as_of}" if as_of else ""),
-        "unit": entry["unit"] or "",
-        "source": _source_of(answer.rows),
-        "kind": "line",
-        "x": "period",
-        "series": [
-            {"name": name, "points": _points(part.rows), "faint": part is later}
-            for name, part in lines
-            if part.rows
-        ],
-    }
+    return [
+        {"name": name, "points": _points(part.rows), "faint": part is later}
+        for name, part in lines
+        if part.rows
+    ]
 
 
 def _label(entry: Row) -> str:
@@ -306,30 +297,19 @@ def _label(entry: Row) -> str:
     return f"{series_title(entry)} ({entry['name']})"
 
 
-def _indicator_chart(entry: Row, answers: dict[str, SampleAnswer]) -> dict[str, Any] | None:
-    if not any(part.rows for part in answers.values()):
-        return None
-    rows = [row for part in answers.values() for row in part.rows]
-    ends = sorted(int(row["period_end"][:4]) for row in rows)
-    years = [str(year) for year in range(ends[0], ends[-1] + 1)]
+def _indicator_lines(answers: dict[str, SampleAnswer]) -> list[dict[str, Any]]:
+    ends = [int(row["period_end"][:4]) for part in answers.values() for row in part.rows]
+    years = [str(year) for year in range(min(ends), max(ends) + 1)] if ends else []
     values = {
         code: {row["period_end"][:4]: plain(row["value"]) for row in part.rows}
         for code, part in answers.items()
     }
-    return {
-        "title": indicator_title(entry["name"]),
-        "unit": entry["unit"] or "",
-        "source": _source_of(rows),
-        "kind": "line",
-        "x": "year",
-        "zero": "%" in (entry["unit"] or ""),
-        # A year without a value is a gap, and not a line from the one before to the one after.
-        "series": [
-            {"name": country_name(code), "points": [[year, known.get(year)] for year in years]}
-            for code, known in values.items()
-            if known
-        ],
-    }
+    # A year without a value is a gap, and not a line from the one before to the one after.
+    return [
+        {"name": country_name(code), "points": [[year, known.get(year)] for year in years]}
+        for code, known in values.items()
+        if known
+    ]
 
 
 def _points(rows: Sequence[Row]) -> list[list[str | None]]:

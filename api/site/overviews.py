@@ -92,21 +92,10 @@ class BoardRow(msgspec.Struct, frozen=True):
     history: tuple[tuple[str, QualityStatus], ...]
 
     @property
-    def title(self) -> str:
-        """The metric in plain words."""
-        return self.metric.replace("_", " ").capitalize()
-
-    @property
     def place(self) -> str:
         """What was measured: a country, a source or a table."""
         is_country = len(self.scope) == 2
         return country_name(self.scope) if is_country else self.scope.replace("_", " ")
-
-    @property
-    def history_text(self) -> str:
-        """The history in words, for screen readers."""
-        counts = Counter(status for _, status in self.history)
-        return ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
 
 
 class QualityBoard(msgspec.Struct, frozen=True):
@@ -125,26 +114,12 @@ class QualityBoard(msgspec.Struct, frozen=True):
         return {status: counts[status] for status in statuses}
 
     @property
-    def chart(self) -> dict[str, Any]:
-        """The history as the script of charts draws it."""
-        return {
-            "title": "Measurements passed, failed and not made, per publication",
-            "unit": "measurements",
-            "source": "the audits of each publication",
-            "kind": "line",
-            "x": "data_version",
-            "zero": True,
-            "series": [
-                {
-                    "name": status,
-                    "points": [
-                        [version, str(count)]
-                        for version, count in zip(self.versions, counts, strict=True)
-                    ],
-                }
-                for status, counts in self.counts.items()
-            ],
-        }
+    def lines(self) -> list[dict[str, Any]]:
+        """The history as the script of charts draws it: a line for each status."""
+        return [
+            {"name": status, "points": list(zip(self.versions, map(str, counts), strict=True))}
+            for status, counts in self.counts.items()
+        ]
 
 
 def quality_page(site: Site, req: falcon.Request) -> Reply:

@@ -9,7 +9,7 @@ import falcon
 import msgspec
 
 from api.endpoints.declarations import ENDPOINTS
-from api.endpoints.endpoint import Endpoint, mcp_url_for
+from api.endpoints.endpoint import mcp_url_for
 from api.site import render
 from api.site.sample import Sample
 from warehouse.contract.agent_discovery import WELL_KNOWN_CARD
@@ -75,19 +75,14 @@ def guide_page(site: render.Site, req: falcon.Request, name: str = "index") -> r
 
 def methodology_page_list(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return the list of methodology pages, by ``methodology_ref``."""
-    below = f"{render.root_of(req)}methodology"
-    metrics = "\n".join(
-        f"- [{formula.title}]({below}/{METRIC_SET}/{slug}): {formula.expression}"
-        for slug, formula in FORMULA_BY_SLUG.items()
+    page = render.Page(
+        "methodology.md",
+        formulas=FORMULA_BY_SLUG,
+        metric_set=METRIC_SET,
+        panels=PANEL_BY_KEY,
+        signal_set=SIGNAL_SET,
     )
-    panels = "\n".join(
-        f"- [{panel.title}]({below}/{SIGNAL_SET}/{key})" for key, panel in PANEL_BY_KEY.items()
-    )
-    text = (
-        "# Methodology\n\nHow every derived value is computed.\n\n"
-        f"## Metrics of issuers\n\n{metrics}\n\n## Procurement signals\n\n{panels}\n"
-    )
-    return render.markdown_page(req, text, "Methodology")
+    return render.markdown_page(req, site.render(req, page), "Methodology")
 
 
 def formula_page(site: render.Site, req: falcon.Request, set_name: str, slug: str) -> render.Reply:
@@ -130,34 +125,16 @@ def mcp_page(site: render.Site, req: falcon.Request) -> render.Reply:
 
 def llms_text(site: render.Site, req: falcon.Request) -> render.Body:
     """Return a summary of the API for language models (llmstxt.org), with absolute URLs."""
-    base_url, mcp_url = req.context.base_url, mcp_url_for(req, site.mcp_url)
-    mcp = (
-        "## MCP\n",
-        f"- [How to connect]({base_url}{MCP_PAGE}): the same data as tools, at {mcp_url}/mcp "
-        "(streamable HTTP, header `X-API-Key`, no OAuth)",
-        f"- [Server card]({base_url}{WELL_KNOWN_CARD})\n",
+    page = render.Page(
+        "llms.md",
+        base_url=req.context.base_url,
+        mcp_url=mcp_url_for(req, site.mcp_url),
+        mcp_page=MCP_PAGE,
+        card=WELL_KNOWN_CARD,
+        endpoints=ENDPOINTS,
+        refs=REFS,
     )
-    parts = (
-        (render.TEMPLATES / "llms.md").read_text("utf-8"),
-        *(mcp if mcp_url else ()),
-        "## Endpoints\n",
-        *(_endpoint_line(base_url, endpoint) for endpoint in ENDPOINTS),
-        "\n## Reference\n",
-        f"- [OpenAPI 3.1]({base_url}/openapi.json): every parameter, status and schema",
-        f"- [Interactive reference]({base_url}/docs)",
-        f"- [Export manifest]({base_url}/exports/latest/manifest.json): Parquet files, signed",
-        f"- [Signing key]({base_url}/exports/signing-key.pem)",
-        "\n## Optional\n",
-        *(f"- [{ref}]({base_url}/methodology/{ref})" for ref in REFS),
-    )
-    return render.Body("\n".join(parts) + "\n", "text/plain; charset=utf-8")
-
-
-def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
-    names = ", ".join(parameter.name for parameter in endpoint.parameters)
-    parameters = f" Parameters: {names}." if names else ""
-    request = f"{endpoint.method.upper()} {endpoint.path}"
-    return f"- [{request}]({base_url}{endpoint.path}): {endpoint.summary}.{parameters}"
+    return render.Body(f"{site.render(req, page)}\n", "text/plain; charset=utf-8")
 
 
 def discovery(
