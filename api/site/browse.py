@@ -198,7 +198,6 @@ def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:
         largest=largest,
         countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
         query=render.query_without(req, "cursor", "format"),
-        today=site.sample.today,
     )
 
 

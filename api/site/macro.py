@@ -124,7 +124,6 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         chosen_day=chosen_day,
         parameters=parameters,
         days=_days(sample, series, own),
-        today=sample.today,
         query=render.query_without(req, "format"),
         source=_source_of(answer.rows),
         lines=_series_lines(

@@ -184,6 +184,7 @@ class Site:
             path=req.path.strip("/"),
             notice="" if build is None else build.notice,
             data_version="none" if build is None else build.data_version,
+            today=self.sample.today,
             published_on=build and build.made_once("published", partial(_day_of, build)),
             **page.variables,
         )

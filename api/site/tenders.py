@@ -37,7 +37,6 @@ def tenders_page(site: Site, req: falcon.Request) -> Reply:
         categories=coverage_entries(sample, "category", country),
         statuses=coverage_entries(sample, "status", country),
         query=query_without(req, "cursor", "format"),
-        today=sample.today,
     )
 
 
@@ -59,7 +58,6 @@ def tender_page(site: Site, req: falcon.Request, ocid: str) -> Reply:
         whole=whole,
         as_of=parameters["as_of"],
         days=sorted({row["available_at"] for row in answer.rows if row["available_at"]}),
-        today=site.sample.today,
         query=query_without(req, "format"),
         suppliers=suppliers,
         organisations=_organisations(site.sample, named),
@@ -85,7 +83,6 @@ def parties_page(site: Site, req: falcon.Request, role: str) -> Reply:
         parameters=parameters,
         countries=countries,
         query=query_without(req, "cursor", "format"),
-        today=sample.today,
     )
 
 
