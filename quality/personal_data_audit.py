@@ -37,9 +37,10 @@ from quality.withheld_search import (
 from warehouse.names.redaction import redaction_of
 from warehouse.names.spellings import Words
 from warehouse.publish.left_out import STORED_ROW, is_in
-from warehouse.publish.redacted_rows import create_table, names_by_process, text_table
+from warehouse.publish.redacted_rows import names_by_process, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import find_withheld
+from warehouse.record.store import create_table
 from warehouse.record.tables import (
     ENTITIES,
     IDENTIFIERS,

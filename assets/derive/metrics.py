@@ -26,6 +26,7 @@ from warehouse.methodology.metrics import (
     divide,
 )
 from warehouse.publish.snapshot import Snapshot
+from warehouse.record.store import create_table
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.json_encoding import encode_decimal
@@ -238,6 +239,4 @@ def _metric_rows(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         conditions.append(pa.table(columns, _VALUED.names).cast(_VALUED))
         yield metric_rows(formula, outcomes.filter(condition_met), values.drop_null(), inputs)
     # The absences need to know which outcomes met the condition of their formula.
-    sql.register("condition_rows", pa.concat_tables(conditions))
-    sql.execute("CREATE OR REPLACE TEMP TABLE valued AS FROM condition_rows")
-    sql.unregister("condition_rows")
+    create_table(sql, "valued", pa.concat_tables(conditions), "TEMP TABLE")

@@ -11,6 +11,7 @@ import pyarrow as pa
 from warehouse.publish.left_out import STORED_ROW
 from warehouse.record.as_of import readings_query
 from warehouse.record.row_index import add_row_hashes
+from warehouse.record.store import create_table
 from warehouse.record.tables import (
     MACRO_ANNUAL,
     MACRO_SERIES,
@@ -53,10 +54,8 @@ def _with_other_forms(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored
         rows = _REBASING.query(sql, "shown_and_dated", fill={"stored": stored}).to_arrow_table()
     if not len(rows):
         return stored
-    sql.register("replaced", rows.select(STORED_ROW))
     replaced = f"replaced_{table.name}"
-    sql.execute(f"CREATE OR REPLACE TEMP TABLE {replaced} AS FROM replaced")
-    sql.unregister("replaced")
+    create_table(sql, replaced, rows.select(STORED_ROW), "TEMP TABLE")
     others = f"(FROM {stored} ANTI JOIN {replaced} USING ({', '.join(STORED_ROW)}))"
     # What now is one publication with another row must be compared with it.
     counting = _hashed(table, rows.filter(rows["counts"]), again=True)
@@ -67,9 +66,7 @@ def _with_rows(
     sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str, rows: pa.Table, name: str
 ) -> str:
     """Return the relation of stored rows and others."""
-    sql.register("new_rows", rows)
-    sql.execute(f"CREATE OR REPLACE TEMP TABLE {name}_{table.name} AS FROM new_rows")
-    sql.unregister("new_rows")
+    create_table(sql, f"{name}_{table.name}", rows, "TEMP TABLE")
     columns = ", ".join(rows.column_names)
     return f"(SELECT {columns} FROM {stored} UNION ALL FROM {name}_{table.name})"
 

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +23,7 @@ from warehouse.names.redaction import Redaction, open_names, redaction_of, strin
 from warehouse.names.spellings import NameFinder, Words, may_be_somebody, names_in, search_words
 from warehouse.publish.left_out import ROW_IDS, STORED_ROW
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import sql_text
+from warehouse.record.store import create_table, sql_text
 from warehouse.record.tables import (
     RECORD_TABLES,
     TENDER_PARTIES,
@@ -373,10 +372,3 @@ def text_table(rows: Iterable[Sequence[str | None]], *names: str) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     arrays = [pa.array(list(values), pa.string()) for values in columns]
     return pa.table(arrays, names=list(names))
-
-
-def create_table(sql: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    """Create a table of rows, in place of one of that name."""
-    sql.register("given_rows", rows)
-    sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM given_rows")
-    sql.unregister("given_rows")

@@ -131,9 +131,8 @@ class Snapshot:
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
         (self._database,) = self.sql.execute("SELECT current_catalog()").fetchone() or ("memory",)
         self.record.let_read(self.sql)
-        version = self.data_version.replace("'", "''")
-        # For the SQL in ``tables.py``, which is written before there is a data_version.
-        self.sql.execute(f"CREATE MACRO this_version() AS '{version}'")
+        # For the SQL of served tables, which is written before there is a data_version.
+        self.sql.execute(f"CREATE MACRO this_version() AS {sql_text(self.data_version)}")
         create_left_out(self.sql)
 
     def __enter__(self) -> Self:

@@ -495,7 +495,8 @@ def parquet_relation(schema: pa.Schema, paths: Sequence[str], *, uniform: bool) 
     """
     if not paths:
         return _empty_relation(schema)
-    escaped = ", ".join(f"'{_escaped_path(path)}'" for path in paths)
+    # The wildcard of ``read_parquet`` is escaped.
+    escaped = ", ".join(sql_text(path.replace("*", "[*]")) for path in paths)
     if uniform:
         return f"read_parquet([{escaped}])"
     # DuckDB has to read the footer of every file first. The empty relation adds the columns that
@@ -629,9 +630,13 @@ def sql_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _escaped_path(path: str) -> str:
-    """Escape quotes, and the wildcard of ``read_parquet``."""
-    return path.replace("'", "''").replace("*", "[*]")
+def create_table(
+    sql: duckdb.DuckDBPyConnection, name: str, rows: pa.Table, kind: str = "TABLE"
+) -> None:
+    """Create a table of rows, in place of one of that name."""
+    sql.register("given_rows", rows)
+    sql.execute(f"CREATE OR REPLACE {kind} {name} AS FROM given_rows")
+    sql.unregister("given_rows")
 
 
 @cache
