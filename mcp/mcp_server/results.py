@@ -77,7 +77,7 @@ _NESTED: Mapping[str, Nested] = {
 # Members that are figures, each with a source of its own.
 _FIGURES = ("inputs", "matched", "known_then", "known_now", "candidates")
 # Members of a figure that name the filing which states it.
-_FILING = ("document_id", "form", "document_url")
+_FILING = ("document_id", "form", "document_url", "accepted_at")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
         columns[name] = tuple(sources.cited(*each) for each in cited)
     if "source_ref" in columns and not figures:
         # Filings themselves have a number and a form too, and no other address.
-        filing = [columns.pop(name) for name in (_FILING if "document_url" in columns else ())]
+        is_stated, unknown = "document_url" in columns, (_NULL,) * len(rows)
+        filing = [columns.pop(name, unknown) for name in (_FILING if is_stated else ())]
         cited = zip(columns["source_ref"], licences, *filing, strict=True)
         columns["source"] = tuple(sources.number(*each) for each in cited)
     others: list[Members] = [{} for _ in rows]

@@ -78,6 +78,7 @@ _STATEMENT_COLUMNS = (
     *("value_reported", "element", "measuring_unit_date", "conflicts_with", "apparent_restatement"),
     *("source", "source_ref", "document", "license_class", "method", "observed_at"),
     *("extraction_confidence", "available_at_evidence", "document_id", "form", "document_url"),
+    "accepted_at",
 )
 # Those that are the same in every vintage, and those of which a row has its own.
 _OF_THE_FIGURE = ("service_id", "figure", "figure_check", "available_at", "withdrawn", "document")
@@ -191,7 +192,8 @@ class Snapshot:
             rows = with_rebasings(self.sql, table, self.remaining(table))
             if table == FUNDAMENTALS:
                 # Two queries name these rows six times each: planning that costs more than they do.
-                self.sql.execute(f"CREATE OR REPLACE TEMP TABLE remaining_rows AS FROM {rows}")
+                fill = {"rows": rows, "filings": self.remaining(FILINGS)}
+                _SQL.run(self.sql, "remaining_rows", fill=fill)
                 rows = "remaining_rows"
                 self.write(STATEMENTS, all_statements(rows, load_seq), ORDERS[STATEMENTS])
             vintages = all_vintages(table, rows, load_seq, is_rewritten)

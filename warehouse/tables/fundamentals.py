@@ -153,6 +153,14 @@ class Fundamental(EvidencedSighting):
         part="origin",
         since="1.0.0",
     )
+    accepted_at: str | None = column(
+        "When that filing was accepted, as the list of the issuer's filings has it, with the "
+        "offset of the publisher's clock; null if no list states it.",
+        "2019-03-29T16:31:22-04:00",
+        default=None,
+        part="origin",
+        since="1.0.0",
+    )
     apparent_restatement: ApparentRestatement | None = column(
         "Why a later statement is no vintage, though its value differs from the one that stands: "
         "it is rounded, in a wrong scale or with a wrong sign, by an element that states less, or "

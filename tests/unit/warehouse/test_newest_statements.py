@@ -14,8 +14,9 @@ from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
+from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+from warehouse.record.tables import FILINGS, FUNDAMENTALS, RECORD_TABLES
 
 pytestmark = pytest.mark.slow
 
@@ -115,6 +116,37 @@ def test_a_publication_that_is_withdrawn_gives_way_to_the_one_before() -> None:
     shown = newest(rows_of(REPORT) + newer + gone, range(day + 1))
     assert {publication for _, _, publication, _ in shown[day - 1]} == {"a-2"}
     assert {publication for _, _, publication, _ in shown[day]} == {"a-1"}
+
+
+def test_a_figure_has_the_moment_of_the_filing_that_states_it(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "record"))
+    published = [
+        Published(f"a-{number}", number, {LAST_YEAR: {"total_assets": 100}}) for number in (1, 2)
+    ]
+    named = [row | {"document_id": each.name} for each in published for row in rows_of(each)]
+    append(record, FUNDAMENTALS, facts(*named), Load("test", ("d",)))
+    moments = {"a-1": "2019-03-29T16:31:22-04:00", "a-2": "2019-03-30T09:00:00-04:00", "a-3": None}
+    listing = {"form": "20-F", "received_on": FIRST_DAY, "withdrawn": False}
+    same = {**listing, "source": "list", "source_ref": "list#/0", "document": "d1", "method": "api"}
+    common = {
+        name: named[0][name]
+        for name in ("available_at", "observed_at", "license_class", "service_id")
+    }
+    listed = [
+        {**common, **same, "publication": name, "document_id": name, "accepted_at": moment}
+        for name, moment in moments.items()
+    ]
+    table, misfits = to_arrow(FILINGS, listed)
+    assert not misfits
+    append(record, FILINGS, table, Load("test", ("d1",)))
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    with Snapshot(tmp_path / "stage", record, loads, "20990101.1") as snapshot:
+        snapshot.copy_record([FUNDAMENTALS])
+        moment = "SELECT accepted_at FROM {} WHERE latest"
+        (vintage,) = snapshot.rows(moment.format("fundamentals"))
+        (whole,) = snapshot.rows(moment.format("newest_statements"))
+    # The value is that of the first filing; the statement as a whole that of the second.
+    assert (vintage, whole) == ((moments["a-1"],), (moments["a-2"],))
 
 
 LINES = st.dictionaries(

@@ -4,8 +4,22 @@
 -- same as long as figure, publication and its day do. provenance_id identifies a position in a
 -- document.
 --
--- Inputs: the vintages and statements of a table (vintages, statements), as as_of.sql selects them
--- Outputs: all_vintages, all_statements, restatement_kinds (queries)
+-- Inputs: the stored rows of figures and filings (rows, filings); the vintages and statements of a
+--   table (vintages, statements), as as_of.sql selects them
+-- Outputs: remaining_rows (table); all_vintages, all_statements, restatement_kinds (queries)
+
+-- name: remaining_rows
+-- The stored figures, each with the moment at which its filing was accepted, from the list of the
+-- filings. The number of a filing is that of no other.
+CREATE OR REPLACE TEMP TABLE remaining_rows AS
+SELECT figures.* REPLACE (coalesce(figures.accepted_at, listed.accepted_at) AS accepted_at)
+FROM {{ rows }} AS figures
+LEFT JOIN (
+    SELECT document_id, max(accepted_at) AS accepted_at
+    FROM {{ filings }}
+    WHERE accepted_at IS NOT NULL
+    GROUP BY document_id
+) AS listed ON listed.document_id = figures.document_id;
 
 -- name: all_vintages
 -- Every vintage. latest is true for the last vintage of a figure unless that was a withdrawal.
