@@ -104,8 +104,8 @@ def test_every_parameter_says_what_a_value_looks_like(visitor: TestClient) -> No
     fields = [(field[1], field[0]) for field in _FIELD.finditer(page)]
     assert len(fields) == sum(len(endpoint.parameters) for endpoint in ENDPOINTS)
     without = [name for name, row in fields if "Example: " not in row and "such as" not in row]
-    # One comes from an answer, the other is a list of ids, which the form has filled in.
-    assert set(without) <= {"cursor", "id"}
+    # Two come from an answer, the third is a list of ids, which the form has filled in.
+    assert set(without) <= {"cursor", "data_version", "id"}
 
 
 def test_the_reference_is_written_while_there_is_no_build(world: World) -> None:

@@ -112,11 +112,15 @@ WITH vintages AS (
 
 vintages_before AS (
     SELECT {{ id }} AS id FROM {{ older }}
+),
+
+gone AS (
+    FROM vintages_before ANTI JOIN vintages USING (id)
 )
 
 SELECT
     count(*) FILTER (vintage = 1 AND NOT withdrawn) AS added,
     count(*) FILTER (vintage > 1 AND NOT withdrawn) AS restated,
     count(*) FILTER (withdrawn) AS withdrawn,
-    (SELECT count(*) FROM vintages_before ANTI JOIN vintages USING (id)) AS removed
+    (SELECT count(*) FROM gone) AS removed
 FROM vintages ANTI JOIN vintages_before USING (id);
