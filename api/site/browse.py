@@ -1,6 +1,9 @@
 """Search, the list of companies, countries, and the screen."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import falcon
 import msgspec
@@ -9,11 +12,13 @@ from api.endpoints import declarations
 from api.endpoints.lines import csv_table
 from api.site import render
 from api.site.company import METRICS_IN_PERCENT
-from api.site.formats import country_name
+from api.site.formats import country_name, headline, words
 from api.site.macro import entries_of
 from api.site.sample import Row, SampleAnswer
-from api.site.tenders import coverage_entries
+from api.site.tenders import coverage_entries, tender_countries
+from api.site.texts import guides, title_of
 from warehouse.contract.problems import Problem
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
 from warehouse.methodology.signals import PANELS
 from warehouse.serve.build import Build
@@ -24,6 +29,8 @@ from warehouse.shared.countries import country_code
 # What is shown of companies on one page.
 _ISSUERS_PER_PAGE = 100
 _DEFAULT_METRIC = "net_margin"
+# Pages that a search finds by their titles, and tenders.
+_MOST_FOUND = 12
 
 
 class Issuer(msgspec.Struct, array_like=True, frozen=True):
@@ -34,6 +41,20 @@ class Issuer(msgspec.Struct, array_like=True, frozen=True):
     country: str | None
     figures: int
     restated: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page that a search found by its title."""
+
+    kind: str
+    title: str
+    path: str
+
+    def has(self, words: Sequence[str]) -> bool:
+        """Return whether every word begins a word of the title."""
+        title = self.title.lower().split()
+        return all(any(part.startswith(word) for part in title) for word in words)
 
 
 _ISSUERS = msgspec.json.Decoder(list[Issuer])
@@ -120,12 +141,39 @@ def search_page(site: render.Site, req: falcon.Request) -> render.Reply:
         "search.html",
         searched=query,
         answer=answer,
+        others=[] if answer is None else _found(site, query, parameters),
         refused=refused,
         kind=parameters.get("kind"),
         cursor=parameters.get("cursor"),
         query=render.query_without(req, "cursor", "format"),
         of_kind=render.query_without(req, "cursor", "format", "kind"),
     )
+
+
+def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list[Found]:
+    """Return the pages with every word of a query in their titles, and tenders that have them."""
+    if parameters["kind"] or parameters["cursor"]:
+        return []
+    sample, asked = site.sample, query.lower().split()
+    codes = {row["country"] for row in entries_of(sample, "dataset")} - {None}
+    texts = guides(sample).items()
+    pages = (
+        *(Found("country", country_name(code), f"countries/{code}") for code in sorted(codes)),
+        *(Found("metric", each.title, f"screen?metric={each.slug}") for each in FORMULAS),
+        *(Found("line item", words(each.name), "guides/line-items") for each in LINE_ITEMS),
+        *(Found("guide", title_of(text, name), f"guides/{name}") for name, text in texts),
+    )
+    found = [page for page in pages if page.has(asked)]
+    for country, _ in tender_countries(sample):
+        if len(found) < _MOST_FOUND:
+            tenders = {
+                row["ocid"]: headline(row["tender"] or {}, row["ocid"])
+                for row in sample.ask(
+                    declarations.TENDERS, country=country, query=query[:128], limit=3
+                ).rows
+            }
+            found += [Found("tender", tenders[ocid], f"tenders/{quote(ocid)}") for ocid in tenders]
+    return found[:_MOST_FOUND]
 
 
 def countries_page(site: render.Site, req: falcon.Request) -> render.Reply:

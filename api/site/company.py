@@ -92,24 +92,14 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
         req, declarations.FUNDAMENTALS, ("exact",), _ASKED, service_id=service_id
     )
     as_of, period_type = parameters["as_of"], parameters["period_type"] or "FY"
-    facts = sample.ask(
-        declarations.FUNDAMENTALS,
-        _STATEMENT_PAGES,
-        service_id=service_id,
-        period_type=period_type,
-        as_of=as_of,
-    )
+    asked: dict[str, Any] = {"service_id": service_id, "period_type": period_type}
+    facts = sample.ask(declarations.FUNDAMENTALS, _STATEMENT_PAGES, **asked, as_of=as_of)
     if wants_csv(req):
         return csv_page(f"{service_id}-{period_type}", facts)
     of_issuer: dict[str, Any] = {"service_id": service_id, "as_of": as_of}
     known_now: list[Row] = []
     if as_of is not None:
-        known_now = sample.ask(
-            declarations.FUNDAMENTALS,
-            _STATEMENT_PAGES,
-            service_id=service_id,
-            period_type=period_type,
-        ).rows
+        known_now = sample.ask(declarations.FUNDAMENTALS, _STATEMENT_PAGES, **asked).rows
     now = by_figure(known_now)
     days = filing_days(sample, service_id)
     return Page(

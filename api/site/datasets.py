@@ -236,21 +236,6 @@ class CatalogueEntry:
     coverage: CoverageGrid | None
     freshness: tuple[Freshness, ...]
 
-    @property
-    def rows(self) -> int:
-        """The number of rows of all its files."""
-        return sum(file.artifact.rows for file in self.files)
-
-    @property
-    def is_open(self) -> bool:
-        """True if none of its files needs a key."""
-        return not any(file.artifact.requires_key for file in self.files)
-
-    @property
-    def licence(self) -> str:
-        """The licences of its files."""
-        return ", ".join(dict.fromkeys(file.artifact.license for file in self.files)) or "–"
-
 
 def entries_by_path(build: Build) -> Mapping[str, CatalogueEntry]:
     """Return every card with what the build has of it, by the path of its page."""

@@ -1,6 +1,5 @@
 """What summarises a whole build: the first page, revisions, quality, panels, publications."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -12,7 +11,7 @@ import msgspec
 from api.endpoints import declarations
 from api.endpoints.endpoint import mcp_url_for
 from api.site.datasets import TITLES
-from api.site.formats import country_name, words
+from api.site.formats import words
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names, root_of
 from api.site.sample import Row, Sample
 from warehouse.contract.problems import Problem
@@ -91,12 +90,6 @@ class BoardRow(msgspec.Struct, frozen=True):
     n_checked: int | None
     history: tuple[tuple[str, QualityStatus], ...]
 
-    @property
-    def place(self) -> str:
-        """What was measured: a country, a source or a table."""
-        is_country = len(self.scope) == 2
-        return country_name(self.scope) if is_country else self.scope.replace("_", " ")
-
 
 class QualityBoard(msgspec.Struct, frozen=True):
     """All measurements, how many had which status at each publication, and what was left out."""
@@ -105,13 +98,6 @@ class QualityBoard(msgspec.Struct, frozen=True):
     counts: dict[QualityStatus, list[int]] = {}
     measurements: tuple[BoardRow, ...] = ()
     left_out: tuple[Row, ...] = ()
-
-    @property
-    def totals(self) -> dict[QualityStatus, int]:
-        """How many measurements of this build have which status, failures first."""
-        counts = Counter(row.status for row in self.measurements)
-        statuses: tuple[QualityStatus, ...] = ("FAIL", "UNMEASURED", "PASS")
-        return {status: counts[status] for status in statuses}
 
     @property
     def lines(self) -> list[dict[str, Any]]:

@@ -58,6 +58,11 @@ def guides(sample: Sample) -> Mapping[str, str]:
     return build.made_once("guides", read)
 
 
+def title_of(text: str, name: str) -> str:
+    """Return the title of a guide; its name if it has none."""
+    return (_TITLE.search(text) or [name, name])[1]
+
+
 def guide_page(site: render.Site, req: falcon.Request, name: str = "index") -> render.Reply:
     """Return one guide, or the one that lists them; its links and code lead to this service."""
     texts, base_url = guides(site.sample), req.context.base_url
@@ -70,7 +75,7 @@ def guide_page(site: render.Site, req: falcon.Request, name: str = "index") -> r
 
     text = _TO_REPOSITORY.sub(r"\1", _TO_GUIDE.sub(link, texts[name]))
     text = text.replace(_LOCAL_URL, base_url) if base_url else text
-    return render.markdown_page(req, text, (_TITLE.search(text) or [name, name])[1])
+    return render.markdown_page(req, text, title_of(text, name))
 
 
 def methodology_page_list(site: render.Site, req: falcon.Request) -> render.Reply:

@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-from api.site.formats import scale_of
 from api.site.sample import Row
 
 # The newest days of publication, and the newest periods, that a table of revisions has.
@@ -59,11 +58,6 @@ class Revised:
     then: Row
     now: Row
     words: str
-
-    @property
-    def scale(self) -> int:
-        """By what both values are divided where they are shown."""
-        return scale_of([value_of(self.then), value_of(self.now)])
 
     @property
     def size(self) -> Decimal:

@@ -318,6 +318,25 @@ def test_the_past_is_shown_beside_the_present_with_what_changed_it(server: Serve
     assert 'data-label="Today"' not in server.get("/screen")[2].decode()
 
 
+@pytest.mark.parametrize(
+    ("query", "path", "kind"),
+    [
+        ("net margin", "/screen?metric=net_margin", "metric"),
+        ("cash flow", "/guides/line-items", "line item"),
+        ("nigeria", "/countries/NG", "country"),
+        ("quick start", "/guides/quick-start", "guide"),
+        ("road rehab", "/tenders/ocds-", "tender"),
+        ("ubuntu mining", "/issuers/DCHGWRYXXDHC", "organisation"),
+    ],
+)
+def test_a_search_finds_pages_of_every_kind_by_their_titles(
+    server: Served, query: str, path: str, kind: str
+) -> None:
+    page = server.get(f"/search?q={query.replace(' ', '+')}")[2].decode()
+    found = re.findall(r'<li><a href="([^"]+)">[^<]+</a>\s*<span class="dim">([a-z ]+)', page)
+    assert any(to.startswith(path) and of.strip() == kind for to, of in found), found
+
+
 def test_a_filter_that_a_page_does_not_have_is_refused(server: Served, world: World) -> None:
     issuer = issuer_that_restated(world)
     for path in (f"/issuers/{issuer}?vintages=all", "/series?unit=x", "/tenders?limit=5"):
