@@ -18,6 +18,7 @@ from tests.helpers.contract_client import Contract
 
 ISSUER, LEI = "DCHGWRYXXDHC", "989900ZAA00000000081"
 OTHER = "DCGV4AEW02H8"
+WITH_HALF_YEARS = "DC02ZW80GE30"
 PANEL = "single-bid-rate"
 
 # Each method, and the request that has the same rows.
@@ -32,6 +33,10 @@ QUESTIONS: dict[str, tuple[Ask, str]] = {
             [LEI, OTHER], line_items=["revenue", "profit"], vintages="all", decimals=exact
         ),
         f"/v1/fundamentals?service_ids={ISSUER},{OTHER}&line_items=revenue,profit&vintages=all",
+    ),
+    "derived facts": (
+        lambda s, exact: s.facts(WITH_HALF_YEARS, derived=True, decimals=exact),
+        f"/v1/fundamentals/{WITH_HALF_YEARS}?derived=true",
     ),
     "filings": (
         lambda s, exact: s.filings("XJSE:UBF0", form="20-F", to="2022-12-31", decimals=exact),
@@ -212,3 +217,12 @@ def test_attributes_survive_a_file_and_say_what_was_asked(sankofa: Sankofa, tmp_
     assert ranked.attrs["universe"]["covered"] > ranked.attrs["universe"]["ranked"] > 3
     ranked.drop(columns="inputs").to_parquet(tmp_path / "ranked.parquet")
     assert pd.read_parquet(tmp_path / "ranked.parquet").attrs == ranked.attrs
+
+
+def test_derived_figures_have_columns_of_their_own_also_if_there_are_none(
+    sankofa: Sankofa,
+) -> None:
+    frame = sankofa.facts(WITH_HALF_YEARS, derived=True)
+    empty = sankofa.facts([WITH_HALF_YEARS], derived=True, period_type="TTM")
+    assert len(frame) > 10 and len(empty) == 0 and list(empty.columns) == list(frame.columns)
+    assert "value_reported" not in frame and empty.attrs["empty"]["code"] == "not_computable"
