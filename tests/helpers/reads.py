@@ -68,9 +68,11 @@ def facts_known(
     limit: int | None = None,
     line_items: Sequence[str] = (),
     after: Key | None = None,
+    derived: bool | None = None,
 ) -> RowPage | None:
     """Return the figures of an issuer."""
     asked: dict[str, Any] = {"as_of": as_of, "period_type": period_type, "vintages": vintages}
+    asked["derived"] = derived
     asked |= {"line_items": list(line_items) or None, "limit": limit, "after": after}
     return found(lists.FUNDAMENTALS, mart, service_id=service_id, **asked)
 
