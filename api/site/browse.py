@@ -164,7 +164,7 @@ def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list
         *(Found("guide", title_of(text, name), f"guides/{name}") for name, text in texts),
     )
     found = [page for page in pages if page.has(asked)]
-    for country, _ in tender_countries(sample):
+    for country, name in tender_countries(sample):
         if len(found) < _MOST_FOUND:
             tenders = {
                 row["ocid"]: headline(row["tender"] or {}, row["ocid"])
@@ -172,7 +172,10 @@ def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list
                     declarations.TENDERS, country=country, query=query[:128], limit=3
                 ).rows
             }
-            found += [Found("tender", tenders[ocid], f"tenders/{quote(ocid)}") for ocid in tenders]
+            found += [
+                Found(f"tender · {name}", tenders[ocid], f"tenders/{quote(ocid)}")
+                for ocid in tenders
+            ]
     return found[:_MOST_FOUND]
 
 

@@ -171,13 +171,14 @@ def _headline(then: Sequence[Row], now: Sequence[Row]) -> tuple[str, list[dict[s
     # All in one unit and by one standard: those of the newest figure.
     same = known[0]["unit"], known[0]["basis"]
     labels: dict[str, str] = {}
-    values: dict[tuple[str, bool], dict[str, str | None]] = {}
+    lines = [(name, is_now) for is_now in (False, True) for name in _CHARTED]
+    values: dict[tuple[str, bool], dict[str, str | None]] = {line: {} for line in lines}
     for rows, is_now in ((then, False), (now, True)):
         for row in rows:
             if row["line_item"] in _CHARTED and (row["unit"], row["basis"]) == same:
                 labels[row["period_end"]] = row["fiscal_label"] or row["period_end"]
-                line = values.setdefault((row["line_item"], is_now), {})
-                line[row["period_end"]] = plain(row["value_reported"])
+                of_line = values[row["line_item"], is_now]
+                of_line[row["period_end"]] = plain(row["value_reported"])
     # A year without a value is a gap, and not a line from the one before to the one after.
     return same[0], [
         {
@@ -186,6 +187,7 @@ def _headline(then: Sequence[Row], now: Sequence[Row]) -> tuple[str, list[dict[s
             "faint": is_now,
         }
         for (name, is_now), by_year in values.items()
+        if by_year
     ]
 
 
