@@ -39,7 +39,7 @@ _NOTHING = (_NULL, Raw(b"[]"), Raw(b"{}"))
 # Ids of rows and details of a register that no other tool takes.
 LEFT_OUT = {
     *PROVENANCE,
-    *("fact_id", "party_id", "element", "accounting_standard", "basis", "org_evidence", "joins"),
+    *("fact_id", "element", "accounting_standard", "basis", "org_evidence", "joins"),
     *("source_url", "period_start", "coverage", "n_withheld", "closed_at", "same_as", "dataset"),
     *("key", "row"),
 }

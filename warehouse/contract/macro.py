@@ -208,9 +208,8 @@ def _table_of(parameters: Parameters) -> tuple[str, str, str]:
 def _entity_kind(entity_id: str | None) -> str:
     if entity_id is None:
         return "a country"
-    # Ids of organisations begin with DC; all others are alpha-3 codes of countries.
-    is_issuer = entity_id.startswith("DC") and len(entity_id) > 3
-    return "an issuer" if is_issuer else "the entity_id of a country"
+    # A code of a country has three letters, an id of an organisation or a party more.
+    return "an issuer" if len(entity_id) > 3 else "the entity_id of a country"
 
 
 def _financials(build: Build, owner: str, rows: KeyedRows) -> Facts:
@@ -274,7 +273,7 @@ def _fact(
             "base_period": members.get("base_period", _NULL),
             "period_end": members["period_end"],
             "period_type": period_type,
-            "ocid": _NULL,
+            **dict.fromkeys(("ocid", "buyer", "buyer_id", "title", "category"), _NULL),
             **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},
         }
     )

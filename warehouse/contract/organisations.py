@@ -146,9 +146,24 @@ def why_no_match(question: Question) -> Empty:
 
 
 def entities(question: Question) -> ListRows:
-    """Return the organisations that a query finds, best match first, each with how it matches."""
-    found = _found(question, ("organisation",))
+    """Return the organisations that a query finds, best match first, each with how it matches.
+
+    Buyers and suppliers that no register knows have a party_id in place of a service_id.
+    """
+    found = _found(question, ("organisation", "buyer", "supplier"))
     rows = records(question.build, [str(row["id"]) for _, row in found])
+    rows |= {
+        row["id"]: encode(
+            {
+                "party_id": row["id"],
+                "kind": row["kind"],
+                "legal_name": row["name"],
+                **{name: row[name] for name in ("country", "datasets")},
+            }
+        )
+        for _, row in found
+        if row["kind"] != "organisation"
+    }
     # A record is a complete JSON object: its closing brace is replaced, nothing is parsed.
     matches = [
         ((number,), rows[row["id"]][:-1] + b',"match":' + encode(row["match"]) + b"}")

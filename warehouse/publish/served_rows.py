@@ -79,10 +79,12 @@ _AWARD_FACTS = sql_file(
     fragments={
         "same_party": SAME_PARTY,
         "named_entities": NAMED_ENTITIES,
+        "id_of_party": PARTY_ID,
+        "releases": RELEASES,
     },
 )
-AWARD_VINTAGES = _AWARD_FACTS[VINTAGES]
-NAMED_AWARDS, AWARD_FACTS = _AWARD_FACTS["named_awards"], _AWARD_FACTS["award_facts"]
+AWARD_VINTAGES, NAMED_AWARDS = _AWARD_FACTS[VINTAGES], _AWARD_FACTS["named_awards"]
+AWARD_FACTS = _AWARD_FACTS.statement("award_facts", named_awards=NAMED_AWARDS)
 
 # Table of a snapshot: the value of each process, in every vintage.
 TENDER_VINTAGES_TABLE = "tender_vintages"
@@ -98,7 +100,7 @@ _CATALOGUE = sql_file(__name__, "catalogue", fragments={"named_entities": NAMED_
 CATALOGUE, CHANGES = _CATALOGUE["catalogue"], _CATALOGUE["changes"]
 
 
-SearchKind = Literal["organisation", "series", "indicator", "panel", "buyer"]
+SearchKind = Literal["organisation", "series", "indicator", "panel", "buyer", "supplier"]
 SEARCH_KINDS: tuple[str, ...] = get_args(SearchKind)
 
 

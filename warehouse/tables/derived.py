@@ -268,7 +268,9 @@ class SharedFact(SQLModel):
     """A fact of an entity: a figure, an observation, or an award, in the form they share."""
 
     fact_id: str = column("Identifies the fact.", "9f86d081884c7d659a2feaa0c55ad015")
-    entity_id: str | None = column("Issuer id, or country code.", "ZAF")
+    entity_id: str | None = column(
+        "Issuer id, or country code; of a supplier that no register knows, its party_id.", "ZAF"
+    )
     entity_name: str | None = column("Its name.", "South Africa")
     country_iso3: str | None = column("ISO 3166-1 alpha-3 code.", "ZAF")
     dataset: str = column("Dataset the fact belongs to.", "AF-MACRO")
@@ -282,6 +284,10 @@ class SharedFact(SQLModel):
         "Open Contracting process id of a tender or award; null for other datasets.",
         None,
     )
+    buyer: str | None = column("Who buys, by name; null for other datasets.", None)
+    buyer_id: str | None = column("Its service_id, where it is resolved.", None)
+    title: str | None = column("Title of the tender, where the release states it.", None)
+    category: str | None = column("Category of the tender, as published.", None)
 
 
 class Signal(SQLModel):

@@ -12,25 +12,30 @@
 -- name: award_vintages
 -- What each organisation had won, in every vintage.
 WITH suppliers AS (
-    -- which organisation bore a supplier's name in that release, on its day; if two organisations
-    -- have the name, it is resolved to neither
-    SELECT released.row_id, party.name, min(matched.service_id) AS service_id
+    -- which organisation bore a supplier's name in that release, on its day, or which party that no
+    -- register knows, by its party_id; if two have the name, it is resolved to neither
+    SELECT
+        released.row_id, party.name,
+        coalesce(min(party.service_id), min(party.party_id)) AS service_id
     FROM (
         SELECT row_id, source, ocid, release_id, available_at
         FROM tender_releases
         SEMI JOIN award_statements USING (row_id)
     ) AS released
-    JOIN tender_parties AS party
+    JOIN (
+        SELECT *, {{ id_of_party }} AS party_id
+        FROM (
+            SELECT party.*, matched.service_id
+            FROM tender_parties AS party
+            LEFT JOIN party_matches AS matched ON {{ same_party }}
+            WHERE party.role = 'supplier' AND party.name IS NOT NULL AND NOT party.withdrawn
+        )
+    ) AS party
         ON party.source = released.source
         AND party.ocid = released.ocid
         AND party.release_id = released.release_id
-    JOIN party_matches AS matched ON {{ same_party }}
     WHERE
-        party.role = 'supplier'
-        AND party.name IS NOT NULL
-        AND NOT party.withdrawn
-        AND matched.service_id IS NOT NULL
-        AND CASE
+        CASE
             WHEN released.available_at IS NULL THEN party.latest
             ELSE
                 -- half-open: on the day of a change the new one counts, and on no day do both
@@ -38,11 +43,13 @@ WITH suppliers AS (
                 AND (party.superseded_at IS NULL OR party.superseded_at > released.available_at)
         END
     GROUP BY released.row_id, party.name
-    HAVING min(matched.service_id) = max(matched.service_id)
+    HAVING
+        min(party.service_id) = max(party.service_id)
+        OR (min(party.service_id) IS NULL AND min(party.party_id) = max(party.party_id))
 ),
 
 award_winners AS (
-    -- the winners of an award in one release that are resolved; null if none is
+    -- the winners of an award in one release; null if none may be named
     SELECT row_id, award_id, list(DISTINCT service_id) FILTER (service_id IS NOT NULL) AS winners
     FROM (SELECT row_id, award_id, unnest(names) AS name FROM award_statements) AS named
     LEFT JOIN suppliers USING (row_id, name)
@@ -162,33 +169,45 @@ vintages AS (
     GROUP BY ALL
 )
 
--- provenance is that of the release that states the value
+-- buyer, title and provenance are those of the release that states the value
 SELECT
-    vintages.*, released.* EXCLUDE (row_id), FALSE AS withdrawn,
+    vintages.* EXCLUDE (service_id), service_id AS winner_id,
+    CASE WHEN starts_with(service_id, 'DC') THEN service_id END AS service_id,
+    released.* EXCLUDE (row_id), FALSE AS withdrawn,
     md5(concat_ws('/', row_id, award_id, service_id)) AS fact_id,
     coalesce(awarded_on, released_on) AS period_end
 FROM vintages
 JOIN (
     SELECT
         row_id, country, released_on, source_ref, license_class, observed_at, method,
-        extraction_confidence, provenance_id
-    FROM tender_releases
+        extraction_confidence, provenance_id, category, buyer_id,
+        json_extract_string(release, '$.buyer.name') AS buyer,
+        json_extract_string(release, '$.tender.title') AS title
+    FROM ({{ releases }})
 ) AS released USING (row_id);
 
 -- name: named_awards
 -- Each award fact with the name of its winner.
-SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity_name
+SELECT
+    facts.*, facts.winner_id AS entity_id,
+    coalesce(entity_names.legal_name, party_names.name) AS entity_name
 FROM award_vintages AS facts
-LEFT JOIN ({{ named_entities }}) AS entity_names ON entity_names.service_id = facts.service_id;
+LEFT JOIN ({{ named_entities }}) AS entity_names ON entity_names.service_id = facts.service_id
+LEFT JOIN (
+    SELECT {{ id_of_party }} AS party_id, min(name) AS name
+    FROM (
+        SELECT *, CAST(NULL AS VARCHAR) AS service_id
+        FROM tender_parties
+        WHERE role = 'supplier' AND name IS NOT NULL
+    )
+    GROUP BY ALL
+) AS party_names ON party_names.party_id = facts.winner_id;
 
 -- name: award_facts
 -- The same as it is served.
 SELECT
-    facts.*, countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
+    -- that of a supplier that no register knows is its party_id
+    facts.*, facts.winner_id AS organisation, countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
     'INSTANT' AS period_type, CAST(NULL AS VARCHAR) AS base_period
-FROM (
-    SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity_name
-    FROM award_vintages AS facts
-    LEFT JOIN ({{ named_entities }}) AS entity_names ON entity_names.service_id = facts.service_id
-) AS facts
+FROM ({{ named_awards }}) AS facts
 LEFT JOIN countries ON countries.country = facts.country;

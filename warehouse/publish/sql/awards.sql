@@ -4,7 +4,7 @@
 -- JSON as DOUBLE, which loses digits. What it reads is the table stated_awards, one row for each
 -- award of each release.
 --
--- Inputs: tender_releases, tender_parties, party_matches, stated_awards
+-- Inputs: tender_releases, tender_parties, stated_awards
 -- Outputs: releases_with_awards, award_statements (queries)
 
 -- name: releases_with_awards
@@ -14,20 +14,12 @@ FROM tender_releases
 WHERE contains(release, '"awards"');
 
 -- name: award_statements
--- Awards as releases state them. Only processes in which a resolved organisation ever was a
--- supplier have award facts; of those every release counts, since a later release may change an
--- award.
-WITH resolved AS (
-    SELECT DISTINCT source, country, party_key
-    FROM party_matches
-    WHERE service_id IS NOT NULL
-),
-
-supplied AS (
+-- Awards as releases state them. Only processes in which a supplier ever had a name have award
+-- facts; of those every release counts, since a later release may change an award.
+WITH supplied AS (
     SELECT DISTINCT source, ocid
     FROM tender_parties
-    SEMI JOIN resolved USING (source, country, party_key)
-    WHERE role = 'supplier'
+    WHERE role = 'supplier' AND name IS NOT NULL
 ),
 
 released AS (

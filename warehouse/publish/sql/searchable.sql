@@ -1,4 +1,5 @@
--- What can be searched for: organisations, macro series, annual indicators, panels and buyers.
+-- What can be searched for: organisations, macro series, annual indicators, panels, buyers and
+-- suppliers.
 --
 -- Each row is found by its names and identifiers, and by further words about it. All of them are
 -- taken from rows as they are served, so that nothing withheld can be found.
@@ -8,17 +9,17 @@
 -- Outputs: searchable (query)
 
 -- name: searchable
-WITH buyers AS (
-    SELECT service_id, country, name, party_id, releases
+WITH named_parties AS (
+    SELECT role, service_id, country, name, party_id, releases
     FROM ({{ parties }})
-    WHERE role = 'buyer'
+    WHERE role IN ('buyer', 'supplier')
 ),
 
 buyer_names AS (
     -- a buyer that is resolved to an organisation is found as that organisation
     SELECT service_id, list(DISTINCT name ORDER BY name) AS names
-    FROM buyers
-    WHERE service_id IS NOT NULL
+    FROM named_parties
+    WHERE role = 'buyer' AND service_id IS NOT NULL
     GROUP BY service_id
 ),
 
@@ -90,15 +91,15 @@ panels AS (
     GROUP BY signal_key
 ),
 
-unresolved_buyers AS (
-    -- one row for a name in a country, under the id of the party with most releases
+unresolved_parties AS (
+    -- one row for a name in a country and role, under the id of the party with most releases
     SELECT
-        'buyer' AS kind, arg_min(party_id, (-releases, party_id)) AS id, name,
+        role AS kind, arg_min(party_id, (-releases, party_id)) AS id, name,
         CAST(NULL AS VARCHAR) AS description, [country] AS places, ['AF-TENDER'] AS datasets,
         CAST([] AS VARCHAR[]) AS identifiers
-    FROM buyers
+    FROM named_parties
     WHERE service_id IS NULL
-    GROUP BY country, name
+    GROUP BY role, country, name
 ),
 
 everything AS (
@@ -113,7 +114,7 @@ everything AS (
     UNION ALL BY NAME
     SELECT * FROM panels
     UNION ALL BY NAME
-    SELECT * FROM unresolved_buyers
+    SELECT * FROM unresolved_parties
 ),
 
 placed AS (
@@ -132,8 +133,9 @@ SELECT
     CASE WHEN len(everything.places) = 1 THEN everything.places[1] END AS country,
     everything.jurisdiction, coalesce(everything.listings, []) AS listings, everything.datasets,
     everything.identifiers,
-    list_position(['organisation', 'series', 'indicator', 'panel', 'buyer'], everything.kind)
-        AS place_of_kind,
+    list_position(
+        ['organisation', 'series', 'indicator', 'panel', 'buyer', 'supplier'], everything.kind
+    ) AS place_of_kind,
     concat(' ', placed.codes, ' ') AS countries, placed.country_names
 FROM everything
 LEFT JOIN placed ON placed.kind = everything.kind AND placed.id = everything.id;

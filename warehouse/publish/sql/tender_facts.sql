@@ -111,6 +111,8 @@ FROM vintages
 JOIN (
     SELECT
         row_id, buyer_id AS entity_id, json_extract_string(release, '$.buyer.name') AS entity_name,
+        buyer_id, json_extract_string(release, '$.buyer.name') AS buyer,
+        json_extract_string(release, '$.tender.title') AS title, category,
         country, released_on, source_ref, license_class, observed_at, method,
         extraction_confidence, provenance_id
     FROM ({{ releases }})
