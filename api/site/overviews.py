@@ -22,7 +22,6 @@ from warehouse.serve.catalogue import (
     export_body,
     page_data,
 )
-from warehouse.shared.json_encoding import encode
 from warehouse.tables.operations import QualityStatus
 
 _TEXT = msgspec.json.Decoder(str)
@@ -134,12 +133,10 @@ def panel_series(site: Site, req: falcon.Request, panel: str, file: str) -> Body
     return Body(body, "application/json", SECURITY_HEADERS)
 
 
-# What each publication brought: a page, an Atom feed and a JSON feed; and where its files are.
+# What each publication brought, and where its files are.
 
-# Publications that the page and the feeds have.
+# Publications that the page and the feed have.
 _MOST_ENTRIES = 30
-_TITLE = "Sankofa: publications"
-_JSON_FEED = "https://jsonfeed.org/version/1.1"
 
 
 @dataclass(frozen=True)
@@ -201,44 +198,3 @@ def versions_page(site: Site, req: falcon.Request) -> Reply:
         files=msgspec.json.decode(body)["artifacts"],
         exports_url=exports_url,
     )
-
-
-def atom_feed(site: Site, req: falcon.Request) -> Body:
-    """Return the publications as Atom (RFC 4287)."""
-    page = Page(
-        "changes.xml",
-        title=_TITLE,
-        base=req.context.base_url,
-        publications=publications_of(site.sample),
-        undated="1970-01-01T00:00:00Z",
-    )
-    # A template has no line break at its end.
-    return Body(f"{site.render(req, page)}\n", "application/atom+xml; charset=utf-8")
-
-
-def json_feed(site: Site, req: falcon.Request) -> Body:
-    """Return the publications as a JSON feed (jsonfeed.org, version 1.1)."""
-    base = req.context.base_url
-    items = [
-        {
-            "id": f"{base}/changes#v{each.data_version}",
-            "url": f"{base}/changes#v{each.data_version}",
-            "title": f"data_version {each.data_version}",
-            "content_text": each.summary,
-            **({"date_published": each.published_at} if each.published_at else {}),
-            "_changes": None
-            if each.changes is None
-            else [msgspec.to_builtins(change) for change in each.changes],
-        }
-        for each in publications_of(site.sample)
-    ]
-    feed = encode(
-        {
-            "version": _JSON_FEED,
-            "title": _TITLE,
-            "home_page_url": f"{base}/changes",
-            "feed_url": f"{base}/changes.json",
-            "items": items,
-        }
-    )
-    return Body(feed, "application/feed+json")

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import falcon
 
 from api.endpoints.endpoint import mcp_url_for
-from api.site import browse, company, datasets, macro, overviews, reference, tenders, texts
+from api.site import browse, company, datasets, feeds, macro, overviews, reference, tenders, texts
 from api.site.render import STATIC, Body, Reply, Site, linked_pages
 from warehouse.contract.agent_discovery import (
     CARD_TYPE,
@@ -254,8 +254,8 @@ _PAGES: dict[str, Callable[..., Reply]] = {
     PRICING: texts.pricing_page,
     "/usage": texts.usage_page,
     "/changes": overviews.changes_page,
-    "/changes.atom": overviews.atom_feed,
-    "/changes.json": overviews.json_feed,
+    "/changes.atom": feeds.atom_feed,
+    "/changes.json": feeds.json_feed,
     _FILES_PAGE: overviews.versions_page,
     "/sitemap.xml": sitemap,
 }

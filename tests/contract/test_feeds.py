@@ -85,3 +85,19 @@ def test_a_search_engine_finds_pages_that_answer(reader: TestClient) -> None:
         if "/issuers/" not in path:
             assert reader.simulate_get(path).status_code == 200, path
     assert reader.simulate_get("/favicon.ico").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query", ["id=DCA1", "id=FX.EUR.ZAR", "dataset=AF-TENDER", "buyer=agency&country=ZA"]
+)
+def test_a_company_a_series_a_dataset_and_a_buyer_can_be_followed(
+    reader: TestClient, query: str
+) -> None:
+    feed = reader.simulate_get(f"/changes.json?{query}").json
+    assert feed["items"] and feed["feed_url"] == f"{BASE}/changes.json?{query}"
+    days = [item["date_published"] for item in feed["items"]]
+    assert days == sorted(days, reverse=True)
+    atom = ElementTree.fromstring(reader.simulate_get(f"/changes.atom?{query}").content)
+    entries = [entry.findtext(f"{ATOM}id") for entry in atom.findall(f"{ATOM}entry")]
+    assert entries == [item["id"] for item in feed["items"]]
+    assert len(set(entries)) == len(entries)
