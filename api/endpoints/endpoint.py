@@ -143,7 +143,7 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
     if endpoint.needs_key:
         header = req.env.get("HTTP_X_DATA_VERSION")
         problems.check_data_version(header)
-        if parameters["data_version"] not in (None, header):
+        if parameters.get("data_version") not in (None, header):
             detail = "The header X-Data-Version pins another version: send one of them."
             raise problems.conflicting_parameters("data_version", detail)
     return parameters

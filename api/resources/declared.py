@@ -150,6 +150,9 @@ class StatusResource:
         )
 
 
+_EXAMPLE_VERSION = b"20261114.3"
+
+
 class OpenApiResource:
     """The OpenAPI description, with examples of the build that is served."""
 
@@ -176,6 +179,9 @@ class OpenApiResource:
         if written_for != asked:
             of_build = None if build is None else examples(build)
             body = encode(openapi_document(declarations.ENDPOINTS, of_build, mcp_url))
+            if build is not None:
+                # Programs send the version that the examples of answers have.
+                body = body.replace(_EXAMPLE_VERSION, build.data_version.encode())
             self._written = asked, body
         return body
 

@@ -298,7 +298,7 @@ QUESTIONS = (
             "values": "$2.data[*].value_reported",
         },
         _two_currencies,
-        900,
+        1050,
     ),
     Question(
         "What was the revenue of Harmattan Breweries in FY2024, in its own currency and in USD?",

@@ -19,8 +19,9 @@ def _nobody(published: Published) -> Answer:
 
 def _kenyan(published: Published) -> Answer:
     names = published.column(
-        "SELECT DISTINCT name FROM af_tender_parties WHERE latest AND country = 'KE' "
-        "AND service_id IS NOT NULL AND name LIKE 'Jitihada %' AND name NOT LIKE '%t/a%'"
+        "SELECT name FROM af_tender_parties WHERE latest AND country = 'KE' "
+        "AND role IN ('buyer', 'supplier') AND name LIKE 'Jitihada %' AND name NOT LIKE '%t/a%' "
+        "GROUP BY name ORDER BY bool_and(service_id IS NULL), name"
     )
     return {"names": names}
 
@@ -124,6 +125,18 @@ QUESTIONS = (
         {"names": "$1.data[*].legal_name"},
         _kenyan,
         400,
+    ),
+    Question(
+        f"Which of these two do you know: {issuer(12).name} of Kenya, and one Acme?",
+        (
+            call(
+                "match_organisations",
+                rows=[{"name": issuer(12).name, "country": "KE"}, {"name": "Acme"}],
+            ),
+        ),
+        {"names": "$1.data[*].legal_name", "evidence": "$1.data[*].evidence"},
+        always(names=[issuer(12).name, None], evidence=["exact_name", None]),
+        300,
     ),
     Question(
         "What is Safaricom's revenue?",

@@ -18,7 +18,7 @@ _EXISTING_IDS = {
     "signal_key": ["single-bid-rate", "award-concentration"],
     "sku": ["AF-FUND", "af-tender", "AF-MACRO"],
 }
-_FORGED = {"cursor", "X-Data-Version"}
+_FORGED = {"cursor", "data_version", "X-Data-Version"}
 
 
 @schemathesis.hook
@@ -56,7 +56,7 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
 
 def _words(query: dict[str, Any]) -> bool:
     """Return whether what is searched for has words, and not too many."""
-    searched = (str(query[name]) for name in ("query", "buyer") if name in query)
+    searched = (str(query[name]) for name in ("query", "buyer", "supplier") if name in query)
     return all(1 <= len(terms(text)) <= MAX_SEARCH_WORDS for text in searched)
 
 

@@ -54,8 +54,8 @@ def tenders(question: Question) -> ListRows:
     """Return the releases of a country.
 
     A release without a date comes last, and is left out if a day bounds them. ``buyer``
-    and ``supplier`` are ids of them or words of their names, ``query`` words of anything that is
-    searchable; the last word may be a prefix.
+    and ``supplier`` are ids of them or words of their names, ``query`` words of title, description
+    or buyer; the last word may be a prefix.
     """
     build, limit, after, (from_, to) = question.build, question.limit, question.after, question.days
     category, buyer, status, as_of = (
@@ -102,8 +102,9 @@ def tenders(question: Question) -> ListRows:
     return ListRows(make_page(build, [(key, row[0]) for key, row in rows], limit))
 
 
-# Which texts of a release have the words of a parameter: of query, any.
-_COLUMN_OF = {"buyer": "name", "supplier": "supplier", "query": ""}
+# Which texts of a release have the words of a parameter. Not those of a supplier for query: firms
+# are called by what others buy.
+_COLUMN_OF = {"buyer": "name", "supplier": "supplier", "query": "name more"}
 
 
 def _sought(question: Question) -> dict[str, str]:

@@ -60,7 +60,7 @@ def text_matches(text: str, within: str = "") -> Condition:
 def words_match(choices: Iterable[Sequence[Alternatives]], within: str = "") -> Condition:
     """Match rows that have, for one of the choices, one of each of its alternatives.
 
-    ``within`` names the column that has them; without it, any may.
+    ``within`` names the columns that may have them; without it, any may.
     """
     query = " OR ".join(
         "(" + " AND ".join(f"({' OR '.join(map(_quoted, words))})" for words in choice) + ")"

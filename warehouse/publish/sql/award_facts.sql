@@ -207,7 +207,7 @@ LEFT JOIN (
 -- The same as it is served.
 SELECT
     -- that of a supplier that no register knows is its party_id
-    facts.*, facts.winner_id AS organisation, countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
-    'INSTANT' AS period_type, CAST(NULL AS VARCHAR) AS base_period
+    facts.*, facts.winner_id AS organisation, countries.country_iso3, 'AF-TENDER' AS dataset,
+    'award_value' AS measure, 'INSTANT' AS period_type, CAST(NULL AS VARCHAR) AS base_period
 FROM ({{ named_awards }}) AS facts
 LEFT JOIN countries ON countries.country = facts.country;
