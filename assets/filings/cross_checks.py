@@ -21,6 +21,7 @@ from typing import Any
 
 from assets.filings.figures import FIGURE, Reading
 from assets.filings.line_items import BY_ELEMENT, Element
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.shared.data_files import csv_rows
 
 # Elements that are named to come before or after lines that others include: results of associates,
@@ -350,17 +351,8 @@ def _rounding(readings: Iterable[Reading], scales: FilingScales) -> Decimal:
     return Decimal(1).scaleb(min((scale for scale, _ in found), default=0))
 
 
-# Lines whose elements cannot be negative in any normal year: the name of each says what flows or is
-# owned or owed. Profit, tax, cash flow and equity may have either sign.
-ONE_SIDED = frozenset(
-    (
-        *("borrowings_current", "borrowings_non_current", "capex", "cash", "claims"),
-        *("cost_of_sales", "current_assets", "current_liabilities", "deposits"),
-        *("depreciation_amortisation", "dividends_paid", "finance_costs", "interest_income"),
-        *("inventories", "loans", "payables", "premiums", "receivables", "shares_outstanding"),
-        *("temporary_equity", "total_assets", "total_borrowings", "total_liabilities"),
-    )
-)
+# Lines of which the sign is known.
+ONE_SIDED = frozenset(item.name for item in LINE_ITEMS if item.is_one_sided)
 # Earnings per share, and the profits of which they are a share, the nearest first.
 _PER_SHARE = frozenset({"eps_basic", "eps_diluted"})
 _PROFITS = ("profit_attributable", "profit")

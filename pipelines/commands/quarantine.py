@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from itertools import groupby
 
 import click
@@ -223,9 +223,10 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     for line in explanation.metric[-limit:]:
         click.echo(f"  {line}")
     _print_rest(len(explanation.metric), limit, "lines")
+    # Those published last are mostly what is wanted; they are shown by figure.
+    newest = sorted(explanation.readings, key=lambda row: row.available_at or date.min)[-limit:]
     _print_part(
-        # The newest figures come last, and are mostly what is wanted.
-        explanation.readings[-limit:],
+        [row for row in explanation.readings if row in newest],
         len(explanation.readings),
         "rows",
         output.Column("table", lambda reading: reading.table, wide=True),

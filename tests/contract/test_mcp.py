@@ -235,7 +235,8 @@ OF_ALL_TOOLS = (
 
 def test_the_list_of_tools_is_small_and_its_patterns_are_plain(agents: Agents) -> None:
     answer = post(agents.server, request("tools/list"), agents.world.paid)
-    assert len(json.dumps(answer.result["tools"], separators=(",", ":"))) < 25_000
+    size = len(json.dumps(answer.result["tools"], separators=(",", ":")))
+    assert size < 25_000, "give a parameter a short text by a key …_OF_TOOL, or shorten a tool's"
     # RE2 and Rust know neither look-around nor back references.
     for found in re.findall(r'"pattern": "((?:[^"\\\\]|\\\\.)*)"', json.dumps(answer.result)):
         assert "(?" not in found and not re.search(r"\\\\[1-9]", found), found

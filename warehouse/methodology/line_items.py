@@ -11,11 +11,16 @@ Measure = Literal["money", "money per share", "shares"]
 
 @dataclass(frozen=True)
 class LineItem:
-    """One line of a statement."""
+    """One line of a statement.
+
+    A line is one-sided if its elements cannot be negative in any normal year: its name says what
+    flows, or is owned or owed. Profit, tax, cash flow and equity may have either sign.
+    """
 
     name: str
     statement: str
     measure: Measure
+    is_one_sided: bool
     meaning: str
 
     @property
@@ -25,7 +30,13 @@ class LineItem:
 
 
 LINE_ITEMS = tuple(
-    LineItem(row["line_item"], row["statement"], cast(Measure, row["measure"]), row["meaning"])
+    LineItem(
+        row["line_item"],
+        row["statement"],
+        cast(Measure, row["measure"]),
+        row["one_sided"] == "yes",
+        row["meaning"],
+    )
     for row in csv_rows(__name__, "line_items")
 )
 STATEMENTS = tuple(dict.fromkeys(item.statement for item in LINE_ITEMS))

@@ -150,7 +150,7 @@ def test_ifrs_and_us_gaap_are_two_bases() -> None:
 
 
 def test_an_element_outside_the_table_is_not_read() -> None:
-    parsed = read({"Goodwill": {"USD": [{"rubbish": True}]}})
+    parsed = read({"NoElementOfOurs": {"USD": [{"rubbish": True}]}})
     assert rows(parsed) == [] and reasons(parsed) == []
 
 
