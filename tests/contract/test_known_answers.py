@@ -90,6 +90,7 @@ def test_an_answer_whose_day_is_capped_at_today_is_not_known_tomorrow(
         ({}, False),
         ({"claims": [{"value": 1}, {"as_of": "2026-11-19"}]}, True),
         ({"claims": [{"as_of": "2018-01-01"}, {"as_of": None}]}, False),
+        ({"claims": {"as_of": "2026-11-19"}}, True),
         ({"claims": "no list"}, False),
     )
     for sent, changes in asked:

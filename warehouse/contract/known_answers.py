@@ -109,7 +109,8 @@ class KnownAnswers(Generic[T]):
 def _today_if_capped(sent: Mapping[str, object]) -> str:
     """Return the day today if any ``as_of`` is read as that: a later day is capped at it."""
     claims = sent.get("claims")
-    several = claims if isinstance(claims, list) else []
+    # One that is not in a list is meant as a list of one.
+    several = claims if isinstance(claims, list) else [claims]
     asked = [sent, *(each for each in several if isinstance(each, Mapping))]
     today = datetime.now(UTC).date().isoformat()
     days = [as_of for each in asked if isinstance(as_of := each.get("as_of"), str)]
