@@ -36,7 +36,8 @@ from warehouse.record.quarantine import (
     quarantined_rows,
     quarantined_with_id,
 )
-from warehouse.record.store import open_record, sql_text
+from warehouse.record.relations import sql_text
+from warehouse.record.store import open_record
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,

@@ -17,7 +17,8 @@ from warehouse.publish.builds import builds_at
 from warehouse.publish.left_out import STORED_ROW
 from warehouse.publish.redacted_rows import NamePlace, find_names
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import Record, open_record, sql_text
+from warehouse.record.relations import sql_text
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,

@@ -16,7 +16,7 @@ import pyarrow as pa
 from quality.reuse import alike
 from quality.rules import Suite
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import sql_text
+from warehouse.record.relations import sql_text
 
 _CHANGED = "changed"
 

@@ -40,7 +40,7 @@ from warehouse.publish.left_out import STORED_ROW, is_in
 from warehouse.publish.redacted_rows import names_by_process, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import find_withheld
-from warehouse.record.store import create_table
+from warehouse.record.relations import create_table
 from warehouse.record.tables import (
     ENTITIES,
     IDENTIFIERS,

@@ -7,8 +7,8 @@ a table are one query, which Great Expectations runs in ``expectations``.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from warehouse.record.relations import sql_text
 from warehouse.record.rules import RowRule
-from warehouse.record.store import sql_text
 from warehouse.shared.data_files import sql_file
 
 # Placeholders of a query: the rows of the table, and the text that identifies one of them.

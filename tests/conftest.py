@@ -123,3 +123,13 @@ def own_rate_limits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("SANKOFA_TURNS", str(tmp_path_factory.mktemp("turns")))
         yield
+
+
+@pytest.fixture(scope="module")
+def in_this_process() -> Iterator[None]:
+    """Let parsers be read that are no functions of a module."""
+    from tests.helpers.in_this_process import InThisProcess
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assets.ingest.load.readers", InThisProcess)
+        yield

@@ -129,7 +129,8 @@ def vintages_by_day(read: Callable[[date | None], Sequence[Row]]) -> list[list[R
     """
     figures: dict[tuple[Any, ...], list[Row]] = {}
     rows = read(None)
-    for _ in range(_MOST_DAYS):
+    # The vintage before the first of these revisions is found by one step more.
+    for _ in range(_MOST_DAYS + 1):
         revisions = [row["available_at"] for row in rows if row["vintage"] > 1]
         for row in rows:
             known = figures.setdefault(figure_of(row), [])

@@ -26,7 +26,7 @@ from warehouse.methodology.metrics import (
     divide,
 )
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import create_table
+from warehouse.record.relations import create_table
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.json_encoding import encode_decimal

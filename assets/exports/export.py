@@ -29,7 +29,7 @@ from assets.exports.write_artifact import (
 from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.manifest import step_key
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import register_store
+from warehouse.record.relations import register_store
 from warehouse.serve.catalogue import ChangedDataset
 from warehouse.serve.exports import (
     CROISSANT,

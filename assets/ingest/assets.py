@@ -26,7 +26,8 @@ from assets.parsing.limits import DocumentLimits
 from assets.source import Source, require_base_url
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.landing import open_landing
-from warehouse.record.store import Record, open_record, sql_text
+from warehouse.record.relations import sql_text
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE, RecordTable, arrow_schema
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import SankofaError, WriteConflict

@@ -308,7 +308,7 @@ QUESTIONS = (
             "dollars": "$2.data[fiscal_label=FY2024,currency_reported=USD].value_reported",
         },
         _own_and_dollars,
-        1_200,
+        1_300,
     ),
     Question(
         "Did Ndovu Chemicals of Ghana restate its revenue, or is that inflation accounting?",
@@ -321,7 +321,7 @@ QUESTIONS = (
             "kinds": "$2.data[?restatement_kind].restatement_kind",
         },
         _kinds,
-        1_000,
+        1_100,
     ),
     Question(
         "What was the net income of Ubuntu Fictional Mining in FY2024?",

@@ -81,7 +81,7 @@ QUESTIONS = (
         ),
         {"values": "$1.data[?fiscal_label=FY2024].value_reported"},
         _side_by_side,
-        2_700,
+        2_800,
     ),
     Question(
         "How many values of FX.EUR.ZAR arrived since 2026-01-01, and how many were restated?",

@@ -223,7 +223,7 @@ def test_a_route_that_is_not_there_names_those_that_are_spelt_alike(
     service: PublishedService,
 ) -> None:
     body = problem(service.client.simulate_get("/v1/entity/DCA1"), 404, "not_found")
-    assert body["nearest"] == ["/v1/entities/{service_id}"]
+    assert body["nearest"] == ["/v1/entities", "/v1/entities/{service_id}"]
     assert "/v1/entities/{service_id}" in body["detail"]
     posted = service.client.simulate_post("/v1/tenders")
     problem(posted, 405, "method_not_allowed")

@@ -179,6 +179,7 @@ HELD = {
     "as_of": ("2000-01-01", "2018-06-01", "2020-06-01", "2026-01-01"),
     "from": ("2018-01-02", "2018-06-01", "2050-01-01"),
     "to": ("1990-01-01", "2018-06-01", "2030-01-01"),
+    "derived": ("true", "false"),
     "series": ("FX.EUR.ZAR", "LONG", "FX.EUR"),
     "indicator": ("NY.GDP", "NY"),
     "measure": ("LONG", "revenue", "category_share_count", "tender_value", "x"),

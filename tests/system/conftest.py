@@ -6,7 +6,6 @@ import pytest
 
 from assets.fetching.client import Client
 from tests.helpers.http_client import http_client
-from tests.helpers.in_this_process import InThisProcess
 from tests.helpers.replay_server import Replay
 
 
@@ -31,9 +30,3 @@ def client(server: Replay, waits: list[float]) -> Iterator[Client]:
 def new_marts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
     """Return a factory of folders for new builds."""
     return lambda: str(tmp_path_factory.mktemp("mart"))
-
-
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let parsers be read that are no functions of a module."""
-    monkeypatch.setattr("assets.ingest.load.readers", InThisProcess)

@@ -29,6 +29,7 @@ from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
 from pipelines.dagster_home import INGEST, alive_folder, killed_runs
 from pipelines.jobs import instance, open_runner
+from tests.helpers.in_this_process import InThisProcess
 from tests.helpers.installation import with_dagster
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.waiting import wait_until
@@ -275,6 +276,8 @@ def test_a_parser_that_raises_is_a_failed_step_and_once_fixed_the_next_ingest_re
 
     def broken(document: Document, body: bytes) -> Parsed:
         raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("assets.ingest.load.readers", InThisProcess)
 
     def use_parser(parser: Parser) -> None:
         monkeypatch.setattr("assets.ingest.sources.SOURCES", (replace(sound, parser=parser),))

@@ -123,7 +123,7 @@ def test_a_home_of_real_documents_does_not_read_the_sample_world(
     assert "1 documents, 1 new; 1 read, 1 appended" in live.output
     assert "0 documents, 0 new; nothing new" in again.output
     assert sample.exit_code == 1
-    assert "set SANKOFA_HOME to another folder for the sample world" in sample.output
+    assert "set SANKOFA_HOME to another folder for that world" in sample.output
     (document_landed,) = Landing(str(home / "landing")).documents("h10")
     assert document_landed.url.startswith("https://raw.githubusercontent.com/datasets/")
 

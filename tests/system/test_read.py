@@ -421,7 +421,7 @@ def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> 
     members = {
         *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure", "value"),
         *("unit", "base_period", "period_end", "period_type", "ocid", "available_at", "vintage"),
-        "provenance_id",
+        *("buyer", "buyer_id", "title", "category", "provenance_id"),
         *("source_ref", "license_class", "extraction_confidence", "observed_at", "method"),
     }
     for ask in (read for name, read in AS_OF.items() if name.startswith("shared")):

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from warehouse.record.store import sql_text
+from warehouse.record.relations import sql_text
 from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.tables import LeftOut

@@ -33,7 +33,7 @@ from warehouse.publish.search_index import (
 )
 from warehouse.publish.steps import Task
 from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable
-from warehouse.record.store import sql_text
+from warehouse.record.relations import sql_text
 from warehouse.shared.files import sha256_of_file
 
 # The rows of several files of a table in one stream: encoded, in order, file after file.

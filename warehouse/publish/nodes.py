@@ -60,8 +60,9 @@ from warehouse.publish.snapshot import (
 )
 from warehouse.publish.steps import Compute, Input, Step, StepStore, Task, run_step
 from warehouse.publish.withheld import Withheld, apply_withheld, find_withheld
+from warehouse.record.relations import parquet_relation, sql_text
 from warehouse.record.rules import rules_version
-from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
+from warehouse.record.store import DataFile, Record
 from warehouse.record.tables import (
     ENTITIES,
     IDENTIFIERS,

@@ -23,7 +23,8 @@ import duckdb
 from warehouse.publish.file_labels import CELLS, bucket_count, bucket_sql, cell_sql
 from warehouse.publish.steps import Input
 from warehouse.publish.stored_sums import StoredSums
-from warehouse.record.store import Record, sql_text
+from warehouse.record.relations import sql_text
+from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,

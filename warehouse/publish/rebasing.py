@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from warehouse.publish.left_out import STORED_ROW
 from warehouse.record.as_of import readings_query
+from warehouse.record.relations import create_table
 from warehouse.record.row_index import add_row_hashes
-from warehouse.record.store import create_table
 from warehouse.record.tables import (
     MACRO_ANNUAL,
     MACRO_SERIES,

@@ -23,7 +23,7 @@ from warehouse.names.redaction import Redaction, open_names, redaction_of, strin
 from warehouse.names.spellings import NameFinder, Words, may_be_somebody, names_in, search_words
 from warehouse.publish.left_out import ROW_IDS, STORED_ROW
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import create_table, sql_text
+from warehouse.record.relations import create_table, sql_text
 from warehouse.record.tables import (
     RECORD_TABLES,
     TENDER_PARTIES,

@@ -31,8 +31,9 @@ from warehouse.publish.left_out import (
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
+from warehouse.record.relations import sql_text
 from warehouse.record.rules import rules_of
-from warehouse.record.store import Record, sql_text
+from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,

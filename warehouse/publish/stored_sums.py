@@ -15,8 +15,9 @@ from uuid import uuid4
 import duckdb
 
 from warehouse.record.integrity import require_intact_files
+from warehouse.record.relations import sql_text
 from warehouse.record.row_index import SUMS
-from warehouse.record.store import DataFile, Record, sql_text
+from warehouse.record.store import DataFile, Record
 from warehouse.record.tables import RecordTable, record_schema
 from warehouse.shared.files import check_of_file
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from warehouse.names.spellings import NameFinder, Words, names_in
 from warehouse.publish.redacted_rows import Everywhere, redact_rows, text_table
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.store import create_table, sql_text
+from warehouse.record.relations import create_table, sql_text
 from warehouse.record.tables import (
     ENTITIES,
     FILINGS,

@@ -32,7 +32,7 @@ from warehouse.publish.row_json import unknown_day
 from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.steps import Compute, Task
 from warehouse.publish.tables import MART_SCHEMA_VERSION, MART_TABLES, Files, MartTable
-from warehouse.record.store import sql_text
+from warehouse.record.relations import sql_text
 from warehouse.shared.code_version import code_hash
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.settings import cores

@@ -23,15 +23,9 @@ from deltalake.exceptions import CommitFailedError
 from warehouse.record import ledger
 from warehouse.record.documents import Document, Removal
 from warehouse.record.integrity import note_files, require_intact
+from warehouse.record.relations import sql_text
 from warehouse.record.row_index import SUMS, delete_stale_indexes
-from warehouse.record.store import (
-    COMMIT_ATTEMPTS,
-    NO_HOOKS,
-    ROW_GROUP,
-    Record,
-    commit_entries,
-    sql_text,
-)
+from warehouse.record.store import COMMIT_ATTEMPTS, NO_HOOKS, ROW_GROUP, Record, commit_entries
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.errors import WriteConflict
 from warehouse.tables import ErasedEntry

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from warehouse.record.relations import local_reader
 from warehouse.record.rules import RowRule, rules_of
-from warehouse.record.store import local_reader
 from warehouse.record.tables import RecordTable, incoming_schema
 from warehouse.shared.errors import BadTable
 

@@ -12,13 +12,8 @@ from datetime import datetime
 
 from deltalake import DeltaTable
 
-from warehouse.record.store import (
-    COMMIT_ATTEMPTS,
-    Record,
-    last_transaction,
-    sql_text,
-    try_commit_entries,
-)
+from warehouse.record.relations import sql_text
+from warehouse.record.store import COMMIT_ATTEMPTS, Record, last_transaction, try_commit_entries
 from warehouse.record.tables import RecordTable
 from warehouse.shared.errors import WriteConflict
 from warehouse.tables import LoadEntry

@@ -22,6 +22,7 @@ from deltalake import DeltaTable
 
 from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.landing import Document
+from warehouse.record.relations import sql_text
 from warehouse.record.row_index import (
     SMALL_FILE,
     FileIndex,
@@ -31,7 +32,7 @@ from warehouse.record.row_index import (
     parallel_map,
     small_index,
 )
-from warehouse.record.store import DataFile, Record, sql_text
+from warehouse.record.store import DataFile, Record
 from warehouse.record.tables import RecordTable, unstamped_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable

@@ -12,12 +12,12 @@ from deltalake import DeltaTable
 
 from warehouse.record.erase import erasures
 from warehouse.record.incoming import RejectedRow
+from warehouse.record.relations import sql_text
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
     Record,
     commit_entries,
     last_transaction,
-    sql_text,
     try_commit_entries,
 )
 from warehouse.record.tables import RecordTable

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -29,6 +29,13 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from sqlmodel import SQLModel
 
 from warehouse.record.lease import hold_lease
+from warehouse.record.relations import (
+    empty_relation,
+    local_reader,
+    open_reader,
+    parquet_relation,
+    register_store,
+)
 from warehouse.record.tables import (
     RECORD_TABLES,
     RecordTable,
@@ -55,7 +62,7 @@ from warehouse.shared.file_store import (
 )
 from warehouse.shared.files import private_folder
 from warehouse.shared.locks import file_lock, shared_file_lock
-from warehouse.shared.settings import SETTINGS, Settings, spill_folder
+from warehouse.shared.settings import SETTINGS, Settings
 from warehouse.tables import (
     ErasedEntry,
     FailureEntry,
@@ -180,7 +187,7 @@ class Record:
         """The DuckDB connection that reads; use cursors of it, with temporary tables only."""
         if not self.is_shared:
             return local_reader()
-        connection = _open_reader()
+        connection = open_reader()
         self.let_read(connection)
         return connection
 
@@ -399,7 +406,7 @@ class Record:
         """
         delta = delta or self.stored_table(name)
         if delta is None:
-            return _empty_relation(self.schemas[name])
+            return empty_relation(self.schemas[name])
         declared, stored = self.schemas[name], stored_columns(delta)
         require_same_types(name, stored, declared)
         paths = [file.path for file in (self.files(name, delta) if files is None else files)]
@@ -458,58 +465,6 @@ def _damaged_log(path: str, name: str, error: Exception) -> DamagedRecord:
 def open_record(settings: Settings) -> Record:
     """Open the record of an installation, with its caches in the home."""
     return Record(settings.record, caches=settings.caches)
-
-
-@cache
-def local_reader() -> duckdb.DuckDBPyConnection:
-    """Return the DuckDB that reads local files, one for all records of this process.
-
-    To open one takes longer than most queries of a load.
-    """
-    return _open_reader()
-
-
-def _open_reader() -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB that spills to disk rather than take all memory."""
-    # No query relies on the order of rows in a file, and keeping it would take memory.
-    connection = duckdb.connect(
-        config={"preserve_insertion_order": False, "temp_directory": spill_folder()}
-    )
-    # vintages_query casts timestamps to days, and those are days in UTC.
-    connection.execute("SET GLOBAL TimeZone = 'UTC'")
-    return connection
-
-
-def register_store(connection: duckdb.DuckDBPyConnection, store: FileStore) -> None:
-    """Let a DuckDB connection read and write a store through fsspec."""
-    # DuckDB's own extension for object stores is not to be had for this version.
-    protocol = store.url().split("://")[0]
-    if not store.is_local and protocol not in connection.list_filesystems():
-        connection.register_filesystem(store.files)
-
-
-def parquet_relation(schema: pa.Schema, paths: Sequence[str], *, uniform: bool) -> str:
-    """Return the SQL relation over files of a table; without files, an empty one.
-
-    Unless the files are ``uniform``, some may lack columns of the schema: those are null.
-    """
-    if not paths:
-        return _empty_relation(schema)
-    # The wildcard of ``read_parquet`` is escaped.
-    escaped = ", ".join(sql_text(path.replace("*", "[*]")) for path in paths)
-    if uniform:
-        return f"read_parquet([{escaped}])"
-    # DuckDB has to read the footer of every file first. The empty relation adds the columns that
-    # none of these files has, with their types.
-    return (
-        f"(SELECT {', '.join(schema.names)} FROM ({_empty_relation(schema)} UNION ALL BY NAME "
-        f"SELECT * FROM read_parquet([{escaped}], union_by_name = true)))"
-    )
-
-
-def _empty_relation(schema: pa.Schema) -> str:
-    columns = ", ".join(f"NULL::{_sql_type(column.type)} AS {column.name}" for column in schema)
-    return f"(SELECT {columns} WHERE FALSE)"
 
 
 def last_transaction(delta: DeltaTable, writer: str = "append") -> int:
@@ -623,22 +578,3 @@ def commit_entries(record: Record, name: str, entries: Sequence[SQLModel]) -> No
         if try_commit_entries(record, name, record.table(name), entries, {}):
             return
     raise WriteConflict(f"{name}: other writers kept committing first; nothing was written")
-
-
-def sql_text(value: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def create_table(
-    sql: duckdb.DuckDBPyConnection, name: str, rows: pa.Table, kind: str = "TABLE"
-) -> None:
-    """Create a table of rows, in place of one of that name."""
-    sql.register("given_rows", rows)
-    sql.execute(f"CREATE OR REPLACE {kind} {name} AS FROM given_rows")
-    sql.unregister("given_rows")
-
-
-@cache
-def _sql_type(kind: pa.DataType) -> str:
-    return str(duckdb.from_arrow(pa.table({"x": pa.nulls(0, kind)})).types[0])

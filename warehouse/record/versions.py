@@ -4,13 +4,8 @@ from collections.abc import Collection
 from datetime import UTC, date, datetime
 
 from warehouse.record.landing import Landing, World
-from warehouse.record.store import (
-    COMMIT_ATTEMPTS,
-    Record,
-    last_transaction,
-    sql_text,
-    try_commit_entries,
-)
+from warehouse.record.relations import sql_text
+from warehouse.record.store import COMMIT_ATTEMPTS, Record, last_transaction, try_commit_entries
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.shared.errors import SankofaError, UnknownVersion, WriteConflict
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY

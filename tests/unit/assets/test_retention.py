@@ -19,7 +19,7 @@ from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 REMOVED = "its body was removed on 2026-06-01, after 90 days"

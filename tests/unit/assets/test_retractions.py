@@ -14,7 +14,7 @@ from tests.helpers.nightly import times
 from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.tables import MACRO_SERIES
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_this_process")]
 
 ITEMS = ("profit", "revenue", "tax")
 

@@ -35,6 +35,7 @@ CHOICES = {
     ("assets/ingest/assets.py", "read"): "the counts among the columns of a ledger entry",
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
+    ("warehouse/contract/macro.py", "ocid"): "members that only facts of tenders have",
     ("warehouse/contract/claims.py", "period_start"): "what makes figures of three tables one",
     ("warehouse/contract/claims.py", "line_item"): "what a verdict shows of rows of three tables",
     ("mcp/mcp_server/app.py", "available_at_evidence"): "members that output schemas leave out",
