@@ -11,7 +11,7 @@ from warehouse.serve.build import Build
 from warehouse.shared.texts import DATA_VERSION
 
 Header = tuple[str, str]
-# The variable of a request in which what is asked is passed on.
+# The variable of a request in which its question is passed on.
 ASKED = "sankofa.asked"
 
 
@@ -24,7 +24,7 @@ def pin_by_url(env: dict[str, Any]) -> None:
 
 
 class Asked(NamedTuple):
-    """A question: the key that asks it, the build to read, and the ETag of a 200."""
+    """A question: the key that sent it, the build to read, and the ETag of a 200."""
 
     key: Key
     build: Build
@@ -44,7 +44,7 @@ class KnownResponses(KnownAnswers[KeptAnswer]):
     def asked(
         self, env: Mapping[str, Any], key: Key, parameters: Mapping[str, Any], coding: str | None
     ) -> Asked:
-        """Return what a key asks; raises what is wrong with the build that is asked for."""
+        """Return the question of a key; raise what is wrong with the build that it names."""
         decides = (key.tier.rows_allowed, env.get("HTTP_ACCEPT") or "*/*", env["QUERY_STRING"])
         # The path is last: it alone may contain a line break.
         pinned = env.get("HTTP_X_DATA_VERSION")

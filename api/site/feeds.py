@@ -73,7 +73,7 @@ def json_feed(site: Site, req: falcon.Request) -> Body:
 
 
 def _feed(site: Site, req: falcon.Request) -> tuple[str, str, Sequence[Entry]]:
-    """Return the title of a feed, the query that asks for it, and its entries, newest first."""
+    """Return the title of a feed, its query, and its entries, newest first."""
     sent: dict[str, Any] = {name: str(text) for name, text in check_names(req, *_FOLLOWED).items()}
     sent.pop("format", None)
     asked = f"?{urlencode(sent)}" if sent else ""

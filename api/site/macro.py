@@ -104,7 +104,7 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
     }
     chosen_day = _compared_day(req)
-    # The past is shown beside the present, unless another day or other series are chosen.
+    # The past is shown next to the present, unless another day or other series are chosen.
     compare = chosen_day or (sample.today if as_of and not beside else None)
     other = None
     if compare is not None:

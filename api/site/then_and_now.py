@@ -1,4 +1,4 @@
-"""The past beside the present: what a value was then, what it is now, and which filing changed it.
+"""The past next to the present: what a value was then, what it is now, and which filing changed it.
 
 Rows are vintages of figures or of observations, as the lists of the service have them.
 """

@@ -110,7 +110,7 @@ class Service:
             return Body(self.problem_body(problem, call), is_error=True)
 
     def _answer(self, tool: Tool, sent: dict[str, object], values: Arguments, call: Call) -> Body:
-        """Return the result of a tool, with a receipt if one is asked for."""
+        """Return the result of a tool, with a receipt if the call wants one."""
         if not values.pop("receipt", False):
             return self._body(tool, sent, values, call)
         self._receipts.check()

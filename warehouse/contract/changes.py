@@ -45,7 +45,7 @@ def changes(question: Question) -> ListRows:
 
 
 def datasets_of_changes(parameters: Parameters) -> Sequence[str]:
-    """Return the datasets whose rows are asked for: counts are of none."""
+    """Return the datasets whose rows are wanted: counts are of none."""
     if parameters["level"] != "fact":
         return ()
     return [table.dataset for table in TABLES if parameters["dataset"] in (None, table.dataset)]

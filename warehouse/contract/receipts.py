@@ -1,6 +1,6 @@
 """Receipts: what was answered to a question and when, signed, to be checked by anybody offline.
 
-A receipt is a JSON object in ASCII: what was asked, the day and the data_version of the answer,
+A receipt is a JSON object in ASCII: the question, the day and the data_version of the answer,
 the SHA-256 of its body, and the time. Its last member is the signature of all bytes before that
 member, so that no other spelling of the same JSON is a receipt.
 """

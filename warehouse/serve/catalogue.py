@@ -12,7 +12,7 @@ from warehouse.shared.json_encoding import encode
 
 # Key of the manifest in the metadata of a build.
 EXPORT_MANIFEST_KEY = "export_manifest"
-# Key of how many vintages it brought, beside the build before it.
+# Key of how many vintages it brought, compared with the build before it.
 CHANGES = "changes"
 
 _NULL_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
