@@ -17,7 +17,13 @@ import zstandard
 from isal import isal_zlib
 
 from api.endpoints.endpoint import METHODS, RESPONSE_HEADERS, etag_matches
-from api.endpoints.known_answers import ASKED, Asked, Header, KeptAnswer, KnownResponses
+from api.endpoints.known_answers import (
+    QUESTION,
+    Header,
+    KeptAnswer,
+    KeyedQuestion,
+    KnownResponses,
+)
 from api.errors import send_unexpected
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION
@@ -114,18 +120,18 @@ class Middleware:
         parameters = falcon.uri.parse_query_string(query) if query else {}
         try:
             key = authenticate(self._keys, sent, address)
-            asked = self._known.asked(env, key, parameters, coding)
+            question = self._known.question_of(env, key, parameters, coding)
         except SankofaError:
             # The resource says what is wrong.
             return None
-        env[ASKED] = asked
+        env[QUESTION] = question
         headers = [("x-request-id", _request_id(env.get("HTTP_X_REQUEST_ID")))]
-        body, is_unchanged = b"", asked.etag in env.get("HTTP_IF_NONE_MATCH", "")
+        body, is_unchanged = b"", question.etag in env.get("HTTP_IF_NONE_MATCH", "")
         if is_unchanged:
             headers += _OF_EVERY_RESPONSE
-            headers += _of_unchanged(key.tier.name, asked.build.data_version)
-            headers.append(("etag", asked.etag))
-        elif (kept := self._known.kept.get(asked.etag)) is not None:
+            headers += _of_unchanged(key.tier.name, question.build.data_version)
+            headers.append(("etag", question.etag))
+        elif (kept := self._known.kept.get(question.etag)) is not None:
             body = kept.body
             headers += (*kept.headers, ("content-length", str(len(body))))
         else:
@@ -145,7 +151,7 @@ class Middleware:
             status=304 if is_unchanged else 200,
             bytes=len(body),
             key=key.prefix,
-            data_version=asked.build.data_version,
+            data_version=question.build.data_version,
             request_id=headers[0][1],
         )
         return falcon.HTTP_304 if is_unchanged else falcon.HTTP_200, headers, body
@@ -181,21 +187,21 @@ class Middleware:
             return
         context, env = req.context, req.env
         address, context.build = req.remote_addr, None
-        asked: Asked | None = env.get(ASKED)
-        if asked is None:
+        question: KeyedQuestion | None = env.get(QUESTION)
+        if question is None:
             sent = key_from_headers(env.get("HTTP_X_API_KEY"), env.get("HTTP_AUTHORIZATION"))
             context.key = authenticate(self._keys, sent, address)
         else:
-            context.key = asked.key
+            context.key = question.key
         context.wants_receipt = (
             hasattr(resource, "endpoint") and req.params.get("receipt") == "true"
         )
         if context.wants_receipt:
             # It states the time of this answer, which has no tag of its question: none is known.
             self._receipts.check()
-        elif asked is not None and getattr(resource, "has_known_answers", False):
-            context.build, resp.context.etag = asked.build, asked.etag
-            resp.context.is_repeated = self._known.is_repeated(asked.etag)
+        elif question is not None and getattr(resource, "has_known_answers", False):
+            context.build, resp.context.etag = question.build, question.etag
+            resp.context.is_repeated = self._known.is_repeated(question.etag)
         if self._usage is not None:
             # Counted before the read and refunded after it: parallel requests cannot pass a limit
             # together.
@@ -264,11 +270,13 @@ class Middleware:
         """Return the receipt of a response, whose body is then in one piece."""
         if resp.stream is not None:
             resp.data, resp.stream = b"".join(cast("Iterable[bytes]", resp.stream)), None
-        asked = {"method": req.method, "path": req.path, "query": req.query_string}
+        question = {"method": req.method, "path": req.path, "query": req.query_string}
         if req.context.posted is not None:
-            asked["body_sha256"] = hashlib.sha256(req.context.posted).hexdigest()
+            question["body_sha256"] = hashlib.sha256(req.context.posted).hexdigest()
         version = resp.get_header("X-Data-Version")
-        return self._receipts.write(asked, resp.context.as_of, version, resp.render_body() or b"")
+        return self._receipts.write(
+            question, resp.context.as_of, version, resp.render_body() or b""
+        )
 
     def _version_of_error(self, req: falcon.Request) -> list[Header]:
         """Return X-Data-Version for an error of a valid key; none while the datastore is down."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from quality.reuse import alike
 from quality.rules import Suite
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.relations import sql_text
+from warehouse.record.relations import create_table, sql_text
 
 _CHANGED = "changed"
 
@@ -59,16 +59,10 @@ class Catalogue:
         """Return the names of all tables and views."""
         return {name for (name,) in self.sql.execute("SHOW TABLES").fetchall()}
 
-    def create(self, name: str, rows: pa.Table) -> None:
-        """Create a table."""
-        self.sql.register("new_rows", rows)
-        self.sql.execute(f"CREATE TABLE {name} AS FROM new_rows")
-        self.sql.unregister("new_rows")
-
     def create_missing(self, name: str, rows: Callable[[], pa.Table]) -> None:
         """Create a table unless there is one of that name."""
         if name not in self.names():
-            self.create(name, rows())
+            create_table(self.sql, name, rows())
 
     @contextmanager
     def only_changed(self, tables: Collection[str] | None = None) -> Iterator[None]:

@@ -12,7 +12,7 @@ from warehouse.shared.texts import DATA_VERSION
 
 Header = tuple[str, str]
 # The variable of a request in which its question is passed on.
-ASKED = "sankofa.asked"
+QUESTION = "sankofa.question"
 
 
 def pin_by_url(env: dict[str, Any]) -> None:
@@ -23,7 +23,7 @@ def pin_by_url(env: dict[str, Any]) -> None:
             env.setdefault("HTTP_X_DATA_VERSION", sent)
 
 
-class Asked(NamedTuple):
+class KeyedQuestion(NamedTuple):
     """A question: the key that sent it, the build to read, and the ETag of a 200."""
 
     key: Key
@@ -41,13 +41,13 @@ class KeptAnswer(NamedTuple):
 class KnownResponses(KnownAnswers[KeptAnswer]):
     """The ETags of responses, and the responses that were sent last."""
 
-    def asked(
+    def question_of(
         self, env: Mapping[str, Any], key: Key, parameters: Mapping[str, Any], coding: str | None
-    ) -> Asked:
+    ) -> KeyedQuestion:
         """Return the question of a key; raise what is wrong with the build that it names."""
         decides = (key.tier.rows_allowed, env.get("HTTP_ACCEPT") or "*/*", env["QUERY_STRING"])
         # The path is last: it alone may contain a line break.
         pinned = env.get("HTTP_X_DATA_VERSION")
         build, tag = self.build_and_tag(parameters, pinned, *decides, env["PATH_INFO"])
         # A strong ETag stands for the bytes as sent (RFC 9110): each coding has its own.
-        return Asked(key, build, f'"{tag}-{coding}"' if coding else f'"{tag}"')
+        return KeyedQuestion(key, build, f'"{tag}-{coding}"' if coding else f'"{tag}"')

@@ -154,7 +154,7 @@ def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list
     """Return the pages with every word of a query in their titles, and tenders that have them."""
     if parameters["kind"] or parameters["cursor"]:
         return []
-    sample, asked = site.sample, query.lower().split()
+    sample, terms = site.sample, query.lower().split()
     codes = {row["country"] for row in entries_of(sample, "dataset")} - {None}
     texts = guides(sample).items()
     pages = (
@@ -163,7 +163,7 @@ def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list
         *(Found("line item", words(each.name), "guides/line-items") for each in LINE_ITEMS),
         *(Found("guide", title_of(text, name), f"guides/{name}") for name, text in texts),
     )
-    found = [page for page in pages if page.has(asked)]
+    found = [page for page in pages if page.has(terms)]
     for country, name in tender_countries(sample):
         if len(found) < _MOST_FOUND:
             tenders = {

@@ -92,14 +92,14 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
         req, declarations.FUNDAMENTALS, ("exact",), _ASKED, service_id=service_id
     )
     as_of, period_type = parameters["as_of"], parameters["period_type"] or "FY"
-    asked: dict[str, Any] = {"service_id": service_id, "period_type": period_type}
-    facts = sample.ask(declarations.FUNDAMENTALS, _STATEMENT_PAGES, **asked, as_of=as_of)
+    question: dict[str, Any] = {"service_id": service_id, "period_type": period_type}
+    facts = sample.ask(declarations.FUNDAMENTALS, _STATEMENT_PAGES, **question, as_of=as_of)
     if wants_csv(req):
         return csv_page(f"{service_id}-{period_type}", facts)
     of_issuer: dict[str, Any] = {"service_id": service_id, "as_of": as_of}
     known_now: list[Row] = []
     if as_of is not None:
-        known_now = sample.ask(declarations.FUNDAMENTALS, _STATEMENT_PAGES, **asked).rows
+        known_now = sample.ask(declarations.FUNDAMENTALS, _STATEMENT_PAGES, **question).rows
     now = by_figure(known_now)
     days = filing_days(sample, service_id)
     return Page(
@@ -201,8 +201,8 @@ def _key_metrics(
     for day in sorted({day for day in days if day <= until} | {until}, reverse=True):
         if len(years) == _MOST_YEARS:
             break
-        asked: dict[str, Any] = {"service_id": service_id, "as_of": date.fromisoformat(day)}
-        for row in sample.ask(declarations.METRICS, 2, **asked).rows:
+        question: dict[str, Any] = {"service_id": service_id, "as_of": date.fromisoformat(day)}
+        for row in sample.ask(declarations.METRICS, 2, **question).rows:
             years.add(row["period_end"])
             by_metric.setdefault(row["metric"], {}).setdefault(row["period_end"], row)
     shown = [name for name in _HEADLINES if name in by_metric]

@@ -38,10 +38,10 @@ class Entry:
 
 def atom_feed(site: Site, req: falcon.Request) -> Body:
     """Return a feed as Atom (RFC 4287)."""
-    title, asked, entries = _feed(site, req)
+    title, query, entries = _feed(site, req)
     base = req.context.base_url
     page = Page(
-        "changes.xml", title=title, base=base, asked=asked, entries=entries, undated=_UNDATED
+        "changes.xml", title=title, base=base, query=query, entries=entries, undated=_UNDATED
     )
     # A template has no line break at its end.
     return Body(f"{site.render(req, page)}\n", "application/atom+xml; charset=utf-8")
@@ -49,7 +49,7 @@ def atom_feed(site: Site, req: falcon.Request) -> Body:
 
 def json_feed(site: Site, req: falcon.Request) -> Body:
     """Return a feed as JSON (jsonfeed.org, version 1.1)."""
-    title, asked, entries = _feed(site, req)
+    title, query, entries = _feed(site, req)
     base = req.context.base_url
     items = [
         {
@@ -66,7 +66,7 @@ def json_feed(site: Site, req: falcon.Request) -> Body:
         "version": _JSON_FEED,
         "title": title,
         "home_page_url": f"{base}/changes",
-        "feed_url": f"{base}/changes.json{asked}",
+        "feed_url": f"{base}/changes.json{query}",
         "items": items,
     }
     return Body(encode(feed), "application/feed+json")
@@ -76,18 +76,18 @@ def _feed(site: Site, req: falcon.Request) -> tuple[str, str, Sequence[Entry]]:
     """Return the title of a feed, its query, and its entries, newest first."""
     sent: dict[str, Any] = {name: str(text) for name, text in check_names(req, *_FOLLOWED).items()}
     sent.pop("format", None)
-    asked = f"?{urlencode(sent)}" if sent else ""
+    query = f"?{urlencode(sent)}" if sent else ""
     title = f"Sankofa: {', '.join(sent.values()) or 'publications'}"
     if not sent:
-        return title, asked, _publications(site)
+        return title, query, _publications(site)
     if "buyer" in sent:
         country = sent.get("country") or "ZA"
         rows = site.sample.ask(declarations.TENDERS, buyer=sent["buyer"], country=country).rows
-        return title, asked, [_release(row) for row in rows]
+        return title, query, [_release(row) for row in rows]
     if not {"id", "dataset"} & sent.keys():
         raise invalid_parameter("country", sent["country"], "sent with id, dataset or buyer")
     found = site.sample.ask(declarations.CHANGES, since=_BEGIN, **sent)
-    return title, asked, [_change(row) for row in found.rows]
+    return title, query, [_change(row) for row in found.rows]
 
 
 def _publications(site: Site) -> list[Entry]:

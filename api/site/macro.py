@@ -249,8 +249,8 @@ def _revisions(sample: Sample, series: str, own: dict[str, Any]) -> RevisionTabl
 
     def read(series: str, *own: tuple[str, Any]) -> RevisionTable | None:
         def known(as_of: date | None) -> list[Row]:
-            asked: dict[str, Any] = {"series": series, "as_of": as_of, **dict(own)}
-            return sample.ask(_SERIES, _SERIES_PAGES, **asked).rows
+            question: dict[str, Any] = {"series": series, "as_of": as_of, **dict(own)}
+            return sample.ask(_SERIES, _SERIES_PAGES, **question).rows
 
         figures = vintages_by_day(known)
         return revision_table(sorted(figures, key=lambda rows: rows[0]["period_end"], reverse=True))

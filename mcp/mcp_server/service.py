@@ -116,8 +116,8 @@ class Service:
         self._receipts.check()
         as_of = values.get("as_of")
         body = self._body(tool, sent, values, call)
-        asked = {"tool": tool.name, "arguments": sent}
-        receipt = self._receipts.write(asked, as_of, call.data_version, body.body)
+        question = {"tool": tool.name, "arguments": sent}
+        receipt = self._receipts.write(question, as_of, call.data_version, body.body)
         return msgspec.structs.replace(body, receipt=receipt)
 
     def _body(self, tool: Tool, sent: dict[str, object], values: Arguments, call: Call) -> Body:
