@@ -13,7 +13,14 @@ import pyarrow as pa
 from sqlmodel import SQLModel
 
 from warehouse.methodology.signals import PANEL_BY_KEY, PANELS, SIGNAL_SET
-from warehouse.publish.served_rows import NAMED_AWARDS, PARTY_ID, SAME_PARTY
+from warehouse.publish.row_json import PROVENANCE
+from warehouse.publish.served_rows import (
+    CURRENT_ENTITIES,
+    CURRENT_IDENTIFIERS,
+    NAMED_AWARDS,
+    PARTY_ID,
+    SAME_PARTY,
+)
 from warehouse.publish.snapshot import ORDERS
 from warehouse.record.tables import arrow_schema
 from warehouse.serve.exports import ArtifactKind
@@ -22,10 +29,13 @@ from warehouse.shared.tiers import TierName
 from warehouse.tables import (
     OPEN_CLASSES,
     DerivedFigure,
+    Entity,
+    EntityIdentifier,
     Filing,
     FundamentalVintage,
     MacroAnnual,
     MacroSeries,
+    Metric,
     PartyMatch,
     QualityMetric,
     SharedFact,
@@ -81,6 +91,22 @@ class ExportOnlyColumns(SQLModel):
         "2020-03-30",
     )
     latest: bool = column("True for the current vintage; do not use it in a backtest.", True)
+
+
+class OrganisationColumns(SQLModel):
+    """What organisations and identifiers have besides the columns of registers."""
+
+    aliases: list[str] = column("Other ids that are this organisation.", ["DC2Y7N4QX8TA"])
+    listings: str = column(
+        "Where it is or was traded, a JSON array: mic, ticker, status, from and to.",
+        '[{"mic":"XJSE","ticker":"UFM"}]',
+    )
+    datasets: list[str] = column("Datasets with rows about it.", ["AF-FUND"])
+    match_method: str | None = column(
+        "The evidence that joined the id with this identifier to the organisation; null if it was "
+        "stated of the organisation's own id.",
+        None,
+    )
 
 
 class Award(SQLModel):
@@ -236,6 +262,24 @@ _COLUMNS: Mapping[str, Columns] = {
         provenance(),
     ),
     "ANNUAL": keyed(record_id(), _dated(MacroAnnual)),
+    "ORGANISATION": keyed(
+        record_id(_HASHED_ID.format("service_id")),
+        parts(Entity, "own"),
+        columns(OrganisationColumns, ("aliases", "listings", "datasets")),
+        provenance(),
+    ),
+    "IDENTIFIER": keyed(
+        record_id(_HASHED_ID.format("service_id, id_type, id_match, coalesce(issuer, '')")),
+        columns(Entity, ("service_id",)),
+        parts(EntityIdentifier, "own"),
+        columns(OrganisationColumns, ("match_method",)),
+        # Of an LEI that the record of an organisation states, only these.
+        columns(Sighting, PROVENANCE[:3]),
+    ),
+    "METRIC": keyed(
+        record_id(_HASHED_ID.format(", ".join(identity_of(Metric)))),
+        columns(Metric, Metric.model_fields),
+    ),
     "SIGNAL": keyed(record_id(_HASHED_ID.format(_SIGNAL_ID)), parts(Signal)),
     "QUALITY": keyed(
         record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))), parts(QualityMetric)
@@ -259,14 +303,18 @@ _STATEMENTS = {
     "parties": SQL["parties"],
     "awards": SQL.statement("awards", parties=SQL["parties"]),
     "tender_facts": SQL["tender_facts"],
+    "organisations": SQL.statement("organisations", organisations=CURRENT_ENTITIES),
+    "identifiers": CURRENT_IDENTIFIERS,
 }
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _AS_OF = (
-    # superseded_at is left out of the answer: it tells what happened after as_of.
-    "SELECT * EXCLUDE (superseded_at{other_columns}) FROM '{{url}}' "
-    "WHERE available_at <= DATE '{{as_of}}' "
-    "AND (superseded_at IS NULL OR superseded_at > DATE '{{as_of}}'){not_withdrawn}"
+    # The last day is left out of the answer: it tells what happened after as_of.
+    "SELECT * EXCLUDE ({until}{other_columns}) FROM '{{url}}' "
+    "WHERE {since} <= DATE '{{as_of}}' "
+    "AND ({until} IS NULL OR {until} > DATE '{{as_of}}'){not_withdrawn}"
 )
+# The days from which and until which a row is the answer.
+_DAYS = (("available_at", "superseded_at"), ("answers_from", "answers_until"))
 LICENCES: dict[ArtifactKind, str] = {
     "open-panel": "CC-BY-4.0",
     # SPDX's form for a licence that is not on its list.
@@ -318,9 +366,12 @@ class ExportFile:
     def sql_as_of(self) -> str | None:
         """The query for any as_of; None if the file has no history or no publication dates."""
         names = {column.name for column in self.columns}
-        if "superseded_at" not in names or self.key in _UNDATED:
+        days = next((days for days in _DAYS if days[1] in names), None)
+        if days is None or self.key in _UNDATED:
             return None
         return _AS_OF.format(
+            since=days[0],
+            until=days[1],
             other_columns=", latest" if "latest" in names else "",
             not_withdrawn=" AND NOT withdrawn" if "withdrawn" in names else "",
         )

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from assets.derive.derived_figures import derived_figures
+from assets.derive.metrics import metrics
 from assets.derive.silent_revisions import silent_revisions
 from assets.exports.export import export
 from tests.helpers.organisations import derive_organisations
@@ -53,6 +54,7 @@ def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> S
         **derive_organisations(snapshot),
         **silent_revisions(snapshot),
         **derived_figures(snapshot),
+        **metrics(snapshot),
         "signals": signals(),
         "quality": quality(data_version),
     }

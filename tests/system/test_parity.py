@@ -39,7 +39,7 @@ from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, incomi
 from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.serve.exports import MANIFEST_FILE, Artifact, Manifest, PublishedExports
-from warehouse.serve.rows import RowPage
+from warehouse.serve.rows import RowPage, fetch_page
 from warehouse.tables import OPEN_CLASSES
 
 UNTIL = date(2024, 3, 31)
@@ -179,6 +179,33 @@ def test_derived_figures_are_those_of_the_file_on_any_day(world: ParityWorld) ->
                 [row | {"inputs": ""} for row in read], [row | {"inputs": ""} for row in own]
             )
     assert compared > 50
+
+
+def test_metrics_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
+    compared, some = 0, Random(7).sample(issuers(world.mart, 100), 12)
+    for day in days(6):
+        exported = world.rows_on("af-metrics", day)
+        for issuer in some:
+            read = parsed_rows(metrics(world.mart, issuer, as_of=day))
+            own = [row for row in exported if row["service_id"] == issuer]
+            compared += same(
+                [row | {"inputs": ""} for row in read], [row | {"inputs": ""} for row in own]
+            )
+    assert compared > 100
+
+
+def test_organisations_and_their_identifiers_are_those_of_the_files(world: ParityWorld) -> None:
+    build = world.mart.build()
+    for table, file, lists in (
+        ("entities", "af-entities", ("other_names", "former_names", "trading_names", "listings")),
+        ("identifiers", "af-identifiers", ()),
+    ):
+        read = [json.loads(row) for row in fetch_page(build, table, (), None).rows]
+        exported = run_sql(f"FROM '{world.file(file)}'")
+        parsed = [
+            row | {name: row[name] and json.loads(row[name]) for name in lists} for row in exported
+        ]
+        assert same(read, parsed) == len(exported) > 20
 
 
 def with_derived(mart: Mart) -> list[str]:

@@ -1,7 +1,7 @@
 -- Rows of bulk files that are more than those of a table, and the delta between two versions.
 --
 -- Inputs: tender_releases, tender_parties, party_matches, stated_awards, tender_vintages; files
--- Outputs: parties, awards, tender_facts, delta, changes (queries)
+-- Outputs: parties, awards, tender_facts, organisations, delta, changes (queries)
 
 -- name: parties
 -- Only parties that are established to be organisations: a withheld party is in no file. The
@@ -80,6 +80,21 @@ LEFT JOIN joint_awards
 SELECT *, 'tender_value' AS measure FROM tender_vintages
 UNION ALL BY NAME
 SELECT *, 'award_value' AS measure FROM ({{ named_awards }});
+
+-- name: organisations
+-- The record of each organisation; names and listings as JSON. Only the mart has alpha-3 codes.
+WITH countries AS ( -- noqa: ST03
+    SELECT CAST(NULL AS VARCHAR) AS country, CAST(NULL AS VARCHAR) AS country_iso3
+)
+
+SELECT
+    * REPLACE (
+        CAST(other_names AS VARCHAR) AS other_names,
+        CAST(former_names AS VARCHAR) AS former_names,
+        CAST(trading_names AS VARCHAR) AS trading_names,
+        CAST(to_json(listings) AS VARCHAR) AS listings
+    )
+FROM ({{ organisations }});
 
 -- name: delta
 -- The rows of a file that are new or changed, and the ids of those that are gone. Rows are compared
