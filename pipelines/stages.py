@@ -17,6 +17,7 @@ from assets.derive import (
     derived_figures,
     later_statements,
     metrics,
+    metrics_ttm,
     organisations,
     signals,
     silent_revisions,
@@ -26,7 +27,7 @@ from pipelines.guides import generated_guides
 from quality.personal_data_audit import leave_out_personal_data
 from quality.rules import Suite
 from quality.suites import SUITES
-from warehouse.methodology.metrics import METRIC_SET
+from warehouse.methodology.metrics import METRIC_SET, TRAILING_SET
 from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.partitions import COUNTRIES, ISSUERS, REGISTERS
@@ -149,6 +150,13 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
             reads=("fundamentals", "statements"),
         ),
         Derivation(
+            code_version(TRAILING_SET, "assets.derive.metrics_ttm"),
+            metrics_ttm.metrics_ttm,
+            makes=metrics_ttm.TABLES,
+            subject=ISSUERS,
+            reads=("fundamentals", "statements", derived_figures.TABLE),
+        ),
+        Derivation(
             code_version(SIGNAL_SET, "assets.derive.signals"),
             signals.signals,
             makes=("signals",),
@@ -197,8 +205,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
                 **counted(table, "match_method"),
                 **counted(table, "reason"),
             }
-        case "metrics":
-            return {"values": total(), **counted("metrics_absent", "reason")}
+        case "metrics" | "metrics_ttm":
+            return {"values": total(), **counted(f"{table}_absent", "reason")}
         case derived_figures.TABLE:
             return {"values": total("reason IS NULL"), **counted(table, "reason")}
         case silent_revisions.TABLE:

@@ -28,6 +28,7 @@ _ALIKE: tuple[frozenset[str], ...] = (
         {
             *("fundamentals", "filings", STATEMENTS, NEWEST_STATEMENTS),
             *("metrics", "metrics_absent", "derived_figures"),
+            *("metrics_ttm", "metrics_ttm_absent"),
         }
     ),
     frozenset(

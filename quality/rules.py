@@ -125,9 +125,9 @@ def vintages_without_gaps(words: str, key: Iterable[str]) -> Rule:
     return Rule(words, "vintage", "quality/sql/rules.sql: vintages_with_gaps", query)
 
 
-def one_answer_per_day(words: str) -> Rule:
-    """Expect no two answers of a metric for one issuer and day."""
-    query = _SQL.statement("overlapping_answers", rows=ROWS)
+def one_answer_per_day(words: str, absent: str) -> Rule:
+    """Expect no two answers of a metric for one issuer and day; ``absent`` are reasons for none."""
+    query = _SQL.statement("overlapping_answers", rows=ROWS, absent=absent)
     return Rule(words, "answers_from", "quality/sql/rules.sql: overlapping_answers", query)
 
 

@@ -42,7 +42,7 @@ def _served_rule(row: Mapping[str, str]) -> Rule:
         case "one_of":
             return one_of(words, column, _allowed(row["table"], column))
         case "one_answer_per_day":
-            return one_answer_per_day(words)
+            return one_answer_per_day(words, f"{row['table']}_absent")
         case "vintages_without_gaps":
             return vintages_without_gaps(words, identity_of(DERIVED[row["table"]]))
         case _:

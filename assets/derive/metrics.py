@@ -19,6 +19,7 @@ from warehouse.methodology.metrics import (
     BALANCES,
     FORMULAS,
     LONGEST_YEAR,
+    METRIC_SET,
     SHORTEST_YEAR,
     STRAY_YEAR,
     Formula,
@@ -28,7 +29,7 @@ from warehouse.methodology.metrics import (
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.relations import create_table
 from warehouse.record.tables import arrow_schema
-from warehouse.shared.data_files import sql_file
+from warehouse.shared.data_files import SqlFile, sql_file
 from warehouse.shared.json_encoding import encode_decimal
 from warehouse.tables import LICENSE_CLASSES, Metric
 
@@ -61,10 +62,11 @@ ITEMS: list[dict[str, Any]] = [
     {"item_no": number, "line_item": line_item, "is_balance": line_item in BALANCES}
     for line_item, number in _ITEM_NUMBERS.items()
 ]
+MOST_INPUTS = max(len(formula.inputs) for formula in FORMULAS)
 # The statement of each input of an outcome: input_0, input_1 and so on.
 INPUT_COLUMNS = ", ".join(
     f"max(statement_no) FILTER (input_position = {position}) AS input_{position}"
-    for position in range(max(len(formula.inputs) for formula in FORMULAS))
+    for position in range(MOST_INPUTS)
 )
 
 
@@ -74,7 +76,10 @@ RowNumbers = npt.NDArray[np.int64]
 
 _SQL = sql_file(__name__, "values", parameters={"licences": list(LICENSE_CLASSES)})
 # Columns of a metric that its outcome has, and those that are taken from its newest input.
-_OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
+_OUTCOME_COLUMNS = (
+    *("service_id", "currency", "basis", "period_type", "period_start", "period_end"),
+    "published_at",
+)
 _NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_confidence")
 
 
@@ -101,9 +106,8 @@ class InputFacts:
         ]
 
 
-def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
-    """Read the facts behind all inputs."""
-    rows = _SQL.query(sql, "input_facts").to_arrow_table()
+def read_inputs(rows: pa.Table) -> InputFacts:
+    """Return the facts behind all inputs."""
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
     # The join returns statements in any order, and only those that are cited.
     numbers = columns["statement_no"].to_numpy()
@@ -121,14 +125,12 @@ def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
 
 
 def compute_values(
-    sql: duckdb.DuckDBPyConnection, inputs: InputFacts
+    computable: pa.Table, inputs: InputFacts
 ) -> Iterator[tuple[Formula, pa.Table, pa.Array]]:
     """Yield, for each formula, the outcomes it can be computed for and their values as text.
 
     The text is null where the condition of the formula is not met.
     """
-    # One query for all: thirty cost more than their rows.
-    computable = _SQL.query(sql, "computable").to_arrow_table()
     numbers = computable["metric_no"].to_numpy()
     for metric_no, formula in enumerate(FORMULAS):
         first, end = np.searchsorted(numbers, (metric_no, metric_no + 1)).tolist()
@@ -151,7 +153,7 @@ def compute_values(
 
 
 def metric_rows(
-    formula: Formula, outcomes: pa.Table, values: pa.Array, inputs: InputFacts
+    metric_set: str, formula: Formula, outcomes: pa.Table, values: pa.Array, inputs: InputFacts
 ) -> pa.Table:
     """Return the rows of one metric with all columns of ``Metric``.
 
@@ -174,13 +176,12 @@ def metric_rows(
         "metric": _repeat(formula.slug, outcomes),
         "value": values,
         "unit": _repeat(formula.unit, outcomes),
-        "period_type": _repeat("FY", outcomes),
         "available_at": begins,
         "answers_from": begins,
         # A year that was never the latest gets an empty interval instead of one that ends before it
         # starts.
         "answers_until": pc.if_else(pc.is_null(until), until, pc.max_element_wise(begins, until)),
-        "methodology_ref": _repeat(formula.methodology_ref, outcomes),
+        "methodology_ref": _repeat(f"{metric_set}/{formula.slug}", outcomes),
         "inputs": pc.binary_join_element_wise("[", listed, "]", ""),
         "license_class": pa.array(LICENSE_CLASSES).take(pa.array(license_rank)),
         "observed_at": pa.array(observed_at).cast(pa.timestamp("us", "UTC")),
@@ -221,22 +222,30 @@ def metrics(snapshot: Snapshot) -> dict[str, pa.Table]:
     each issuer with a figure published by then has exactly one row in one of them. A year that
     never was the latest one has a row with an empty interval.
     """
-    schema = arrow_schema(Metric)
     with snapshot.cursor() as sql:
         for statements in (_YEARLY_INPUTS, _PUBLICATIONS, _CHOICES):
             statements.run_all(sql)
-        rows = [rows.select(schema.names).cast(schema) for rows in _metric_rows(sql)]
+        values = values_of(METRIC_SET, sql, _SQL)
         absences = _ABSENCES.query(sql, "absences").to_arrow_table()
-    return {"metrics": pa.concat_tables(rows), "metrics_absent": absences}
+    return {"metrics": values, "metrics_absent": absences}
 
 
-def _metric_rows(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
-    """Yield the rows of each metric; at the end, create ``valued`` with the conditions met."""
-    inputs, conditions = read_inputs(sql), []
-    for formula, outcomes, values in compute_values(sql, inputs):
+def values_of(metric_set: str, sql: duckdb.DuckDBPyConnection, queries: SqlFile) -> pa.Table:
+    """Return the rows of all metrics of a set, and create ``valued`` with the conditions met.
+
+    ``input_facts`` and ``computable`` of the queries are what they are computed from.
+    """
+    inputs = read_inputs(queries.query(sql, "input_facts").to_arrow_table())
+    # One query for all: thirty cost more than their rows.
+    computable = queries.query(sql, "computable").to_arrow_table()
+    schema, rows, conditions = arrow_schema(Metric), [], []
+    for formula, outcomes, values in compute_values(computable, inputs):
         condition_met = values.is_valid()
         columns = [outcomes["year_end_no"], outcomes["metric_no"], condition_met]
         conditions.append(pa.table(columns, _VALUED.names).cast(_VALUED))
-        yield metric_rows(formula, outcomes.filter(condition_met), values.drop_null(), inputs)
+        met, valued = outcomes.filter(condition_met), values.drop_null()
+        made = metric_rows(metric_set, formula, met, valued, inputs)
+        rows.append(made.select(schema.names).cast(schema))
     # The absences need to know which outcomes met the condition of their formula.
     create_table(sql, "valued", pa.concat_tables(conditions), "TEMP TABLE")
+    return pa.concat_tables(rows)

@@ -276,10 +276,14 @@ _COLUMNS: Mapping[str, Columns] = {
         # Of an LEI that the record of an organisation states, only these.
         columns(Sighting, PROVENANCE[:3]),
     ),
-    "METRIC": keyed(
-        record_id(_HASHED_ID.format(", ".join(identity_of(Metric)))),
-        columns(Metric, Metric.model_fields),
-    ),
+    **{
+        name: keyed(
+            record_id(_HASHED_ID.format(", ".join((*identity_of(Metric), *more)))),
+            columns(Metric, Metric.model_fields),
+        )
+        # One of twelve months has a row for each value.
+        for name, more in (("METRIC", ()), ("TRAILING_METRIC", ("answers_from",)))
+    },
     "SIGNAL": keyed(record_id(_HASHED_ID.format(_SIGNAL_ID)), parts(Signal)),
     "QUALITY": keyed(
         record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))), parts(QualityMetric)

@@ -3,7 +3,7 @@
 -- rows is the relation that is audited, row_reference the text that identifies one of its rows. To
 -- run one by hand, put the name of a table and of a column there.
 --
--- Inputs: the audited rows; metrics_absent, for metrics
+-- Inputs: the audited rows; for metrics also the reasons for those that are absent
 -- Outputs: row_reference, a row for each failure; of failures, a row for each rule that fails
 
 -- name: failures
@@ -53,7 +53,7 @@ WITH answers AS (
         period_end,
         holds_from,
         coalesce(holds_until, DATE '9999-12-31')
-    FROM metrics_absent
+    FROM {{ absent }}
 ),
 
 followed AS (

@@ -200,6 +200,20 @@ def test_metrics_metric_keeps_one_slug(api: Contract, issuer: str) -> None:
     api.problem(f"/v1/metrics/{issuer}?metric=Net", 400, "parameter_invalid")
 
 
+def test_metrics_metric_set_is_the_first_by_default(api: Contract) -> None:
+    flows = api.get("/v1/screen?metric=net_margin&metric_set=metrics-ttm")
+    assert {row["methodology_ref"] for row in flows.rows} == {"metrics-ttm/net_margin"}
+    assert flows.body["universe"]["ranked"] == len(flows.rows)
+    issuer = flows.rows[0]["service_id"]
+    path = f"/v1/metrics/{issuer}?metric=net_margin"
+    assert api.get(f"{path}&metric_set=metrics-v1").rows == api.get(path).rows
+    (row,) = api.get(f"{path}&metric_set=metrics-ttm").rows
+    assert row | {"rank": 1} == flows.rows[0]
+    wrong = f"/v1/metrics/{issuer}?metric=return_on_equity&metric_set=metrics-ttm"
+    assert api.problem(wrong, 400, "parameter_conflict")["parameter"] == "metric"
+    api.problem("/v1/screen?metric=net_margin&metric_set=ttm", 400, "parameter_invalid")
+
+
 @pytest.mark.every_store
 def test_metrics_as_of_follows_the_rules_of_the_screen(api: Contract, issuer: str) -> None:
     rows = api.get(f"/v1/metrics/{issuer}?metric=net_margin&as_of={DAY}").rows

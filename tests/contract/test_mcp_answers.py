@@ -23,6 +23,7 @@ DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", 
 LIMITS = st.integers(1, 30)
 COUNTRIES = st.sampled_from(["ZA", "za", "KE", "GH", "NA"])
 ISSUERS = st.sampled_from(["DCA1", "DCB2", "DCX9", "DCEXACT", "DCMANY", "DCNOBODY"])
+METRIC_SETS = st.sampled_from(["metrics-v1", "metrics-ttm", "ttm"])
 
 
 def optional(**kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -42,7 +43,12 @@ ASKED = st.one_of(
         st.just("get_metrics"),
         st.just("/v1/metrics/{}"),
         ISSUERS,
-        optional(metric=st.sampled_from(["net_margin", "net_margn"]), as_of=DAYS, limit=LIMITS),
+        optional(
+            metric=st.sampled_from(["net_margin", "net_margn"]),
+            metric_set=METRIC_SETS,
+            as_of=DAYS,
+            limit=LIMITS,
+        ),
     ),
     st.tuples(
         st.just("screen_issuers"),
@@ -50,6 +56,7 @@ ASKED = st.one_of(
         st.none(),
         optional(
             metric=st.sampled_from(["net_margin", "return_on_equity"]),
+            metric_set=METRIC_SETS,
             order=st.sampled_from(["asc", "desc", "up"]),
             as_of=DAYS,
             country=COUNTRIES,

@@ -32,6 +32,7 @@ from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
 from tests.models.vintages import FigureHistory, boundary_days, histories_of, with_ends
 from warehouse.control.keys import KeyStore, create_key
+from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.methodology.signals import PANELS
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -435,6 +436,20 @@ def _number(value: Any) -> Decimal:
     return Decimal(str(value))
 
 
+def _of_inputs(row: dict[str, Any]) -> Decimal | None:
+    """Return the value of a metric of flows from the figures that it cites."""
+    formula = FORMULA_BY_SLUG[row["metric"]]
+    lines = [
+        sum(
+            int(each["sign"] * _number(each["value"]))
+            for each in row["inputs"]
+            if each["line_item"] == needed.line_item
+        )
+        for needed in formula.inputs
+    ]
+    return formula.value(lines, 0)
+
+
 def test_rest_serves_the_metrics_and_the_ranking_of_the_day(
     api: Contract, sample: PublishedSample
 ) -> None:
@@ -449,6 +464,14 @@ def test_rest_serves_the_metrics_and_the_ranking_of_the_day(
             assert values == expected_metrics(sample, ids, day), (issuer, day)
             changed += values != previous
             previous = values
+            of_day = api.get(f"/v1/fundamentals/{issuer}?as_of={day}&limit=1000").rows
+            known = {row["fact_id"] for row in of_day}
+            of_set = f"as_of={day}&metric_set=metrics-ttm"
+            for row in api.get(f"/v1/metrics/{issuer}?{of_set}&limit=1000").rows:
+                cited = {each["fact_id"] for each in row["inputs"]}
+                assert cited <= known and _of_inputs(row) == _number(row["value"]), (day, row)
+                ranked = api.get(f"/v1/screen?metric={row['metric']}&{of_set}&limit=1000").rows
+                assert row in [row | {"rank": each["rank"]} == each and row for each in ranked]
             ranked_by = expected_metrics(sample, set(sample.metric_models), day, RANKED)
             for metric in RANKED:
                 ranked = api.get(f"/v1/screen?metric={metric}&as_of={day}&limit=1000").rows

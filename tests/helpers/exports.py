@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.derive.derived_figures import derived_figures
+from assets.derive.derived_figures import TABLE, derived_figures
 from assets.derive.metrics import metrics
+from assets.derive.metrics_ttm import metrics_ttm
 from assets.derive.silent_revisions import silent_revisions
 from assets.exports.export import export
 from tests.helpers.organisations import derive_organisations
@@ -59,6 +60,8 @@ def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> S
         "quality": quality(data_version),
     }
     snapshot.add({name: rows for name, rows in tables.items() if name not in left_out})
+    if TABLE not in left_out:
+        snapshot.add(metrics_ttm(snapshot))
     if "party_matches" not in left_out:
         add_tender_facts(snapshot)
     return snapshot

@@ -17,7 +17,7 @@ _NAMES = (
     *("service_id", "entity_id", "country", "dataset", "measure", "as_of", "from", "to", "id"),
     *("line_items", "statement", "period_type", "form", "category", "buyer", "status", "query"),
     *("kind", "role", "indicator", "series", "series_type", "frequency", "metric", "section"),
-    *("dimension", "dimension_value", "since", "level", "supplier", "exchange"),
+    *("dimension", "dimension_value", "since", "level", "supplier", "exchange", "metric_set"),
 )
 
 

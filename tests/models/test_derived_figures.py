@@ -1,4 +1,4 @@
-"""Derived figures by hand, and against a second reading of the rules on every day."""
+"""Derived figures and metrics-ttm by hand, and against a second reading of the rules, by day."""
 
 import json
 import tempfile
@@ -14,9 +14,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from assets.derive.derived_figures import TABLE, derived_figures
+from assets.derive.metrics_ttm import metrics_ttm
 from tests.helpers.facts import fact, facts
 from tests.helpers.nightly import times
 from tests.helpers.stories import Stories
+from warehouse.methodology.metrics import divide
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
@@ -36,8 +38,11 @@ def span(name: str, year: int = 2018) -> Span:
     return date(year, first, 1), after - DAY
 
 
-def derive(rows: list[Row]) -> list[Row]:
-    """Take facts the real way: into a record, into a snapshot, derived, into the snapshot."""
+def derive(rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Take facts the real way: into a record, into a snapshot, derived, into the snapshot.
+
+    Return the derived figures, and the values of metrics-ttm.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         record = Record(str(Path(temporary, "record")))
         append(record, FUNDAMENTALS, facts(*rows), Load("test", ("d",)))
@@ -45,17 +50,20 @@ def derive(rows: list[Row]) -> list[Row]:
         with Snapshot(Path(temporary, "stage"), record, loads, "20990101.1") as snapshot:
             snapshot.copy_record([FUNDAMENTALS])
             snapshot.add(derived_figures(snapshot))
-            made: list[Row] = snapshot.read(f"FROM {TABLE}").to_pylist()
-            return made
+            snapshot.add(metrics_ttm(snapshot))
+            made = (snapshot.read(f"FROM {name}").to_pylist() for name in (TABLE, "metrics_ttm"))
+            figures, metrics = made
+            return figures, metrics
 
 
 # What one issuer answers.
 
 
 class Answers(NamedTuple):
-    """The derived rows of an issuer."""
+    """The derived rows of an issuer, and its metrics."""
 
     rows: list[Row]
+    metrics: list[Row]
 
     def on(self, day: date, name: str, year: int = 2018, line: str = "cfo") -> Any:
         """Return the value or the reason of a period on a day; None if there is no row."""
@@ -69,6 +77,17 @@ class Answers(NamedTuple):
         ]
         assert len(found) <= 1
         return None if not found else found[0]["reason"] or int(found[0]["value"])
+
+    def metric(self, day: date, slug: str = "cash_conversion") -> tuple[Decimal, date] | None:
+        """Return the value of a metric on a day, and the last day of its twelve months."""
+        found = [
+            (Decimal(row["value"]), row["period_end"])
+            for row in self.metrics
+            if row["metric"] == slug
+            and row["answers_from"] <= day < (row["answers_until"] or date.max)
+        ]
+        assert len(found) <= 1
+        return found[0] if found else None
 
 
 TTM = {
@@ -109,11 +128,12 @@ def tell(stories: list[list[Row]]) -> list[Answers]:
     """Derive the rows of all stories at once; each is an issuer of its own."""
     numbers = count()
     issuers = [(f"DCTEST{next(numbers)}", rows) for rows in stories]
-    rows = derive([row | {"service_id": issuer} for issuer, told in issuers for row in told])
-    by_issuer = defaultdict(list)
-    for row in rows:
-        by_issuer[row["service_id"]].append(row)
-    return [Answers(by_issuer[issuer]) for issuer, _ in issuers]
+    made = derive([row | {"service_id": issuer} for issuer, told in issuers for row in told])
+    of_issuer = [
+        [[row for row in rows if row["service_id"] == issuer] for rows in made]
+        for issuer, _ in issuers
+    ]
+    return [Answers(*rows) for rows in of_issuer]
 
 
 stories = Stories(tell)
@@ -306,6 +326,70 @@ def test_a_sum_that_is_too_large_to_be_stored_is_absent() -> Story:
     assert issuer.on(MARCH, "Q4") == "inputs_not_comparable"
 
 
+# Metrics of the latest twelve months.
+
+
+def with_profit(rows: list[Row], times: int = 2) -> list[Row]:
+    """Add to cash flows profits that are so many times as large, in the same filings."""
+    profits = [
+        row
+        | {"line_item": "profit", "statement": "income", "element": "x:Profit"}
+        | {"value_reported": row["value_reported"] and row["value_reported"] * times}
+        for row in rows
+    ]
+    return [*rows, *profits]
+
+
+FIRST_QUARTER = filing(MAY_19, Q1_2019=14, Q1_2018=10)
+IN_FULL = (Decimal("0.5"), span("FY")[1])
+TRAILING = (Decimal("0.5"), span("Q1", 2019)[1])
+
+
+@stories.test
+def test_a_metric_is_of_the_year_until_twelve_months_up_to_a_later_quarter_are_known() -> Story:
+    issuer = yield with_profit([*YEAR, *FIRST_QUARTER])
+    assert issuer.metric(MARCH - DAY) != IN_FULL and issuer.metric(MARCH) == IN_FULL
+    assert issuer.metric(MAY_19 - DAY) == IN_FULL and issuer.metric(MAY_19) == TRAILING
+    (row,) = [row for row in issuer.metrics if row["period_end"] == TRAILING[1]]
+    inputs = [(each["line_item"], each["sign"]) for each in json.loads(row["inputs"])]
+    assert inputs == [(line, sign) for line in ("cfo", "profit") for sign in (1, 1, -1)]
+    assert row["period_type"] == "TTM" and row["methodology_ref"] == "metrics-ttm/cash_conversion"
+
+
+@stories.test
+def test_a_restatement_begins_another_value_and_leaves_the_days_before_as_they_were() -> Story:
+    restated = filing(NOVEMBER_19, FY_2018=92, FY_2017=80)
+    profits = [
+        row | {"line_item": "profit", "element": "x:Profit"}
+        for row in filing(NOVEMBER_19, FY_2018=92, FY_2017=80)
+    ]
+    issuer = yield [*with_profit(YEAR), *restated, *profits]
+    assert issuer.metric(NOVEMBER_19 - DAY) == IN_FULL
+    assert issuer.metric(NOVEMBER_19) == (Decimal(1), IN_FULL[1])
+
+
+@stories.test
+def test_no_metric_is_made_of_two_publications() -> Story:
+    # the profit is restated, by a filing without the cash flow
+    (profit,) = filing(NOVEMBER_19, FY_2018=99)
+    restated = profit | {"line_item": "profit", "element": "x:Profit"}
+    issuer = yield [*with_profit(YEAR), restated]
+    assert issuer.metric(NOVEMBER_19 - DAY) == IN_FULL and issuer.metric(NOVEMBER_19) is None
+
+
+@stories.test
+def test_an_older_year_never_takes_the_place_of_twelve_months_without_a_value() -> Story:
+    # the quarter has a cash flow, and no profit
+    issuer = yield [*with_profit(YEAR), *FIRST_QUARTER]
+    assert issuer.metric(MAY_19 - DAY) == IN_FULL and issuer.metric(MAY_19) is None
+
+
+@stories.test
+def test_a_loss_has_no_ratio_to_it() -> Story:
+    issuer = yield with_profit(YEAR, times=-1)
+    assert issuer.metric(MARCH) is None and issuer.metric(MARCH, "gross_margin") is None
+
+
 # A second reading of the rules: what follows on a day from what had been published by then.
 
 
@@ -332,22 +416,12 @@ def judged(stated: list[Stated]) -> dict[tuple[str, Span], Any]:
     """Return the value or reason of each period, from these statements alone."""
     answers: dict[tuple[str, Span], Any] = {}
     windows: set[tuple[Span, Span]] = set()
-    ways: set[tuple[str, Span]] = set()
     lines = sorted({each.line for each in stated})
     for line in lines:
         own = [each for each in stated if each.line == line]
 
-        def ready_on(inputs: list[Span], own: list[Stated] = own) -> int:
-            return max(min(each.day for each in own if each.span == days) for days in inputs)
-
-        for inputs in sorted(
-            input_sets(own), key=lambda found: (ready_on(found), found[2 * (len(found) // 3)])
-        ):
-            derived, ready = period_of(inputs), ready_on(inputs)
-            # Of two ways the one that was there first.
-            if (line, derived) in ways:
-                continue
-            ways.add((line, derived))
+        for derived, inputs in ways(own).items():
+            ready = ready_on(own, inputs)
             direct = [each.day for each in own if each.span == derived]
             if not direct or min(direct) > ready:
                 windows.add((inputs[0], derived))
@@ -359,6 +433,47 @@ def judged(stated: list[Stated]) -> dict[tuple[str, Span], Any]:
             if longest in spans and derived not in spans:
                 answers.setdefault((line, derived), "input_not_reported")
     return answers
+
+
+def ready_on(own: list[Stated], inputs: list[Span]) -> int:
+    return max(min(each.day for each in own if each.span == days) for days in inputs)
+
+
+def ways(own: list[Stated]) -> dict[Span, list[Span]]:
+    """Return the periods that each derived one is made of; of two ways that which was first."""
+    ordered = sorted(
+        input_sets(own), key=lambda found: (ready_on(own, found), found[2 * (len(found) // 3)])
+    )
+    return {period_of(inputs): inputs for inputs in reversed(ordered)}
+
+
+def conversion(stated: list[Stated]) -> tuple[Decimal, date] | None:
+    """Return the cash conversion of the latest twelve months, and their end."""
+    derived = judged(stated)
+    years = {each.span for each in stated} | {days for _, days in derived}
+    years = {days for days in years if 350 <= (days[1] - days[0]).days + 1 <= 380}
+    if not years:
+        return None
+    latest = max(years, key=lambda days: days[1])
+    amounts: list[int] = []
+    parts: dict[Span, dict[str, int]] = defaultdict(dict)
+    for line in ("cfo", "profit"):
+        own = [each for each in stated if each.line == line]
+        inputs = [latest] if any(each.span == latest for each in own) else ways(own).get(latest)
+        if inputs is None or isinstance(derived.get((line, latest)), str):
+            return None
+        values = [vintages(own, days)[-1].value for days in inputs]
+        amounts.append(values[0] + sum(values[2:]) - sum(values[1:2]))
+        for days, value in zip(inputs, values, strict=True):
+            parts[days][line] = value
+    for days, values_of in parts.items():
+        said: dict[str, dict[str, int]] = defaultdict(dict)
+        for each in stated:
+            if each.span == days:
+                said[each.publication][each.line] = each.value
+        if not any(values_of.items() <= lines.items() for lines in said.values()):
+            return None
+    return (divide(*amounts), latest[1]) if amounts[1] > 0 else None
 
 
 def input_sets(own: list[Stated]) -> list[list[Span]]:
@@ -427,9 +542,17 @@ def vintages(own: list[Stated], days: Span) -> list[Stated]:
 
 NAMES = st.tuples(st.sampled_from(sorted(LENGTHS)), st.sampled_from([2018, 2019]))
 FIGURES = st.dictionaries(
-    st.tuples(st.sampled_from(["cfo", "capex"]), NAMES), st.integers(1, 2), min_size=3, max_size=9
+    st.tuples(st.sampled_from(["cfo", "profit"]), NAMES), st.integers(1, 2), min_size=3, max_size=9
 )
-ISSUERS = st.lists(st.tuples(st.sampled_from("aaab"), FIGURES), min_size=2, max_size=6)
+# Both lines of the periods that give twelve months.
+STATEMENTS = st.dictionaries(
+    st.sampled_from([(name, year) for name in ("FY", "H1") for year in (2018, 2019)]),
+    st.fixed_dictionaries({line: st.integers(3, 4) for line in ("cfo", "profit")}),
+    min_size=2,
+).map(lambda of: {(line, name): of[name][line] for name in of for line in of[name]})
+ISSUERS = st.lists(
+    st.tuples(st.sampled_from("aaab"), st.one_of(FIGURES, STATEMENTS)), min_size=2, max_size=6
+)
 
 
 # Thirty issuers at once: what is shrunk would be taken into a record hundreds of times.
@@ -456,7 +579,8 @@ def test_every_day_has_what_follows_from_what_was_published_by_then(issuers: lis
         )
     ]
     answered: dict[tuple[int, int], dict[tuple[str, Span], Any]] = defaultdict(dict)
-    for row in derive(rows):
+    figures, metrics = derive(rows)
+    for row in figures:
         begin = (row["available_at"] - first).days
         end = 7 if row["superseded_at"] is None else (row["superseded_at"] - first).days
         for day in range(begin, end):
@@ -469,4 +593,7 @@ def test_every_day_has_what_follows_from_what_was_published_by_then(issuers: lis
             by_then = [each for each in stated if each.day <= day]
             expected, found = judged(by_then), answered[number, day]
             assert found == expected, (found.items() ^ expected.items(), by_then)
+            own = [row for row in metrics if row["service_id"] == f"DCTEST{number}"]
+            metric = Answers([], own).metric(first + day * DAY)
+            assert metric == conversion(by_then), by_then
     assert all(isinstance(each, (str, Decimal)) for of in answered.values() for each in of.values())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,6 +33,7 @@ from tests.helpers.reads import (
     shared_facts,
 )
 from tests.helpers.whole_tables import query
+from warehouse.methodology.metrics import METRIC_SET, TRAILING_SET
 from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
@@ -183,10 +185,11 @@ def test_derived_figures_are_those_of_the_file_on_any_day(world: ParityWorld) ->
 
 def test_metrics_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared, some = 0, Random(7).sample(issuers(world.mart, 100), 12)
-    for day in days(6):
-        exported = world.rows_on("af-metrics", day)
+    of_files = product(days(6), (("af-metrics", METRIC_SET), ("af-metrics-ttm", TRAILING_SET)))
+    for day, (file, metric_set) in of_files:
+        exported = world.rows_on(file, day)
         for issuer in some:
-            read = parsed_rows(metrics(world.mart, issuer, as_of=day))
+            read = parsed_rows(metrics(world.mart, issuer, as_of=day, metric_set=metric_set))
             own = [row for row in exported if row["service_id"] == issuer]
             compared += same(
                 [row | {"inputs": ""} for row in read], [row | {"inputs": ""} for row in own]

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
 from warehouse.contract.listing import ListRows, Parameters, Question
 from warehouse.contract.problems import conflicting_parameters, unknown_id
 from warehouse.methodology.line_items import LINE_ITEMS
-from warehouse.methodology.metrics import ABSENT_REASONS, AbsentReason
+from warehouse.methodology.metrics import ABSENT_REASONS, TRAILING, TRAILING_SET, AbsentReason
 from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build
 from warehouse.serve.entities import is_known_id, organisation_id, records
@@ -203,19 +203,43 @@ def filings(question: Question) -> TableQuery:
 
 # Metrics of issuers, and rankings; only what was exactly computable on the day.
 
+
+class _Tables(NamedTuple):
+    """The tables of a set of metrics."""
+
+    values: str = "metrics"
+    ranked: str = "screens"
+    absent: str = "metrics_absent"
+
+
+def _tables(question: Question) -> _Tables:
+    """Return the tables of the set that is asked for; raise for a metric that it has not."""
+    metric = question.parameters["metric"]
+    if question.parameters["metric_set"] != TRAILING_SET:
+        return _Tables()
+    slugs = [formula.slug for formula in TRAILING]
+    if metric is not None and metric not in slugs:
+        detail = (
+            f"{metric} needs balances or the year before; {TRAILING_SET} has {', '.join(slugs)}."
+        )
+        raise conflicting_parameters("metric", detail)
+    return _Tables("metrics_ttm", "screens_ttm", "metrics_ttm_absent")
+
+
 # The order of screens, reversed.
 _ASCENDING = ("metric", "size", "organisation DESC")
 
 
 def metrics(question: Question) -> ListRows:
-    """Return every metric of an issuer for its latest full year published by ``as_of``."""
+    """Return every metric of an issuer for its latest year, or twelve months, by ``as_of``."""
+    table = _tables(question).values
     build, parameters, as_of = question.build, question.parameters, question.parameters["as_of"]
     owner = organisation_id(build, parameters["service_id"])
     if parameters["metric"] is None:
-        page = latest_on(build, "metrics", owner, as_of, **question.page)
+        page = latest_on(build, table, owner, as_of, **question.page)
     else:
         where = [*equal(organisation=owner, metric=parameters["metric"]), *_current_on(as_of)]
-        page = fetch_page(build, "metrics", where, **question.page)
+        page = fetch_page(build, table, where, **question.page)
     day = _as_of(as_of)
     return ListRows(page.with_rows([_with_as_of(row, day) for row in page.rows]))
 
@@ -226,7 +250,7 @@ def why_no_metrics(question: Question) -> Empty:
     service_id, metric, as_of = (parameters[name] for name in ("service_id", "metric", "as_of"))
     owner = organisation_id(build, service_id)
     absent = [*equal(service_id=owner, metric=metric), *_absent_on(as_of)]
-    rows = fetch_rows(build, "metric, reason", "metrics_absent", absent)
+    rows = fetch_rows(build, "metric, reason", _tables(question).absent, absent)
     reasons = {str(slug): str(reason) for slug, reason in rows}
     if reasons:
         stated = ", ".join(f"{slug}: {reason}" for slug, reason in reasons.items())
@@ -255,19 +279,21 @@ def screen(question: Question) -> ListRows:
     ``rank`` is the position by value, not a rating.
     """
     build, parameters, after = question.build, question.parameters, question.after
-    as_of = parameters["as_of"]
+    as_of, tables = parameters["as_of"], _tables(question)
     universe = equal(metric=parameters["metric"], country=question.country)
     # How many were ranked before is the last part of the key.
     place, ranked_before = (None, 0) if after is None else (after[:-1], int(after[-1]))
     where = [*universe, *_current_on(as_of)]
-    page, count = _ranked(build, where, parameters["order"], question.limit, place)
+    page, count = _ranked(build, tables, where, parameters["order"], question.limit, place)
     day = _as_of(as_of)
     ranks = range(ranked_before + 1, ranked_before + 1 + len(page.rows))
     ranked = [_with_as_of(row, day, rank) for rank, row in zip(ranks, page.rows, strict=True)]
     keys = [(*key, str(rank)) for rank, key in zip(ranks, page.keys, strict=True)]
     page = msgspec.structs.replace(page, rows=ranked, keys=keys)
-    counted = _universe(build, universe, as_of, count)
-    names = _left_out(build, universe, as_of, question.limit) if after is None else []
+    counted = _universe(build, tables.absent, universe, as_of, count)
+    names: list[dict[str, str | None]] = []
+    if after is None:
+        names = _left_out(build, tables.absent, universe, as_of, question.limit)
     return ListRows(page, extra={"universe": {**counted, "names": names}})
 
 
@@ -275,17 +301,23 @@ def why_no_issuers(question: Question) -> Empty:
     """Return why no issuer is ranked."""
     metric, as_of = question.parameters["metric"], question.parameters["as_of"]
     universe = equal(metric=metric, country=question.country)
-    reasons = _universe(question.build, universe, as_of, 0)["left_out"]
+    tables = _tables(question)
+    reasons = _universe(question.build, tables.absent, universe, as_of, 0)["left_out"]
     if stated := ", ".join(f"{reason} {count}" for reason, count in reasons.items() if count):
         detail = f"No issuer has an exactly computable {metric}; left out are: {stated}."
         return Empty("not_computable", detail, "metric")
     filters, since = filters_of(metric=metric, country=question.country), ("answers_from",)
-    query = TableQuery("screens", "values", filters, [NO_ROW], as_of, public_since=since)
+    query = TableQuery(tables.ranked, "values", filters, [NO_ROW], as_of, public_since=since)
     return why_empty(question.build, query)
 
 
 def _ranked(
-    build: Build, where: list[Condition], order: str, limit: int | None, after: Key | None
+    build: Build,
+    tables: _Tables,
+    where: list[Condition],
+    order: str,
+    limit: int | None,
+    after: Key | None,
 ) -> tuple[RowPage, int]:
     """Return the first rows by value, and how many issuers have one.
 
@@ -293,44 +325,44 @@ def _ranked(
     """
     one_more = None if limit is None else limit + 1
     by_value = Order("row_number DESC", _ASCENDING) if order == "asc" else None
-    ranked = fetch_keyed(build, "organisation", "screens", where, by_value, one_more, after)
+    ranked = fetch_keyed(build, "organisation", tables.ranked, where, by_value, one_more, after)
     on_the_day = [condition for condition in where if condition.column != "country"]
     rows: list[tuple[Key, bytes]] = []
     # One statement for all issuers: a screen asks as many files as it has rows.
     statement, values = row_statement(
-        "row_number", "metrics", [Condition("organisation = ?"), *on_the_day]
+        "row_number", tables.values, [Condition("organisation = ?"), *on_the_day]
     )
     for key, (issuer,) in ranked:
-        for file in build.files_with("metrics", "organisation", issuer):
+        for file in build.files_with(tables.values, "organisation", issuer):
             numbers = [number for (number,) in file.run(statement, [issuer, *values])]
             rows += [(key, body) for body in rows_by_number(file, numbers)]
-    count = row_statement("count(*)", "screens", where, Order("1"))
-    counts = [file.run(count[0], count[1]) for file in files_for(build, "screens", where)]
+    count = row_statement("count(*)", tables.ranked, where, Order("1"))
+    counts = [file.run(count[0], count[1]) for file in files_for(build, tables.ranked, where)]
     return make_page(build, rows, limit), sum(rows[0][0] for rows in counts)
 
 
 def _universe(
-    build: Build, universe: list[Condition], as_of: date | None, ranked: int
+    build: Build, table: str, universe: list[Condition], as_of: date | None, ranked: int
 ) -> dict[str, Any]:
     """Return how many issuers are covered, ranked, and left out by each reason."""
     absent = [*universe, *_absent_on(as_of)]
     conditions = " AND ".join(condition.sql for condition in absent)
     values = [value for condition in absent for value in condition.values]
-    statement = "SELECT reason, count(DISTINCT service_id) FROM metrics_absent "
+    statement = f"SELECT reason, count(DISTINCT service_id) FROM {table} "
     left_out = dict.fromkeys(get_args(AbsentReason), 0)
     # All rows of an issuer lie in one file.
-    for file in files_for(build, "metrics_absent", absent):
+    for file in files_for(build, table, absent):
         for reason, count in file.run(f"{statement} WHERE {conditions} GROUP BY 1", values):
             left_out[reason] += count
     return {"covered": ranked + sum(left_out.values()), "ranked": ranked, "left_out": left_out}
 
 
 def _left_out(
-    build: Build, universe: list[Condition], as_of: date | None, most: int | None
+    build: Build, table: str, universe: list[Condition], as_of: date | None, most: int | None
 ) -> list[dict[str, str | None]]:
     """Return the first issuers that are left out, each with its name and the reason."""
     absent, once = [*universe, *_absent_on(as_of)], Order("service_id", ("service_id",))
-    rows = fetch_rows(build, "service_id, reason", "metrics_absent", absent, once)
+    rows = fetch_rows(build, "service_id, reason", table, absent, once)
     reasons = {str(service_id): str(reason) for service_id, reason in rows}
     chosen = sorted(reasons)[:most]
     found = records(build, chosen)

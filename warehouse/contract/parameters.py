@@ -28,7 +28,7 @@ from warehouse.contract.parameter_types import (
     row_count,
 )
 from warehouse.methodology import line_items
-from warehouse.methodology.metrics import FORMULA_BY_SLUG
+from warehouse.methodology.metrics import FORMULA_BY_SLUG, METRIC_SET, TRAILING_SET
 from warehouse.methodology.signals import PANEL_BY_KEY, Dimension
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
 from warehouse.record.as_of import Vintages
@@ -102,6 +102,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "line item": _LINE_ITEM,
     "line items": list_of(_LINE_ITEM, 50),
     "metric": choice(tuple(FORMULA_BY_SLUG)),
+    "metric set": choice((METRIC_SET, TRAILING_SET)),
     "order": choice(("asc", "desc")),
     "period type": choice((*get_args(PeriodType), "TTM")),
     "publication": choice(("newest",)),
@@ -203,7 +204,9 @@ _OF_TOOL = {
     ),
     **{
         name: unlisted(_DECLARED[name])
-        for name in ("METRIC_OF_TOOL", "METRIC_RANKED_OF_TOOL", "ROLE_OF_TOOL")
+        for name in (
+            *("METRIC_OF_TOOL", "METRIC_RANKED_OF_TOOL", "METRIC_SET_OF_TOOL", "ROLE_OF_TOOL"),
+        )
     },
     "MATCHED_OF_TOOL": replace(
         _MATCHED,

@@ -35,7 +35,8 @@ ABSENT_REASONS: Mapping[AbsentReason, str] = {
     "denominator_not_positive": "what it is divided by, or its condition, is not above zero",
 }
 
-METRIC_SET = "metrics-v1"
+# Of full years, and of the latest twelve months; the first is the one that is meant without a name.
+METRIC_SET, TRAILING_SET = "metrics-v1", "metrics-ttm"
 # Days of a full year, first and last included: financial years of 52 and 53 weeks count.
 SHORTEST_YEAR, LONGEST_YEAR = 350, 380
 # A period of that length that overlaps a year which ends before it is a year of the issuer if that
@@ -90,11 +91,6 @@ class Formula:
         sums = (self.numerator, self.denominator, *self.positive)
         needed = dict.fromkeys(figure for terms in sums for _, figure in terms)
         return tuple(sorted(needed, key=lambda figure: figure.last_year))
-
-    @property
-    def methodology_ref(self) -> str:
-        """The reference of this formula's methodology page."""
-        return f"{METRIC_SET}/{self.slug}"
 
     def total(self, terms: Sum, figures: Sequence[Any]) -> Any:
         """Add up a sum; ``figures`` has a number or a NumPy column for each of ``inputs``."""
@@ -161,3 +157,9 @@ def _bracketed(text: str) -> str:
 
 FORMULAS = tuple(map(_formula, csv_rows(__name__, "formulas")))
 FORMULA_BY_SLUG: Mapping[str, Formula] = {formula.slug: formula for formula in FORMULAS}
+# The metrics of flows alone, which any twelve months have; a balance is that of a year's end.
+TRAILING = tuple(
+    formula
+    for formula in FORMULAS
+    if not any(figure.last_year or figure.line_item in BALANCES for figure in formula.inputs)
+)

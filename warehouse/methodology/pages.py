@@ -42,6 +42,17 @@ def metric_page(slug: str) -> str | None:
     return _text("metric", **vars(formula), **tables, YEARS=YEARS, AS_OF=AS_OF) + "\n"
 
 
+def trailing_page(slug: str) -> str | None:
+    """Return the page of a metric of the latest twelve months; None if there is no such metric."""
+    formula = FORMULA_BY_SLUG.get(slug)
+    if formula not in metrics.TRAILING:
+        return None
+    texts = {"YEARS": _text("trailing_years"), "AS_OF": _text("trailing_as_of")}
+    tables = {"inputs": _inputs(formula), "example": _example(formula)}
+    named = {**vars(formula), **tables, **texts, "METRIC_SET": metrics.TRAILING_SET}
+    return _text("metric", **named) + "\n"
+
+
 def _inputs(formula: Formula) -> str:
     rows = [
         f"| `{figure.line_item}` | {year} year | {_kind(figure)} |"
@@ -129,10 +140,12 @@ def scope(panel: Panel) -> str:
 
 SLUGS: Mapping[str, tuple[str, ...]] = {
     metrics.METRIC_SET: tuple(metrics.FORMULA_BY_SLUG),
+    metrics.TRAILING_SET: tuple(formula.slug for formula in metrics.TRAILING),
     signals.SIGNAL_SET: tuple(signals.PANEL_BY_KEY),
 }
 _PAGES: Mapping[str, Callable[[str], str | None]] = {
     metrics.METRIC_SET: metric_page,
+    metrics.TRAILING_SET: trailing_page,
     signals.SIGNAL_SET: panel_page,
 }
 REFS = tuple(f"{name}/{slug}" for name, slugs in SLUGS.items() for slug in slugs)

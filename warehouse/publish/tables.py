@@ -36,6 +36,7 @@ from warehouse.tables.column import members_of
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 # `organisation` is the id under which all rows of an organisation are found: rows have canonical
 # ids, so it is their own.
+_OF_TRAILING = "_ttm"
 _WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
 # Members that a row of a party has besides the columns of its class; some count releases.
 _COUNTED = ("releases", "processes", "first_release", "last_release")
@@ -199,7 +200,11 @@ _SQL = sql_file(
 def _table(row: Mapping[str, str]) -> MartTable:
     """Return the table of a line of ``mart_tables.csv``."""
     name = row["name"]
-    rows = _SQL[name] if name in _SQL.texts else f"SELECT * FROM {name}"
+    # The tables of another set of metrics are made like those of the first.
+    like = name.replace(_OF_TRAILING, "")
+    of_set = "" if like == name else _OF_TRAILING
+    is_stated = like in _SQL.texts
+    rows = _SQL.statement(like, of_set=of_set) if is_stated else f"SELECT * FROM {name}"
     rows = getattr(served_rows, row["rows"]) if row["rows"] else rows
     how: Any = row["file_how"]
     return MartTable(
@@ -208,7 +213,7 @@ def _table(row: Mapping[str, str]) -> MartTable:
         row["order"],
         tuple(row["keys"].replace("VINTAGE", " ".join(_VINTAGE)).split()),
         tuple(filter(None, row["indexes"].format(NEVER=NEVER).split("; "))),
-        _MEMBERS.get(name, ()),
+        _MEMBERS.get(like, ()),
         tuple(row["inside"].split()),
         Packing(
             int(row["pack_rows"]), row["pack_by"], int(row["frame_rows"]), _KNOWN.get(row["known"])

@@ -66,6 +66,8 @@ DERIVED: Mapping[str, type[SQLModel]] = {
     "metrics": Metric,
     "metrics_absent": MetricAbsent,
     "derived_figures": DerivedFigure,
+    "metrics_ttm": Metric,
+    "metrics_ttm_absent": MetricAbsent,
     "signals": Signal,
     "silent_revisions": SilentRevision,
     "quality": QualityMetric,

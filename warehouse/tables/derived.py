@@ -67,12 +67,14 @@ class PartyMatch(SQLModel):
 class Metric(SQLModel):
     """One value of one metric for one full year of one issuer, from today's figures.
 
+    In metrics-ttm it is of twelve months, from the figures of the days for which it answers.
+
     It is the answer for every ``as_of`` from ``answers_from`` until the day before
     ``answers_until``. Neither is served: they would reveal the future.
     """
 
     service_id: str = column("Organisation identifier.", "DC7Q2M4XK9", identity=1)
-    metric: str = column("Slug of the metric in the metrics-v1 set.", "net_margin", identity=2)
+    metric: str = column("Slug of the metric in its set.", "net_margin", identity=2)
     value: str = column(
         "Decimal number as served: ten significant digits, rounded half to even. It is text, "
         "because a ratio of two figures may not fit DECIMAL(38,18); cast to a double it sorts "
@@ -87,7 +89,7 @@ class Metric(SQLModel):
         identity=3,
         appears="table",
     )
-    period_type: str = column("Always a full year.", "FY")
+    period_type: str = column("FY for a full year; TTM for twelve months that are derived.", "FY")
     period_start: date = column("First day of the year.", "2018-01-01", identity=5)
     period_end: date = column("Last day of the year.", "2018-12-31", identity=6)
     published_at: date = column(
@@ -107,9 +109,10 @@ class Metric(SQLModel):
         "2020-03-27",
         appears="table",
     )
-    methodology_ref: str = column("Methodology page of the formula.", "metrics-v1/net_margin")
+    methodology_ref: str = column("Set of the metric, and its page there.", "metrics-v1/net_margin")
     inputs: str = column(
-        "The figures it was computed from, as JSON: fact_id, line_item, value, period_end, "
+        "The figures it was computed from, as JSON: fact_id, line_item, value, period_end (in "
+        "metrics-ttm also sign and period_start), "
         "vintage and available_at of the fact; document_id, form and document_url of the filing "
         "that states it together with the others, and as source_ref the location in it.",
         '[{"fact_id":"…","line_item":"profit","value":12}]',

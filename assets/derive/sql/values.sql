@@ -34,7 +34,7 @@ SEMI JOIN (SELECT unnest([*COLUMNS('^input_[0-9]$')]) AS statement_no FROM outco
 
 -- name: computable
 -- The outcomes that have a value, if the condition of their formula is met; metric by metric.
-SELECT *
+SELECT *, 'FY' AS period_type
 FROM outcomes
 WHERE reason IS NULL
 ORDER BY metric_no, service_id, period_end;

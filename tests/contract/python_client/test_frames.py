@@ -46,6 +46,10 @@ QUESTIONS: dict[str, tuple[Ask, str]] = {
         lambda s, exact: s.metrics(LEI, as_of=date(2020, 12, 31), decimals=exact),
         f"/v1/metrics/{ISSUER}?as_of=2020-12-31",
     ),
+    "metrics of twelve months": (
+        lambda s, exact: s.metrics(LEI, metric_set="metrics-ttm", decimals=exact),
+        f"/v1/metrics/{ISSUER}?metric_set=metrics-ttm",
+    ),
     "screen": (
         lambda s, exact: s.screen("net_margin", as_of="2020-12-31", decimals=exact),
         "/v1/screen?metric=net_margin&as_of=2020-12-31",

@@ -25,10 +25,11 @@ def versions() -> dict[str, str]:
 
 ALL = {
     *("joins", "entities", "metrics-v1", "derived_figures", "signals-v1", "silent_revisions"),
-    "files",
+    *("files", "metrics-ttm"),
 }
 CHANGES = (
-    ("assets/derive/metrics.py", {"metrics-v1"}, {"metrics-v1"}),
+    ("assets/derive/metrics.py", {"metrics-v1"}, {"metrics-v1", "metrics-ttm"}),
+    ("assets/derive/metrics_ttm.py", {"metrics-ttm"}, {"metrics-ttm"}),
     ("assets/derive/derived_figures.py", {"derived_figures"}, {"derived_figures"}),
     ("assets/derive/signals.py", {"signals-v1"}, {"signals-v1"}),
     ("assets/derive/silent_revisions.py", {"silent_revisions"}, {"silent_revisions"}),

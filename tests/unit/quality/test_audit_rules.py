@@ -66,6 +66,10 @@ ROWS: dict[str, tuple[str, str]] = {
         "'metrics-v1/other' AS methodology_ref, 'roe' AS metric",
         "'metrics-v1/roe' AS methodology_ref, 'roe' AS metric",
     ),
+    "every value names its formula in its set": (
+        "'metrics-v1/roe' AS methodology_ref, 'roe' AS metric",
+        "'metrics-ttm/roe' AS methodology_ref, 'roe' AS metric",
+    ),
     "every value names its inputs": ("'[]' AS inputs", "'[1]' AS inputs"),
     "no value answers before it was available": (
         "DATE '2020-01-01' AS answers_from, DATE '2020-01-02' AS available_at, "
@@ -198,10 +202,12 @@ def test_a_broken_row_is_found_and_a_good_one_is_not(suite: Suite, rule: Rule) -
     bad, good = rows_of(rule)
     with duckdb.connect() as sql:
         sql.execute("CREATE TABLE same_as AS SELECT 'DC9' AS service_id, 'DC2' AS same_as")
-        sql.execute(
-            "CREATE TABLE metrics_absent AS SELECT 'DC1' AS service_id, 'roe' AS metric, DATE "
-            "'2019-12-31' AS period_end, DATE '2020-02-01' AS holds_from, NULL::DATE AS holds_until"
-        )
+        for name in ("metrics_absent", "metrics_ttm_absent"):
+            sql.execute(
+                f"CREATE TABLE {name} AS SELECT 'DC1' AS service_id, 'roe' AS metric, DATE "
+                "'2019-12-31' AS period_end, DATE '2020-02-01' AS holds_from, "
+                "NULL::DATE AS holds_until"
+            )
         for name in tables_read(suite):
             if name.startswith("failing_") or name == "releases_with_contact":
                 sql.execute(f"CREATE TABLE {name} AS SELECT 'found' AS row_id")

@@ -1,8 +1,8 @@
 -- The rows of tables of a build that are more than those of a table, and less than a query of
 -- served_rows.
 --
--- Inputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, metrics,
---   metrics_absent, quality, page_data
+-- Inputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, quality,
+--   page_data; metrics and metrics_absent, or the same of another set
 -- Outputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, metrics,
 --   screens, metrics_absent, quality, page_data (queries)
 
@@ -31,19 +31,19 @@ FROM ({{ current_entities }});
 SELECT
     metrics.* REPLACE (CAST(inputs AS JSON) AS inputs, CAST(value AS JSON) AS value),
     CAST(value AS DOUBLE) AS size, legal_name, country
-FROM metrics
+FROM metrics{{ of_set }} AS metrics
 LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 
 -- name: screens
 SELECT
     metric, CAST(value AS DOUBLE) AS size, service_id AS organisation, country, answers_from,
     answers_until
-FROM metrics
+FROM metrics{{ of_set }}
 LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 
 -- name: metrics_absent
-SELECT metrics_absent.*, country
-FROM metrics_absent
+SELECT absent.*, country
+FROM metrics{{ of_set }}_absent AS absent
 LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 
 -- name: quality

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Day = str | date
+MetricSet = Literal["metrics-v1", "metrics-ttm"]
 Vintages = Literal["latest", "as_reported", "all"]
 OpenAs = Literal["pandas", "polars", "duckdb", "arrow", "path"]
 
@@ -185,18 +186,24 @@ class Sankofa:
         identifier: str,
         *,
         metric: str | None = None,
+        metric_set: MetricSet | None = None,
         as_of: Day | None = None,
         limit: int | None = None,
         decimals: bool | None = None,
     ) -> pd.DataFrame:
-        """Return the metrics of one organisation that were exactly computable on ``as_of``."""
+        """Return the metrics of one organisation that were exactly computable on ``as_of``.
+
+        ``metric_set="metrics-ttm"`` are those of flows over the latest twelve months.
+        """
+        filters = _filters(metric=metric, metric_set=metric_set, as_of=as_of)
         path = f"/v1/metrics/{self.resolve(identifier)}"
-        return self._frame(path, _filters(metric=metric, as_of=as_of), limit, decimals)
+        return self._frame(path, filters, limit, decimals)
 
     def screen(
         self,
         metric: str,
         *,
+        metric_set: MetricSet | None = None,
         as_of: Day | None = None,
         country: str | None = None,
         order: Literal["asc", "desc"] | None = None,
@@ -208,7 +215,9 @@ class Sankofa:
         ``attrs["universe"]`` counts the issuers that are covered, ranked, and left out for each
         reason.
         """
-        filters = _filters(metric=metric, as_of=as_of, country=country, order=order)
+        filters = _filters(
+            metric=metric, metric_set=metric_set, as_of=as_of, country=country, order=order
+        )
         return self._frame("/v1/screen", filters, limit, decimals)
 
     def series(
