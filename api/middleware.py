@@ -125,7 +125,10 @@ class Middleware:
             # The resource says what is wrong.
             return None
         env[QUESTION] = question
-        headers = [("x-request-id", _request_id(env.get("HTTP_X_REQUEST_ID")))]
+        headers = [
+            ("x-request-id", _request_id(env.get("HTTP_X_REQUEST_ID"))),
+            ("cache-control", question.cache_control),
+        ]
         body, is_unchanged = b"", question.etag in env.get("HTTP_IF_NONE_MATCH", "")
         if is_unchanged:
             headers += _OF_EVERY_RESPONSE
@@ -260,8 +263,8 @@ class Middleware:
             headers.append(("X-Receipt", self._receipt(req, resp)))
         headers += _represent(req, resp)
         if succeeded and answered.is_repeated and resp.data and resp.status_code == 200:
-            # In lower case, as the framework writes them.
-            named = ((name.lower(), text) for name, text in headers)
+            # In lower case, as the framework writes them. Whether a question is pinned differs.
+            named = ((name.lower(), text) for name, text in headers if name != "Cache-Control")
             kept = KeptAnswer(resp.data, (*resp.headers.items(), *named))
             self._known.keep(answered.etag, kept, len(resp.data))
         return headers
@@ -293,7 +296,6 @@ def _of_unchanged(tier: str, data_version: str) -> tuple[Header, ...]:
     """Return the headers of every 304 to a tier from a build."""
     return (
         ("x-service-tier", tier),
-        ("cache-control", "private"),
         ("vary", _VARY_OF_KEYED),
         ("x-data-version", data_version),
     )
@@ -418,7 +420,9 @@ def _represent(req: falcon.Request, resp: falcon.Response) -> list[Header]:
     """
     keyed, status = req.context.key is not None, resp.status_code
     cache_control = "no-store" if status >= 400 else resp.get_header("Cache-Control")
-    if cache_control is None:
+    if cache_control is None and resp.context.etag is not None and keyed:
+        cache_control = req.env[QUESTION].cache_control
+    elif cache_control is None:
         # Only the client itself may store what its key may read.
         cache_control = "private" if keyed else "no-cache"
     headers = [("Cache-Control", cache_control)]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import falcon
 
-from warehouse.contract.known_answers import KnownAnswers
+from warehouse.contract.known_answers import KnownAnswers, day_if_capped
 from warehouse.control.keys import Key
 from warehouse.serve.build import Build
 from warehouse.shared.texts import DATA_VERSION
@@ -23,12 +23,20 @@ def pin_by_url(env: dict[str, Any]) -> None:
             env.setdefault("HTTP_X_DATA_VERSION", sent)
 
 
+# A pinned answer stays the same. Not for ever: an operator may have to withdraw what it has.
+_PINNED = "private, max-age=86400"
+
+
 class KeyedQuestion(NamedTuple):
-    """A question: the key that sent it, the build to read, and the ETag of a 200."""
+    """A question: the key that sent it, the build to read, the ETag of a 200, and how it is kept.
+
+    Only the client itself may store what its key may read.
+    """
 
     key: Key
     build: Build
     etag: str
+    cache_control: str
 
 
 class KeptAnswer(NamedTuple):
@@ -50,4 +58,6 @@ class KnownResponses(KnownAnswers[KeptAnswer]):
         pinned = env.get("HTTP_X_DATA_VERSION")
         build, tag = self.build_and_tag(parameters, pinned, *decides, env["PATH_INFO"])
         # A strong ETag stands for the bytes as sent (RFC 9110): each coding has its own.
-        return KeyedQuestion(key, build, f'"{tag}-{coding}"' if coding else f'"{tag}"')
+        is_fixed = pinned is not None and not day_if_capped(parameters)
+        etag = f'"{tag}-{coding}"' if coding else f'"{tag}"'
+        return KeyedQuestion(key, build, etag, _PINNED if is_fixed else "private")

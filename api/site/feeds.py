@@ -13,7 +13,7 @@ from api.endpoints import declarations
 from api.site.overviews import publications_of
 from api.site.render import Body, Page, Site, check_names
 from api.site.sample import Row
-from warehouse.contract.problems import invalid_parameter
+from warehouse.contract.problems import invalid_parameter, missing_parameter
 from warehouse.shared.json_encoding import encode
 
 _JSON_FEED = "https://jsonfeed.org/version/1.1"
@@ -81,8 +81,9 @@ def _feed(site: Site, req: falcon.Request) -> tuple[str, str, Sequence[Entry]]:
     if not sent:
         return title, query, _publications(site)
     if "buyer" in sent:
-        country = sent.get("country") or "ZA"
-        rows = site.sample.ask(declarations.TENDERS, buyer=sent["buyer"], country=country).rows
+        if "country" not in sent:
+            raise missing_parameter("country", "that of the buyer, such as KE")
+        rows = site.sample.ask(declarations.TENDERS, **sent).rows
         return title, query, [_release(row) for row in rows]
     if not {"id", "dataset"} & sent.keys():
         raise invalid_parameter("country", sent["country"], "sent with id, dataset or buyer")

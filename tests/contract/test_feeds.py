@@ -101,3 +101,9 @@ def test_a_company_a_series_a_dataset_and_a_buyer_can_be_followed(
     entries = [entry.findtext(f"{ATOM}id") for entry in atom.findall(f"{ATOM}entry")]
     assert entries == [item["id"] for item in feed["items"]]
     assert len(set(entries)) == len(entries)
+
+
+def test_the_feed_of_a_buyer_asks_for_its_country(reader: TestClient) -> None:
+    refused = reader.simulate_get("/changes.json?buyer=agency")
+    assert refused.status_code == 400
+    assert "country is required" in refused.text

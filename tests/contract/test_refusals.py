@@ -50,6 +50,22 @@ def test_an_identifier_that_cannot_be_one_is_refused_with_the_form(
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/v1/entities/DCNOBODY", "Search finds organisations"),
+        ("/v1/entities/0001193125-24-000001", "/v1/filings"),
+        ("/v1/entities/ocds-none-1", "/v1/tenders"),
+        ("/v1/tenders/ocds-none-1", "by words with /v1/tenders"),
+        ("/v1/tenders/none", "by words with /v1/tenders"),
+    ],
+)
+def test_an_unknown_id_is_answered_with_where_such_ids_are(
+    api: Contract, path: str, hint: str
+) -> None:
+    assert hint in api.problem(path, 404, "not_found")["detail"]
+
+
 def test_a_cik_is_looked_up_with_or_without_its_zeros(api: Contract) -> None:
     for value in ("320193", "0000320193"):
         answer = api.get(f"/v1/crosswalk?id_type=cik&id_value={value}")

@@ -106,11 +106,26 @@ def test_small_answers_files_and_refused_codings_travel_plain(server: Served, wo
     assert server.get(FACTS, world.paid, **refused)[1]["Content-Encoding"] is None
 
 
+PINNED = "private, max-age=86400"
+
+
 def test_who_may_keep_an_answer_is_said(server: Served, world: World) -> None:
     _, keyed, _ = server.get(FACTS, world.paid)
     assert keyed["Cache-Control"] == "private"
     varied = {part.strip() for part in keyed["Vary"].split(",")}
     assert {"X-API-Key", "Authorization", "X-Data-Version", "Accept-Encoding"} <= varied
+    # What is pinned, in either way, stays the same; what is of today does not.
+    pin = {"X_Data_Version": keyed["X-Data-Version"]}
+    in_url = f"{FACTS}?data_version={keyed['X-Data-Version']}"
+    for _ in range(3):
+        assert server.get(FACTS, world.paid, **pin)[1]["Cache-Control"] == PINNED
+        _, headers, _ = server.get(in_url, world.paid)
+        assert headers["Cache-Control"] == PINNED
+        _, unchanged, _ = server.get(in_url, world.paid, If_None_Match=headers["ETag"])
+        assert unchanged["Cache-Control"] == PINNED
+        assert server.get(FACTS, world.paid)[1]["Cache-Control"] == "private"
+    for path in (f"{FACTS}?as_of=2999-01-01", "/v1/versions"):
+        assert "max-age" not in server.get(path, world.paid, **pin)[1]["Cache-Control"]
     assert server.get("/openapi.json")[1]["Cache-Control"] == "no-cache"
     assert server.get("/v1/status")[1]["Cache-Control"] == "no-store"
     assert server.get("/v1/status")[1]["ETag"] is None

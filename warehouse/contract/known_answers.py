@@ -87,7 +87,7 @@ class KnownAnswers(Generic[T]):
         if pinned is None and build.data_version != self._current:
             # Answers of the build before are never sent again, unless a client has pinned it.
             self._current, self.kept = build.data_version, _nothing_kept()
-        day = _today_if_capped(sent)
+        day = day_if_capped(sent)
         text = "\n".join((self._service, build.data_version, day, *decides))
         encoded = text.encode("utf-8", "surrogateescape")
         return build, blake2b(encoded, digest_size=16, key=secret, person=b"etag").hexdigest()
@@ -106,7 +106,7 @@ class KnownAnswers(Generic[T]):
         self.kept.put(tag, answer, size + _OVERHEAD)
 
 
-def _today_if_capped(sent: Mapping[str, object]) -> str:
+def day_if_capped(sent: Mapping[str, object]) -> str:
     """Return the day today if any ``as_of`` is read as that: a later day is capped at it."""
     claims = sent.get("claims")
     # One that is not in a list is meant as a list of one.

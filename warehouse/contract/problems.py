@@ -3,6 +3,7 @@
 Both surfaces use the same codes and the same words.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -156,13 +157,23 @@ def unknown_parameter(name: str, allowed: Iterable[str], where: str) -> Problem:
     )
 
 
-def unknown_id(record_id: str) -> Problem:
-    """Return the problem of an id that no record has."""
-    return Problem(
-        "not_found",
-        f"No record has the id {record_id[:_LONGEST_ECHO]!r}. Search finds organisations by name "
-        "or ticker.",
-    )
+OF_TENDERS = "Tenders are found by words with /v1/tenders or search_tenders."
+# Forms of ids that are no organisation's, and where to go with one.
+_HINTS = (
+    (re.compile("ocds-.+"), f"{OF_TENDERS} /v1/tenders/{{ocid}} has the releases of an ocid."),
+    (
+        re.compile("[0-9]{10}-[0-9]{2}-[0-9]{6}"),
+        "It is the number of a filing: /v1/filings or get_filings lists those of an issuer.",
+    ),
+)
+
+
+def unknown_id(
+    record_id: str, hint: str = "Search finds organisations by name or ticker."
+) -> Problem:
+    """Return the problem of an id that no record has; ``hint`` unless its form says more."""
+    hint = next((text for form, text in _HINTS if form.fullmatch(record_id)), hint)
+    return Problem("not_found", f"No record has the id {record_id[:_LONGEST_ECHO]!r}. {hint}")
 
 
 def unknown_word(name: str, received: str, allowed: Sequence[str]) -> Problem:
