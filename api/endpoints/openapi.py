@@ -42,6 +42,7 @@ _LIST_HEADERS = ("Link", "X-Next-Cursor", "X-Empty-Reason")
 # Parameters that are not required, and without which a request may return nothing.
 _NEEDED = {
     "/v1/tenders": ("country",),
+    "/v1/awards": ("service_id",),
     "/v1/shared/facts": ("entity_id", "dataset"),
     "/v1/macro": ("series",),
     "/v1/signals/procurement-demand": ("country",),

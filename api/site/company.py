@@ -230,7 +230,9 @@ def _tenders_of(sample: Sample, record: Row, as_of: date | None) -> dict[str, An
     nothing: dict[str, Any] = {"awards": None, "roles": [], "bought": []}
     if "AF-TENDER" not in record["datasets"]:
         return nothing
-    parameters: dict[str, Any] = dict.fromkeys(("country", "from", "to", "limit", "cursor"))
+    parameters: dict[str, Any] = dict.fromkeys(
+        ("country", "from", "to", "order", "limit", "cursor")
+    )
     parameters |= {"service_id": service_id, "as_of": as_of}
     awards = None
     try:

@@ -180,7 +180,8 @@ def _described(parameter: Parameter) -> Schema:
     schema = _listed(parameter.kind.schema)
     if "items" in schema:
         schema["items"] = _listed(schema["items"])
-    if parameter.description:
+    # What ``from`` says is true of ``to`` as well.
+    if parameter.description and parameter.name != "to":
         schema["description"] = parameter.description
     # What all tools take is explained once, with its default.
     if parameter.default not in (None, "false") and parameter.description:

@@ -22,18 +22,17 @@ def _margins(published: Published) -> Answer:
 
 
 def _winners(published: Published) -> Answer:
-    """Count the processes of each supplier, of those that are resolved by organisation."""
+    """Count the processes and awards of 2025 of each supplier, by the days of the awards."""
     rows = published.rows(
-        "SELECT coalesce(service_id, party_id) AS who, arg_max(name, released_on) AS name, "
-        "count(DISTINCT ocid) AS processes, count(*) AS releases FROM af_tender_parties "
-        "WHERE country = 'KE' AND role = 'supplier' AND latest AND name IS NOT NULL "
-        "AND released_on BETWEEN '2025-01-01' AND '2025-12-31' GROUP BY who "
-        "ORDER BY processes DESC, releases DESC, name LIMIT 10"
+        "SELECT entity_id, entity_name, count(DISTINCT ocid) AS processes, sum(value) AS value "
+        "FROM af_tender_facts WHERE country = 'KE' AND measure = 'award_value' AND latest "
+        "AND period_end BETWEEN '2025-01-01' AND '2025-12-31' GROUP BY ALL "
+        "ORDER BY processes DESC, count(*) DESC, entity_id LIMIT 10"
     )
     return {
-        "names": [row["name"] for row in rows],
         "processes": [row["processes"] for row in rows],
-        "listed": [row["name"] for row in rows if row["name"] in _ISSUERS],
+        "values": [row["value"] for row in rows],
+        "listed": [row["entity_name"] for row in rows if row["entity_name"] in _ISSUERS],
     }
 
 
@@ -190,8 +189,8 @@ QUESTIONS = (
         "Which suppliers won most in Kenya in 2025, and are any of them listed?",
         (call("get_awards", country="KE", **_YEAR, limit=10),),
         {
-            "names": "$1.data[*].name",
             "processes": "$1.data[*].processes",
+            "values": "$1.data[*].totals[0].value",
             "listed": "$1.data[?listings].name",
         },
         _winners,

@@ -65,7 +65,7 @@ def test_a_key_is_refused_outside_of_its_networks_and_the_address_is_named(
         ("/v1/metrics/DCA1", "get_metrics", {"service_id": "DCA1"}, "AF-FUND"),
         ("/v1/screen?metric=operating_margin", None, {}, "AF-FUND"),
         ("/v1/tenders", "search_tenders", {"country": "ZA"}, "AF-TENDER"),
-        ("/v1/tender-parties", "get_awards", {"country": "ZA"}, "AF-TENDER"),
+        ("/v1/awards?country=ZA", "get_awards", {"country": "ZA"}, "AF-TENDER"),
         ("/v1/signals/procurement-demand", "get_signal", None, "AF-TENDER"),
         ("/v1/macro?series=FX.EUR.ZAR", "get_macro", {"series": "FX.EUR.ZAR"}, "AF-MACRO"),
         ("/v1/shared/facts?entity_id=DCA1", None, {}, "AF-FUND"),

@@ -230,6 +230,8 @@ def test_a_model_is_warned_that_texts_of_publishers_are_no_instructions(agents: 
 OF_TENDERS = ("search_tenders", "get_awards", "get_resolved_parties")
 OF_ALL_TOOLS = (
     *("limit", "cursor", "data_version", "verbose", "receipt", "as_of", "country", "service_id"),
+    # ``from`` says what both bound.
+    "to",
 )
 
 

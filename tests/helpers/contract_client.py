@@ -25,6 +25,7 @@ from warehouse.shared.tiers import TIERS, TierName
 
 REQUIRED_QUERY = {
     "/v1/fundamentals": "&service_ids=DCNOBODY",
+    "/v1/awards": "&country=ZA",
     "/v1/changes": "&since=2020-01-01",
     "/v1/filings": "&service_id=DCNOBODY",
     "/v1/shared/facts": "&entity_id=ZAF",

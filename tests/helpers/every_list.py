@@ -59,7 +59,16 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/tenders?supplier=alpha",
         "/v1/tenders?buyer=agency&category=works&as_of=2021-06-01",
         "/v1/tenders?from=2018-01-02&to=2018-01-05",
+        "/v1/tenders?order=value",
+        "/v1/tenders?order=value&query=roads&as_of=2021-06-01",
         "/v1/tenders?country=ke&from=2018-03-01&as_of=2021-06-01",
+    ),
+    "listAwards": (
+        "/v1/awards?country=ZA",
+        "/v1/awards?country=ZAF&as_of=2020-06-01&order=value",
+        "/v1/awards?country=za&from=2017-01-02&to=2030-06-30",
+        "/v1/awards?service_id=DCA1",
+        "/v1/awards?service_id=DCA1&order=value&as_of=2021-06-01",
     ),
     "listEntities": (
         "/v1/entities",

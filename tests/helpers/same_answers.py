@@ -153,7 +153,7 @@ _ROWS_OF_TOOL = {
     "get_metrics": "getMetrics",
     "screen_issuers": "screenIssuers",
     "search_tenders": "listTenders",
-    "get_awards": "listTenderParties",
+    "get_awards": "listAwards",
     "get_resolved_parties": "listTenderParties",
     "get_signal": "getSignal",
     "get_macro": "listMacro",
@@ -166,6 +166,7 @@ _TOGETHER: Mapping[str, Sequence[Sequence[str]]] = {
     "listSharedFacts": (("entity_id",), ("entity_id", "dataset"), ("country", "dataset")),
     "check_claim": (("service_id", "line_item"), ("series",), ("indicator", "country")),
     "get_awards": (("service_id",), ("country",)),
+    "listAwards": (("service_id",), ("country",)),
     "listMacro": _MACRO,
     "get_macro": _MACRO,
 }
@@ -211,6 +212,7 @@ def gathered(ask: Ask, chance: Random) -> Values:
     for country in countries:
         rows("listTenders", "/v1/tenders", country=country, limit=1000)
         rows("listTenderParties", "/v1/tender-parties", country=country, limit=1000)
+        rows("listAwards", "/v1/awards", country=country, limit=1000)
         rows("listMacro", "/v1/macro", country=country, limit=200)
     for series in named("series"):
         rows("listMacro", "/v1/macro", series=series, limit=200)

@@ -46,6 +46,7 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         "/v1/macro": _macro,
         "/v1/shared/facts": _shared,
         "/v1/crosswalk": _lookup,
+        "/v1/awards": _winner,
         "/v1/search": _words,
         "/v1/tenders": _words,
         "/v1/fundamentals": _figures,
@@ -76,6 +77,11 @@ def _macro(query: dict[str, Any]) -> bool:
 def _lookup(query: dict[str, Any]) -> bool:
     """Return whether the identifier is of a type that has no form of its own."""
     return query.get("id_type") in ("registry", "aggregator")
+
+
+def _winner(query: dict[str, Any]) -> bool:
+    """Return whether the query names a supplier or a country."""
+    return bool({"service_id", "country"} & set(query))
 
 
 def _shared(query: dict[str, Any]) -> bool:

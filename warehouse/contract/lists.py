@@ -167,10 +167,11 @@ ENTITIES = table_list("organisations", "Entity", organisations.listed)
 MATCH = Listing("matches", ("Matched",), matching.matched, _never_empty)
 AWARDS = Listing(
     "awards",
-    ("SharedFact", "TenderParty"),
+    ("SharedFact", "Supplier"),
     tenders.awards,
     tenders.why_no_awards,
     datasets=_TENDER,
+    kinds=lambda asked: ("Supplier",) if asked.get("service_id") is None else ("SharedFact",),
 )
 LOOKUP = Listing("lookup", ("Match",), organisations.lookup, organisations.why_no_match, "uncapped")
 CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")

@@ -104,6 +104,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "metric": choice(tuple(FORMULA_BY_SLUG)),
     "metric set": choice((METRIC_SET, TRAILING_SET)),
     "order": choice(("asc", "desc")),
+    "by value": choice(("value",)),
     "period type": choice((*get_args(PeriodType), "TTM")),
     "publication": choice(("newest",)),
     "role": choice(get_args(Role)),

@@ -21,7 +21,7 @@ from warehouse.contract.claims import Verdict
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.publish.served_rows import SEARCH_KINDS, Section
-from warehouse.publish.tables import MART_TABLES
+from warehouse.publish.tables import MART_TABLES, NOT_SERVED
 from warehouse.serve.changed_rows import ChangeKind
 from warehouse.serve.entities import ID_TYPES
 from warehouse.serve.exports import Artifact, Failed
@@ -94,7 +94,10 @@ _TYPES: Mapping[str, Schema] = {
 }
 # Rows with the members of others, and own ones.
 _EXTENDED = {"EntityMatch": "Entity", "RankedMetric": "Metric"}
-_MEMBERS = {table.name: (*table.members, *table.inside) for table in MART_TABLES}
+_MEMBERS = {
+    table.name: [name for name in (*table.members, *table.inside) if name not in NOT_SERVED]
+    for table in MART_TABLES
+}
 
 _LINES: dict[str, dict[str, Mapping[str, str]]] = {}
 for _line in csv_rows(__name__, "schemas"):
@@ -227,7 +230,14 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
     name: _row_schema(name)
     for name in (
         *("Fact", "DerivedFact", "Filing", "Release", "SharedFact", "TenderParty"),
-        *("SeriesObservation", "AnnualObservation", "Entity", "EntityMatch", "SearchResult"),
+        *(
+            "Supplier",
+            "SeriesObservation",
+            "AnnualObservation",
+            "Entity",
+            "EntityMatch",
+            "SearchResult",
+        ),
         *("Identifier", "Match", "RankedMetric", "Metric", "Observation", "QualityRecord"),
         *("CatalogueEntry", "Change", "ChangedRow", "Version", "ClaimVerdict"),
         "Matched",
@@ -243,7 +253,16 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
         name: _object(_stated(name), name)
         for name in (
             *("Health", "Status", "Fundamentals", "FundamentalsOfSeveral", "Filings", "Tenders"),
-            *("SharedFacts", "TenderParties", "Macro", "Entities", "Search", "Crosswalk", "Lookup"),
+            *(
+                "SharedFacts",
+                "TenderParties",
+                "Awards",
+                "Macro",
+                "Entities",
+                "Search",
+                "Crosswalk",
+                "Lookup",
+            ),
             *("Screen", "Metrics", "Observations", "Quality", "Catalogue", "Changes", "Versions"),
             *("Usage", "Export", "Claims", "Matches"),
         )

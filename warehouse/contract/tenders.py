@@ -1,7 +1,8 @@
 """Lists of public tenders: releases, their parties, who won what, and panels of signals."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -12,13 +13,15 @@ import msgspec
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import ListRows, Question
 from warehouse.contract.macro import facts, why_no_facts
-from warehouse.contract.problems import missing_parameter, unknown_id, unknown_word
+from warehouse.contract.problems import OF_TENDERS, missing_parameter, unknown_id, unknown_word
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.publish.row_json import NEVER, NEVER_DAY
 from warehouse.publish.served_rows import CITED
+from warehouse.publish.tables import NOT_SERVED
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader
 from warehouse.serve.entities import entity, is_known_id, organisation_id
+from warehouse.serve.largest import largest
 from warehouse.serve.rows import (
     IN_ORDER,
     NO_ROW,
@@ -51,7 +54,7 @@ _NEWEST_FIRST = Order("released_on DESC, row_number")
 
 
 def tenders(question: Question) -> ListRows:
-    """Return the releases of a country.
+    """Return the releases of a country, newest first or by the value of their tenders.
 
     A release without a date comes last, and is left out if a day bounds them. ``buyer``
     and ``supplier`` are ids of them or words of their names, ``query`` words of title, description
@@ -61,16 +64,17 @@ def tenders(question: Question) -> ListRows:
     category, buyer, status, as_of = (
         question.parameters[name] for name in ("category", "buyer", "status", "as_of")
     )
+    by_value = question.parameters["order"] == "value"
     sought = _sought(question)
     for name, text in sought.items():
         check_search_words(name, text)
     country = question.country or ""
-    if not sought and all(value is None for value in (from_, to, category, status)):
+    if not (sought or by_value or any((from_, to, category, status))):
         # Without a filter, whole runs of rows can be sent as they lie in the packs.
         return ListRows(latest_on(build, _RELEASES, country, as_of, limit, after))
     dated = between("released_on", from_, to)
     files = list(files_for(build, _RELEASES, [*equal(country=country), *dated]))
-    if after is not None:
+    if after is not None and not by_value:
         # Where the last page ended: its file, and those that follow.
         files = files[[file.label for file in files].index(after[0]) :]
     where = [*equal(category=category, tender_status=status), *dated]
@@ -85,6 +89,10 @@ def tenders(question: Question) -> ListRows:
         sought["supplier"] = organisation_id(build, sought["supplier"].upper())
     with_words = [text_matches(text, _COLUMN_OF[name]) for name, text in sought.items()]
     one_more = None if limit is None else limit + 1
+    if by_value:
+        wanted = [*with_words, *where, *known_on(as_of), *equal(country=country)]
+        found = largest(build, _RELEASES, files, wanted, one_more, after)
+        return ListRows(make_page(build, found, limit))
     rows: KeyedRows = []
     for file in files:
         remaining = None if one_more is None else one_more - len(rows)
@@ -153,7 +161,7 @@ def tender(question: Question) -> ListRows:
     build, query = question.build, tender_query(question)
     rows = query_rows(build, query, **question.page)
     if not rows.rows and not fetch_rows(build, "1", _RELEASES, query.named, limit=1):
-        raise unknown_id(question.parameters["ocid"])
+        raise unknown_id(question.parameters["ocid"], OF_TENDERS)
     return ListRows(rows)
 
 
@@ -165,6 +173,7 @@ def tender_query(question: Question) -> TableQuery:
 
 # Buyers, suppliers and other parties of releases: as they are known now, or on a past day.
 
+Members = dict[str, bytes]
 # A day, or its number since 1970.
 Day = TypeVar("Day", date, int)
 _EPOCH = date(1970, 1, 1)
@@ -225,11 +234,10 @@ def _counted(
     days: tuple[date | None, date | None],
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
     """Yield the parties of releases that were known on a day, each with its place in the order."""
-    day = (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days
-    first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
+    day, first, last = _numbered(as_of, days)
     for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
         members = decode_object(row)
-        cited, releases = members.pop("cited"), _KNOWN.decode(members.pop("known"))
+        cited, releases = members["cited"], _KNOWN.decode(members["known"])
         known = [
             (released, process, place)
             for place, (since, until, released, process) in enumerate(releases)
@@ -253,6 +261,14 @@ def _counted(
         yield (country, role, -len(known), name, party_id), _spliced(members, counted)
 
 
+def _numbered(
+    as_of: date | None, days: tuple[date | None, date | None]
+) -> tuple[int, int | None, int | None]:
+    """Return the day that is asked about, and the bounds of others, as days since 1970."""
+    first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
+    return (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days, first, last
+
+
 def _is_between(day: Day | None, first: Day | None, last: Day | None) -> bool:
     """Return whether a day is within bounds, both included; no day is within no bounds only."""
     if day is None:
@@ -260,9 +276,9 @@ def _is_between(day: Day | None, first: Day | None, last: Day | None) -> bool:
     return (first is None or first <= day) and (last is None or day <= last)
 
 
-def _spliced(members: dict[str, bytes], counted: dict[str, bytes]) -> bytes:
+def _spliced(members: Members, counted: Members) -> bytes:
     """Return a row with the counted members in the place that they have in every row."""
-    names = list(members)
+    names = [name for name in members if name not in NOT_SERVED]
     place = names.index("identifier") + 1
     ordered = {name: members[name] for name in names[:place]} | counted
     return encode_object(ordered | {name: members[name] for name in names[place:]})
@@ -281,29 +297,26 @@ _PARTY_ID = re.compile(r"[0-9A-Fa-f]{32}")
 class _Award(msgspec.Struct):
     """What is summed up of an award."""
 
-    value: msgspec.Raw
+    value: Decimal
     unit: str | None = None
     country_iso3: str | None = None
     period_end: date | None = None
 
 
-class _Supplier(msgspec.Struct):
-    """What suppliers are sorted by, and how one is found."""
-
-    processes: int = 0
-    releases: int = 0
-    name: str | None = None
-    service_id: str | None = None
-    first_release: date | None = None
-    last_release: date | None = None
-
-
-# A supplier, and the row that it was read from.
-_Named = tuple[_Supplier, bytes]
+# Of each award that a supplier won: when it became known and was superseded, its day, its process,
+# its currency and value. Then where it was read.
+_WON = msgspec.json.Decoder(
+    list[tuple[int, int, int | None, str, str | None, Decimal | None]] | None
+)
+_Won = tuple[tuple[int, int, int | None, str, str | None, Decimal | None], list[msgspec.Raw]]
 
 
 def awards(question: Question) -> ListRows:
-    """Return the awards that an organisation won, newest first, or the suppliers of a country."""
+    """Return the awards that an organisation won, newest first, or the suppliers of a country.
+
+    By value, awards in the currency that most of them have come first, the largest of them before
+    all. Nothing is converted.
+    """
     from_, to = question.days
     service_id, country = question.parameters["service_id"], question.parameters["country"]
     if service_id is None and country is None:
@@ -311,23 +324,39 @@ def awards(question: Question) -> ListRows:
     if service_id is None:
         return _suppliers(question)
     country_iso3 = None if country is None else alpha_3(question.build, country)
-    rows: list[bytes] = []
-    sums: dict[str | None, list[Decimal]] = {}
-    won = facts(_all_awards(question)).rows.rows
-    if not won and not is_known_id(question.build, service_id):
+    found = facts(_all_awards(question)).rows.rows
+    if not found and not is_known_id(question.build, service_id):
         raise unknown_id(service_id)
-    for row in won:
-        award = msgspec.json.decode(row, type=_Award)
-        is_wanted = country_iso3 in (None, award.country_iso3)
-        if not is_wanted or not _is_between(award.period_end, from_, to):
-            continue
-        rows.append(row)
-        sums.setdefault(award.unit, []).append(Decimal(bytes(award.value).decode()))
-    totals = [
-        {"currency": currency, "awards": len(values), "value": sum(values)}
-        for currency, values in sorted(sums.items(), key=lambda item: item[0] or "")
+    decoded = ((msgspec.json.decode(row, type=_Award), row) for row in found)
+    won = [
+        (award, row)
+        for award, row in decoded
+        if country_iso3 in (None, award.country_iso3) and _is_between(award.period_end, from_, to)
     ]
-    return ListRows(page_of(question.build, rows, **question.page), extra={"totals": totals})
+    if question.parameters["order"] == "value":
+        ranks = _ranks(award.unit for award, _ in won)
+        won.sort(key=lambda each: (ranks[each[0].unit], -each[0].value))
+    totals = _totals((award.unit, award.value) for award, _ in won)
+    page = page_of(question.build, [row for _, row in won], **question.page)
+    return ListRows(page, extra={"totals": totals})
+
+
+def _ranks(currencies: Iterable[str | None]) -> dict[str | None, int]:
+    """Return the rank of each currency: that of most values is the first."""
+    counted = Counter(currencies).most_common()
+    return {currency: rank for rank, (currency, _) in enumerate(counted)}
+
+
+def _totals(values: Iterable[tuple[str | None, Decimal | None]]) -> list[dict[str, object]]:
+    """Return the number and the sum of stated values by currency."""
+    by_currency: dict[str | None, list[Decimal]] = {}
+    for currency, value in values:
+        if value is not None:
+            by_currency.setdefault(currency, []).append(value)
+    return [
+        {"currency": currency, "awards": len(of_currency), "value": sum(of_currency)}
+        for currency, of_currency in sorted(by_currency.items(), key=lambda item: item[0] or "")
+    ]
 
 
 def _all_awards(question: Question) -> Question:
@@ -341,67 +370,86 @@ def _all_awards(question: Question) -> Question:
 
 
 def _suppliers(question: Question) -> ListRows:
-    """Return the suppliers of a country, those of most processes first, each with its listings.
+    """Return the suppliers of a country, those that won awards of most processes first.
 
-    Portals name one organisation in several ways: what is resolved to it is counted together.
+    Awards of days between the bounds count. Portals name one organisation in several ways: what is
+    resolved to it is counted together.
     """
-    found = parties(msgspec.structs.replace(_as_suppliers(question), limit=None, after=None)).rows
-    decode = msgspec.json.Decoder(_Supplier).decode
-    named = sorted(((decode(row), row) for row in found.rows), key=_order)
-    ranked = sorted(_of_organisations(named), key=_order)
-    page = page_of(question.build, [row for _, row in ranked], **question.page)
-    return ListRows(page.with_rows([_with_listings(question.build, row) for row in page.rows]))
+    build, suppliers = question.build, list(_winners(question).items())
+    every = [win for _, (_, won) in suppliers for win, _ in won]
+    ranks = _ranks(currency for *_, currency, value in every if value is not None)
+    by_value = question.parameters["order"] == "value"
+
+    def order(supplier: tuple[str, tuple[Members, list[_Won]]]) -> tuple[Any, ...]:
+        owner, (_, won) = supplier
+        sums = Counter[str | None]()
+        for (*_, currency, value), _ in won if by_value else ():
+            sums[currency] += value or 0  # type: ignore[assignment]
+        largest = [-sums[currency] for currency in ranks] if by_value else []
+        return *largest, -len({process for (*_, process, _, _), _ in won}), -len(won), owner
+
+    suppliers.sort(key=order)
+    begin = 0 if question.after is None else int(question.after[0])
+    one_more = None if question.limit is None else begin + question.limit + 1
+    keyed = [
+        ((str(number),), _supplier(build, members, won))
+        for number, (_, (members, won)) in enumerate(suppliers[begin:one_more], begin + 1)
+    ]
+    totals = _totals((currency, value) for *_, currency, value in every)
+    return ListRows(make_page(build, keyed, question.limit), extra={"totals": totals})
+
+
+def _winners(question: Question) -> dict[str, tuple[Members, list[_Won]]]:
+    """Return what each supplier won on days between the bounds, as it was known, by its id."""
+    as_of = question.parameters["as_of"]
+    day, first, last = _numbered(as_of, question.days)
+    where = [each for one in _party_filters(_as_suppliers(question)) for each in one.where]
+    winners: dict[str, tuple[Members, list[_Won]]] = {}
+    for (row,) in fetch_rows(
+        question.build, "row", "party_history", [*where, *published_by(as_of)]
+    ):
+        members = decode_object(row)
+        wins = _WON.decode(members["won"]) or ()
+        cited = _CITED.decode(members["won_cited"]) if wins else ()
+        won = [
+            (win, place)
+            for win, place in zip(wins, cited, strict=True)
+            if win[0] <= day < win[1] and _is_between(win[2], first, last)
+        ]
+        if won:
+            owner = _TEXT.decode(members["service_id"]) or _TEXT.decode(members["party_id"])
+            winners.setdefault(owner or "", (members, []))[1].extend(won)
+    return winners
+
+
+def _supplier(build: Build, members: Members, won: Sequence[_Won]) -> bytes:
+    """Return a supplier with what it won, where that was read last, and its listings."""
+    days = [day for (_, _, day, *_), _ in won if day is not None]
+    counted = {
+        "awards": len(won),
+        "processes": len({process for (*_, process, _, _), _ in won}),
+        "first_award": _day(min(days, default=None)),
+        "last_award": _day(max(days, default=None)),
+        "totals": _totals((currency, value) for (*_, currency, value), _ in won),
+    }
+    _, newest = max(won, key=lambda each: each[0][2] or 0)
+    cited = members | dict(zip(CITED, map(bytes, newest), strict=True))
+    service_id = _TEXT.decode(members["service_id"])
+    page = None if service_id is None else entity(build, service_id)
+    listings = b"[]" if page is None else decode_object(page.rows[0])["listings"]
+    row = _spliced(cited, {name: encode(value) for name, value in counted.items()})
+    return row[:-1] + b',"listings":' + listings + b"}"
 
 
 def _as_suppliers(question: Question) -> Question:
     return msgspec.structs.replace(question, parameters={**question.parameters, "role": "supplier"})
 
 
-def _of_organisations(named: Sequence[_Named]) -> Iterator[_Named]:
-    """Yield one row for each organisation, and those that are not resolved as they are."""
-    by_owner: dict[str, list[_Named]] = {}
-    for supplier, row in named:
-        if supplier.service_id is None:
-            yield supplier, row
-        else:
-            by_owner.setdefault(supplier.service_id, []).append((supplier, row))
-    for of_owner in by_owner.values():
-        yield of_owner[0] if len(of_owner) == 1 else _together(of_owner)
-
-
-def _together(named: Sequence[_Named]) -> _Named:
-    """Return the first row of an organisation, with what is counted of all of them."""
-    each = [supplier for supplier, _ in named]
-    days = [day for one in each for day in (one.first_release, one.last_release) if day]
-    counted = {
-        "processes": sum(one.processes for one in each),
-        "releases": sum(one.releases for one in each),
-        "first_release": min(days, default=None),
-        "last_release": max(days, default=None),
-    }
-    first, row = named[0]
-    members = decode_object(row) | {name: encode(value) for name, value in counted.items()}
-    return msgspec.structs.replace(first, **counted), encode_object(members)
-
-
-def _order(named: _Named) -> tuple[Any, ...]:
-    supplier, _ = named
-    return -supplier.processes, -supplier.releases, supplier.name or ""
-
-
-def _with_listings(build: Build, row: bytes) -> bytes:
-    """Return a supplier with the listings of its organisation, where that is resolved."""
-    service_id = msgspec.json.decode(row, type=_Supplier).service_id
-    page = None if service_id is None else entity(build, service_id)
-    listings = b"[]" if page is None else decode_object(page.rows[0])["listings"]
-    return encode_object({**decode_object(row), "listings": listings})
-
-
 def why_no_awards(question: Question) -> Empty:
     """Return why there are no such awards, or no such suppliers."""
     parameters = question.parameters
     if parameters["service_id"] is None:
-        return why_no_parties(_as_suppliers(question))
+        return _why_no_suppliers(question)
     empty = why_no_facts(_all_awards(question))
     if empty.code == "value_not_held":
         detail = "No award with a stated value is known that this organisation won."
@@ -413,6 +461,15 @@ def why_no_awards(question: Question) -> Empty:
         return Empty("no_match", detail, "country")
     detail = "It won awards, but none of a day between the bounds."
     return Empty("out_of_range", detail, "from" if parameters["from"] else "to")
+
+
+def _why_no_suppliers(question: Question) -> Empty:
+    """Return why no supplier of a country won anything."""
+    empty = why_no_parties(_as_suppliers(question))
+    if empty.code not in ("no_match", "withdrawn", "out_of_range"):
+        return empty
+    detail = "Suppliers are known, but no award to one of them that is of a day between the bounds."
+    return Empty("out_of_range", detail, "to" if question.days[0] is None else "from")
 
 
 # Panels of signals, newest month first.

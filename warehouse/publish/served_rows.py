@@ -6,7 +6,7 @@ Only SQL: the surfaces load this module through ``tables``.
 from typing import Literal, get_args
 
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
-from warehouse.publish.row_json import PROVENANCE, moment_sql
+from warehouse.publish.row_json import NEVER_DAY, PROVENANCE, moment_sql
 from warehouse.shared.data_files import sql_file
 from warehouse.tables import Entity, PartyMatch, TenderParty
 from warehouse.tables.column import content_of, identity_of, members_of
@@ -33,6 +33,7 @@ _SQL = sql_file(
     fragments={
         "same_party": SAME_PARTY,
         "id_of_party": PARTY_ID,
+        "never_day": str(NEVER_DAY),
         "shown_members": ", ".join(
             f"{name} := {name}" for name in dict.fromkeys(_SHOWN) if name not in _PARTY
         ),

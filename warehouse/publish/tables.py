@@ -45,6 +45,8 @@ _PARTY = (
     *("match_method", "org_evidence"),
 )
 _PARTY_MEMBERS = tuple(name for name in _PARTY if name not in _COUNTED)
+# Members of a party's history that its answers are counted from.
+NOT_SERVED = ("known", "cited", "won", "won_cited")
 
 
 def _dated(own: tuple[str, ...], row: type[SQLModel]) -> tuple[str, ...]:
@@ -165,7 +167,10 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "filings": _dated(members_of(Filing, "own"), Filing),
     "tender_releases": _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
     "tender_parties": (*dict.fromkeys((*_PARTY, *_OF_PARTY)), *PROVENANCE),
-    "party_history": (*dict.fromkeys((*_PARTY_MEMBERS, *_OF_PARTY)), *PROVENANCE, "known", "cited"),
+    "party_history": (
+        *dict.fromkeys((*_PARTY_MEMBERS, *_OF_PARTY)),
+        *(*PROVENANCE, *NOT_SERVED),
+    ),
     "award_facts": _OF_FACTS,
     "tender_facts": _OF_FACTS,
     "macro_annual": _dated(_OF_ANNUAL, MacroAnnual),

@@ -10,7 +10,8 @@
 -- Outputs: award_vintages (table); named_awards, award_facts (queries)
 
 -- name: award_vintages
--- What each organisation had won, in every vintage.
+-- What each organisation had won, in every vintage. An award without a value is no fact, but counts
+-- among what a supplier won.
 WITH suppliers AS (
     -- which organisation bore a supplier's name in that release, on its day, or which party that no
     -- register knows, by its party_id; if two have the name, it is resolved to neither
@@ -106,7 +107,8 @@ merged AS (
         arg_max(status, release_order) FILTER (status IS NOT NULL) AS status,
         arg_max(money, release_order) FILTER (money IS NOT NULL) AS money,
         arg_max(winners, release_order) FILTER (winners IS NOT NULL) AS winners,
-        arg_max(awarded_on, release_order) FILTER (awarded_on IS NOT NULL) AS awarded_on
+        arg_max(awarded_on, release_order) FILTER (awarded_on IS NOT NULL) AS awarded_on,
+        arg_max(row_id, release_order) AS newest
     FROM days
     JOIN ordered USING (source, ocid, award_id)
     WHERE
@@ -123,11 +125,11 @@ standing AS (
     -- one row per winner, on the days on which the award stood
     SELECT
         source, ocid, award_id, day, day_number, next_day, awarded_on,
-        money.value, money.unit, money.row_id,
+        money.value, money.unit, coalesce(money.row_id, newest) AS row_id,
         (money.value, money.unit, awarded_on) AS content,
         unnest(winners) AS service_id
     FROM merged
-    WHERE money IS NOT NULL AND (status IS NULL OR status = 'active')
+    WHERE status IS NULL OR status = 'active'
 ),
 
 followed AS (
@@ -147,21 +149,23 @@ compared AS (
 ),
 
 numbered AS (
-    -- a running count of the beginnings numbers the vintages from 1
+    -- a running count of the beginnings; those with a value number the vintages from 1
     SELECT
         *,
-        CAST(sum(CAST(begins_vintage AS INTEGER)) OVER (
-            PARTITION BY source, ocid, award_id, service_id ORDER BY day_number
-        ) AS BIGINT) AS vintage
+        count(*) FILTER (begins_vintage) OVER by_day AS stretch,
+        count(*) FILTER (begins_vintage AND value IS NOT NULL) OVER by_day AS vintage
     FROM compared
+    WINDOW by_day AS (PARTITION BY source, ocid, award_id, service_id ORDER BY day_number)
 ),
 
 vintages AS (
     -- one row per vintage; it ends on the first day on which it no longer stood; the day that
     -- stands for today is not a date: a fact without any other day has no available_at
     SELECT
-        source, ocid, award_id, service_id, vintage, arg_min(row_id, day_number) AS row_id,
-        any_value(value) AS value, any_value(unit) AS unit, any_value(awarded_on) AS awarded_on,
+        source, ocid, award_id, service_id, vintage,
+        CASE WHEN value IS NULL THEN stretch END AS unnumbered,
+        arg_min(row_id, day_number) AS row_id, any_value(value) AS value, any_value(unit) AS unit,
+        any_value(awarded_on) AS awarded_on,
         nullif(min(day), DATE '9999-12-31') AS available_at,
         nullif(arg_max(next_day, day_number), DATE '9999-12-31') AS superseded_at,
         max(day) = DATE '9999-12-31' AS latest
@@ -169,12 +173,13 @@ vintages AS (
     GROUP BY ALL
 )
 
--- buyer, title and provenance are those of the release that states the value
+-- buyer, title and provenance are those of the release that states the value, or of the newest one
 SELECT
-    vintages.* EXCLUDE (service_id), service_id AS winner_id,
+    vintages.* EXCLUDE (service_id, unnumbered), service_id AS winner_id,
     CASE WHEN starts_with(service_id, 'DC') THEN service_id END AS service_id,
     released.* EXCLUDE (row_id), FALSE AS withdrawn,
-    md5(concat_ws('/', row_id, award_id, service_id)) AS fact_id,
+    -- several may have no value, and then no number
+    md5(concat_ws('/', row_id, award_id, service_id, unnumbered)) AS fact_id,
     coalesce(awarded_on, released_on) AS period_end
 FROM vintages
 JOIN (
@@ -187,7 +192,7 @@ JOIN (
 ) AS released USING (row_id);
 
 -- name: named_awards
--- Each award fact with the name of its winner.
+-- Each award fact, which has a value, with the name of its winner.
 SELECT
     facts.*, facts.winner_id AS entity_id,
     coalesce(entity_names.legal_name, party_names.name) AS entity_name
@@ -201,7 +206,8 @@ LEFT JOIN (
         WHERE role = 'supplier' AND name IS NOT NULL
     )
     GROUP BY ALL
-) AS party_names ON party_names.party_id = facts.winner_id;
+) AS party_names ON party_names.party_id = facts.winner_id
+WHERE facts.value IS NOT NULL;
 
 -- name: award_facts
 -- The same as it is served.

@@ -1,7 +1,7 @@
 -- Rows as they are served: parties, releases, organisations and identifiers.
 --
--- Inputs: tender_releases, tender_parties, party_matches, entities, identifiers, same_as,
---   fundamentals, countries
+-- Inputs: tender_releases, tender_parties, party_matches, award_vintages, entities, identifiers,
+--   same_as, fundamentals, countries
 -- Outputs: parties, party_history, releases, named_entities, current_entities,
 --   current_identifiers (queries)
 
@@ -46,7 +46,9 @@ FROM grouped;
 -- known and was superseded and the day of the release, as days since 1970, and the number of its
 -- process among those of the party; and in the same order where each release was read (cited). All
 -- other members are taken from the release that was known first: those of a newer one were not
--- known before it. available_at is the day on which that one became known.
+-- known before it. available_at is the day on which that one became known. Of a supplier also each
+-- award that it won: when it became known and was superseded, its day, its process, currency and
+-- value; in one row of an organisation, that which was known first.
 WITH resolved AS (
     SELECT
         party.*, matched.service_id, matched.match_method,
@@ -62,7 +64,7 @@ WITH resolved AS (
 
 grouped AS (
     SELECT
-        source, country, party_key, role, service_id,
+        source, country, party_key, role, service_id, {{ id_of_party }} AS party_id,
         arg_min(
             struct_pack({{ shown_members }}),
             concat_ws('/', available_at, coalesce(released_on, DATE '9999-12-31'), ocid, release_id)
@@ -83,16 +85,57 @@ grouped AS (
         min(available_at) AS available_at
     FROM resolved
     GROUP BY ALL
+),
+
+won AS (
+    SELECT
+        source, country, winner_id,
+        list(
+            json_array(
+                coalesce(date_diff('day', DATE '1970-01-01', available_at), {{ never_day }}),
+                date_diff('day', DATE '1970-01-01', coalesce(superseded_at, DATE '9999-12-31')),
+                date_diff('day', DATE '1970-01-01', period_end),
+                ocid, unit, rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.')
+            )
+            ORDER BY available_at, superseded_at, period_end, fact_id, vintage
+        ) AS won,
+        list(
+            [{{ cited_members }}]
+            ORDER BY available_at, superseded_at, period_end, fact_id, vintage
+        ) AS won_cited
+    FROM award_vintages
+    GROUP BY ALL
+),
+
+suppliers AS (
+    -- the row of each winner that has what it won
+    SELECT
+        source, country, service_id, coalesce(service_id, party_id) AS winner_id,
+        arg_min(party_key, (available_at, party_key)) AS party_key
+    FROM grouped
+    WHERE role = 'supplier'
+    GROUP BY ALL
 )
 
 SELECT
-    {{ id_of_party }} AS party_id, source, country, party_key, role, service_id,
-    to_json(known) AS known, to_json(cited) AS cited, available_at, unnest(earliest),
+    grouped.* EXCLUDE (known, cited, earliest),
+    to_json(known) AS known, to_json(cited) AS cited, to_json(won) AS won,
+    to_json(won_cited) AS won_cited, unnest(earliest),
     CASE
         WHEN earliest.identifier_id IS NOT NULL
             THEN { 'scheme': earliest.identifier_scheme, 'id': earliest.identifier_id }
     END AS identifier
-FROM grouped;
+FROM grouped
+LEFT JOIN suppliers
+    ON suppliers.source = grouped.source
+    AND suppliers.country = grouped.country
+    AND suppliers.party_key = grouped.party_key
+    AND suppliers.service_id IS NOT DISTINCT FROM grouped.service_id
+    AND grouped.role = 'supplier'
+LEFT JOIN won
+    ON won.source = suppliers.source
+    AND won.country = suppliers.country
+    AND won.winner_id = suppliers.winner_id;
 
 -- name: releases
 -- Each release with its buyer. One may name several: always the same of them becomes its buyer_id.
@@ -126,8 +169,17 @@ buyers AS (
 
 SELECT
     released.* REPLACE (string_split(tag, ',') AS tag), released_on AS date,
-    json_keys(release) AS release_members, buyers.buyer_id, named.parties AS named_parties
-FROM tender_releases AS released
+    json_keys(release) AS release_members, buyers.buyer_id, named.parties AS named_parties,
+    CASE WHEN has_amount THEN CAST(tender_value AS DOUBLE) ELSE 0 END AS amount,
+    CASE WHEN has_amount THEN tender_currency END AS amount_currency
+FROM (
+    -- what cannot be the value of a tender is none to sort by
+    SELECT
+        *,
+        coalesce(tender_value > 0, FALSE)
+        AND NOT coalesce(list_contains(implausible, 'tender.value.amount'), FALSE) AS has_amount
+    FROM tender_releases
+) AS released
 LEFT JOIN named
     ON named.source = released.source
     AND named.ocid = released.ocid
