@@ -14,7 +14,6 @@ from api.endpoints.known_answers import KnownResponses, pin_by_url
 from api.errors import add_error_handlers
 from api.middleware import Middleware
 from api.resources.declared import (
-    EntityResource,
     HealthResource,
     ListResource,
     OpenApiResource,
@@ -94,7 +93,6 @@ def create_app(
         HealthResource(),
         StatusResource(mart, stores),
         OpenApiResource(mart, mcp_url),
-        EntityResource(mart),
         ExportManifestResource(mart),
         UsageResource(mart),
         *(

@@ -97,8 +97,7 @@ def openapi_document(
 
 
 def _operation(endpoint: Endpoint, examples: Mapping[str, Example] | None) -> dict[str, Any]:
-    # The one record that can be asked for is that of an entity.
-    name = "entity" if endpoint.listing is None else endpoint.listing.name
+    name = "" if endpoint.listing is None else endpoint.listing.name
     example = None if examples is None else examples.get(name, {})
     parameters = [
         _parameter(parameter, example)

@@ -1,7 +1,6 @@
 """Response bodies: rows in their envelope, rows as lines, and JSON that holds no rows.
 
-The tier cap is applied here, in ``capped`` and ``row_body``: see
-``warehouse/contract/limits.py``.
+The tier cap is applied here, in ``capped``: see ``warehouse/contract/limits.py``.
 """
 
 from collections.abc import Iterator
@@ -79,11 +78,6 @@ def _is_sent_whole(req: falcon.Request, resp: falcon.Response) -> bool:
     return resp.context.is_repeated or bool(req.context.coding) or not needs_no_hash
 
 
-def send_row(req: falcon.Request, resp: falcon.Response, rows: RowPage) -> None:
-    """Send the one row of a record in the common envelope."""
-    send_without_rows(resp, row_body(rows, tier_of(req)), rows.data_version)
-
-
 def capped(page: Answer, tier: Tier) -> Answer:
     """Return a page of a list with as many rows as a tier may get."""
     rows, limit = cap_rows(page.rows, tier, page.limit, page.listing.row_rule)
@@ -101,32 +95,6 @@ def _list_pieces(page: Answer) -> list[bytes | memoryview]:
     # Both objects are cut open and joined around the rows.
     start = encode(dict(before))[:-1] + b"," if before else b"{"
     return _around_rows(page.rows, start, page.listing.member, after)
-
-
-def row_body(rows: RowPage, tier: Tier) -> bytes:
-    """Return the one row of a record in the common envelope, as JSON."""
-    rows, limit = cap_rows(rows, tier, 1)
-    after = _row_envelope(len(rows.rows), rows.notice, rows.truncated, limit, rows.data_version)
-    return b"".join(_around_rows(rows, b"{", "data", after))
-
-
-@lru_cache(16)
-def _row_envelope(
-    count: int, notice: str, truncated: bool, limit: int | None, data_version: str
-) -> bytes:
-    """Return what stands after the row of a record, the same for every record of a build."""
-    return encode(
-        {
-            "count": count,
-            "_license": notice,
-            "truncated": truncated,
-            "limit": limit,
-            "as_of": None,
-            "data_version": data_version,
-            "next_cursor": None,
-            "empty": None,
-        }
-    )
 
 
 def _around_rows(

@@ -20,12 +20,11 @@ from api.endpoints.endpoint import (
     tier_of,
 )
 from api.endpoints.openapi import openapi_document
-from api.endpoints.response import requested_format, send_list, send_row, send_without_rows
+from api.endpoints.response import requested_format, send_list, send_without_rows
 from warehouse.contract import API_VERSION
 from warehouse.contract.listing import answer
-from warehouse.contract.problems import RETRY_AFTER_SECONDS, unknown_id
+from warehouse.contract.problems import RETRY_AFTER_SECONDS
 from warehouse.serve.build import Mart, check_readable
-from warehouse.serve.entities import entity
 from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
@@ -76,24 +75,6 @@ class PostedResource:
         page = answer(listing, self._mart, self._secret(), tier_of(req), parameters, pinned)
         send_list(req, resp, page)
         resp.set_header("Cache-Control", "no-store")
-
-
-class EntityResource:
-    """The current record of one organisation; there is no search by name."""
-
-    endpoint = declarations.ENTITY
-    has_known_answers = True
-
-    def __init__(self, mart: Mart) -> None:
-        self._mart = mart
-
-    def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
-        """Send one row, or 404."""
-        service_id = read_parameters(req, self.endpoint, service_id=service_id)["service_id"]
-        rows = entity(req.context.build or pinned_build(req, self._mart), service_id)
-        if rows is None:
-            raise unknown_id(service_id)
-        send_row(req, resp, rows)
 
 
 _DEADLINE_SECONDS = 1.0

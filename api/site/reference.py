@@ -15,7 +15,6 @@ from api.endpoints import declarations
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint, read_values
 from api.endpoints.openapi import openapi_document
-from api.endpoints.response import row_body
 from api.site.render import Page, Reply, Site, check_names
 from api.site.sample import Sample
 from api.site.texts import MCP_PAGE
@@ -24,7 +23,6 @@ from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import body_example
 from warehouse.serve.build import Build
 from warehouse.serve.catalogue import export_body
-from warehouse.serve.entities import entity
 from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
@@ -136,9 +134,6 @@ def _answer(
         return sample.list_body(endpoint.listing, endpoint.defaults | body)
     if any(name not in sent for name in endpoint.required):
         return None
-    if endpoint is declarations.ENTITY:
-        rows = entity(build, path["service_id"])
-        return None if rows is None else row_body(rows, sample.tier)
     if endpoint.listing is None:
         return None
     return sample.list_body(endpoint.listing, read_values(endpoint, query, path))

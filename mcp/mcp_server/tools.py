@@ -9,15 +9,14 @@ import msgspec
 from mcp_server.results import Body, ToolRows, compact
 from warehouse.contract import lists
 from warehouse.contract.agent_discovery import NOT_HELD
-from warehouse.contract.listing import Listing, ListRows, Question, answer
+from warehouse.contract.listing import Listing, answer
 from warehouse.contract.macro import is_series_mode
 from warehouse.contract.organisations import type_of_identifier
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.parameters import CLAIM, PARAMETERS, of_tool
-from warehouse.contract.problems import conflicting_parameters, missing_parameter, unknown_id
+from warehouse.contract.problems import conflicting_parameters, missing_parameter
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.serve.build import Build, Mart
-from warehouse.serve.entities import entity
 from warehouse.serve.rows import fetch_page
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.json_encoding import encode
@@ -172,20 +171,6 @@ def _rows_of(listing: Listing, *files: str) -> Read:
     return lambda context, arguments: context.rows(listing, arguments, *files)
 
 
-def _get_entity(context: ToolContext, arguments: Arguments) -> ToolRows:
-    return context.rows(_ENTITY, {**arguments, "limit": 1})
-
-
-def _read_entity(question: Question) -> ListRows:
-    rows = entity(question.build, question.parameters["service_id"])
-    if rows is None:
-        raise unknown_id(question.parameters["service_id"])
-    return ListRows(rows)
-
-
-_ENTITY = replace(lists.ENTITY_SEARCH, name="entity", read=_read_entity)
-
-
 def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
     narrowed = [name for name in ("dataset", "exchange") if arguments[name] is not None]
     if arguments["query"] is None:
@@ -261,7 +246,6 @@ def _check_claim(context: ToolContext, arguments: Arguments) -> ToolRows | Body:
 _READS: Mapping[str, Read] = {
     "describe_data": _describe_data,
     "search_entities": _search_entities,
-    "get_entity": _get_entity,
     "resolve_identifier": _resolve_identifier,
     "get_fundamentals": _get_fundamentals,
     "search_tenders": _search_tenders,

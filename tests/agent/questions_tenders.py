@@ -144,7 +144,7 @@ QUESTIONS = (
             call("get_awards", service_id=_ID, country="KE", limit=1),
         ),
         {"code": "$2.empty.code", "reason": "$2.empty.detail", "totals": "$2.totals"},
-        always(code="no_match", reason=words("none in KE"), totals=[]),
+        always(code="not_held_together", reason=words("not together", "ZA"), totals=[]),
         450,
     ),
     Question(

@@ -346,7 +346,7 @@ def test_what_we_did_not_foresee_is_a_problem_without_its_inside(
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
 
-    monkeypatch.setattr("api.resources.declared.entity", broken)
+    monkeypatch.setattr("warehouse.contract.organisations.entity", broken)
     body = problem(service.get("/v1/entities/DCTEST1"), 500, "internal_error")
     assert "inside" not in json.dumps(body)
     assert "inside" in caplog.text

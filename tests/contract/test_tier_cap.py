@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
-from api.endpoints.response import Format, send_list, send_row
+from api.endpoints.response import Format, send_list
 from api.resources.exports import file_routes
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
@@ -45,6 +45,12 @@ def never_empty(question: Question) -> Empty:
     raise AssertionError
 
 
+def many() -> Answer:
+    listing = Listing("many", ("Match",), lambda question: ListRows(MANY), never_empty)
+    question = Question(cast(Mart, None), cast(Build, None), {}, TIERS["sample"])
+    return Answer(listing, question, ListRows(MANY), b"", None)
+
+
 class ForgetfulResource:
     """Reads a list without its limit and sends all it has read."""
 
@@ -54,16 +60,14 @@ class ForgetfulResource:
         self._form = form
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        listing = Listing("many", ("Match",), lambda question: ListRows(MANY), never_empty)
-        question = Question(cast(Mart, None), cast(Build, None), {}, TIERS["sample"])
-        send_list(req, resp, Answer(listing, question, ListRows(MANY), b"", None), self._form)
+        send_list(req, resp, many(), self._form)
 
 
 class UndeclaredResource:
     """Has no declaration and sends rows as if they were one."""
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        send_row(req, resp, MANY)
+        send_list(req, resp, many())
 
 
 class BypassingResource:

@@ -19,7 +19,7 @@ from warehouse.shared.tiers import Tier, TierName, tier_includes
 #
 # This is the only place that decides it, and both surfaces send nothing that has not passed it:
 #
-# - Rows pass ``cap_rows``. REST calls it where rows become a body (``capped`` and ``row_body`` in
+# - Rows pass ``cap_rows``. REST calls it where rows become a body (``capped`` in
 # ``api/endpoints/response.py``), MCP where a result is written (``bounded`` in
 # ``mcp_server/results.py``). An endpoint or tool that forgets to ask for a limit is capped there
 # all the same. - Lists pass ``check_datasets``, where ``answer`` in ``listing.py`` begins. -

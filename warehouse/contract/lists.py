@@ -163,6 +163,7 @@ SEARCH = Listing("search", ("SearchResult",), organisations.search, organisation
 ENTITY_SEARCH = Listing(
     "search of entities", ("EntityMatch",), organisations.entities, organisations.why_none_found
 )
+ENTITY = Listing("entity", ("Entity",), organisations.record, _never_empty)
 ENTITIES = table_list("organisations", "Entity", organisations.listed)
 MATCH = Listing("matches", ("Matched",), matching.matched, _never_empty)
 AWARDS = Listing(

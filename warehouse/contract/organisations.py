@@ -11,7 +11,7 @@ from warehouse.contract.listing import ListRows, Question
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_id
 from warehouse.names.search_words import terms
 from warehouse.serve.build import Build
-from warehouse.serve.entities import organisation_id, records
+from warehouse.serve.entities import entity, organisation_id, records
 from warehouse.serve.rows import (
     Condition,
     equal,
@@ -180,6 +180,14 @@ def listed(question: Question) -> TableQuery:
             within = Condition(f"{column} LIKE ?", (f"% {value} %",))
             filters.append(Filter(name, value, [within]))
     return TableQuery("entities", "organisations", filters)
+
+
+def record(question: Question) -> ListRows:
+    """Return the current record of one organisation; there is no search by name."""
+    rows = entity(question.build, question.parameters["service_id"])
+    if rows is None:
+        raise unknown_id(question.parameters["service_id"])
+    return ListRows(rows)
 
 
 def search(question: Question) -> ListRows:

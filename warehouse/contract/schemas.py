@@ -4,7 +4,7 @@
 the table of the mart, and the classes that have its columns. A type there is a word of ``_TYPES``,
 ``Entity.jurisdiction`` (the member of another object, or the column of a table), ``Listing`` (an
 object of its own), ``[…]`` (a list), ``{…}`` (an object with any names), ``#Fact`` (a reference) or
-several with ``|``; with ``?`` it may be null.
+several with ``|``; with ``?`` it may be null. ``body`` is a whole response.
 """
 
 from collections.abc import Collection, Mapping
@@ -226,22 +226,13 @@ def _row_schema(schema: str) -> Schema:
     return _object(members, schema, other.keys() - row["required"])
 
 
+def _kind(schema: str) -> str:
+    """Return what ``schemas.csv`` says of an object: a body, rows of a table, or other rows."""
+    return _LINES[schema].get("", {}).get("type", "part of another")
+
+
 ROW_SCHEMAS: Mapping[str, Schema] = {
-    name: _row_schema(name)
-    for name in (
-        *("Fact", "DerivedFact", "Filing", "Release", "SharedFact", "TenderParty"),
-        *(
-            "Supplier",
-            "SeriesObservation",
-            "AnnualObservation",
-            "Entity",
-            "EntityMatch",
-            "SearchResult",
-        ),
-        *("Identifier", "Match", "RankedMetric", "Metric", "Observation", "QualityRecord"),
-        *("CatalogueEntry", "Change", "ChangedRow", "Version", "ClaimVerdict"),
-        "Matched",
-    )
+    name: _row_schema(name) for name in _LINES if _kind(name) not in ("body", "part of another")
 }
 # From the structs that are encoded: the schema of the manifest cannot drift from it.
 MANIFEST_SCHEMAS: Mapping[str, Schema] = msgspec.json.schema_components(
@@ -249,24 +240,7 @@ MANIFEST_SCHEMAS: Mapping[str, Schema] = msgspec.json.schema_components(
 )[1]
 BODY_SCHEMAS: Mapping[str, Schema] = {
     "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
-    **{
-        name: _object(_stated(name), name)
-        for name in (
-            *("Health", "Status", "Fundamentals", "FundamentalsOfSeveral", "Filings", "Tenders"),
-            *(
-                "SharedFacts",
-                "TenderParties",
-                "Awards",
-                "Macro",
-                "Entities",
-                "Search",
-                "Crosswalk",
-                "Lookup",
-            ),
-            *("Screen", "Metrics", "Observations", "Quality", "Catalogue", "Changes", "Versions"),
-            *("Usage", "Export", "Claims", "Matches"),
-        )
-    },
+    **{name: _object(_stated(name), name) for name in _LINES if _kind(name) == "body"},
 }
 _PROBLEM_MEMBERS = _stated("ProblemMembers")
 PROBLEM_SCHEMA = _object(

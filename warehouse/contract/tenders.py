@@ -12,7 +12,6 @@ import msgspec
 
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.listing import ListRows, Question
-from warehouse.contract.macro import facts, why_no_facts
 from warehouse.contract.problems import OF_TENDERS, missing_parameter, unknown_id, unknown_word
 from warehouse.methodology.signals import PANEL_BY_KEY
 from warehouse.publish.row_json import NEVER, NEVER_DAY
@@ -29,7 +28,6 @@ from warehouse.serve.rows import (
     Key,
     KeyedRows,
     Order,
-    alpha_3,
     between,
     cap_at_today,
     equal,
@@ -299,8 +297,6 @@ class _Award(msgspec.Struct):
 
     value: Decimal
     unit: str | None = None
-    country_iso3: str | None = None
-    period_end: date | None = None
 
 
 # Of each award that a supplier won: when it became known and was superseded, its day, its process,
@@ -317,22 +313,15 @@ def awards(question: Question) -> ListRows:
     By value, awards in the currency that most of them have come first, the largest of them before
     all. Nothing is converted.
     """
-    from_, to = question.days
-    service_id, country = question.parameters["service_id"], question.parameters["country"]
+    service_id, country = question.parameters["service_id"], question.country
     if service_id is None and country is None:
         raise missing_parameter("service_id", "an organisation, or a country for its suppliers")
     if service_id is None:
         return _suppliers(question)
-    country_iso3 = None if country is None else alpha_3(question.build, country)
-    found = facts(_all_awards(question)).rows.rows
+    found = query_rows(question.build, _awards_of(question), None, None).rows
     if not found and not is_known_id(question.build, service_id):
         raise unknown_id(service_id)
-    decoded = ((msgspec.json.decode(row, type=_Award), row) for row in found)
-    won = [
-        (award, row)
-        for award, row in decoded
-        if country_iso3 in (None, award.country_iso3) and _is_between(award.period_end, from_, to)
-    ]
+    won = [(msgspec.json.decode(row, type=_Award), row) for row in found]
     if question.parameters["order"] == "value":
         ranks = _ranks(award.unit for award, _ in won)
         won.sort(key=lambda each: (ranks[each[0].unit], -each[0].value))
@@ -359,14 +348,16 @@ def _totals(values: Iterable[tuple[str | None, Decimal | None]]) -> list[dict[st
     ]
 
 
-def _all_awards(question: Question) -> Question:
-    """Return the question for all awards of an organisation, as facts."""
-    owner = organisation_id(question.build, question.parameters["service_id"])
+def _awards_of(question: Question) -> TableQuery:
+    """Ask for the awards of an organisation, or of a party that no register knows."""
+    as_of, service_id = question.parameters["as_of"], question.parameters["service_id"]
+    owner = organisation_id(question.build, service_id)
     # Ids of parties are hashes, in lower case.
     owner = owner.lower() if _PARTY_ID.fullmatch(owner) else owner
-    asked = {**question.parameters, "entity_id": owner}
-    asked |= {"dataset": "AF-TENDER", "measure": None, "country": None}
-    return msgspec.structs.replace(question, parameters=asked, limit=None, after=None)
+    filters = [Filter("service_id", service_id, equal(organisation=owner))]
+    filters += filters_of(country=question.country)
+    known, days = known_on(as_of), question.days
+    return TableQuery("award_facts", "awards", filters, known, as_of, "period_end", days)
 
 
 def _suppliers(question: Question) -> ListRows:
@@ -450,17 +441,11 @@ def why_no_awards(question: Question) -> Empty:
     parameters = question.parameters
     if parameters["service_id"] is None:
         return _why_no_suppliers(question)
-    empty = why_no_facts(_all_awards(question))
-    if empty.code == "value_not_held":
-        detail = "No award with a stated value is known that this organisation won."
-        return Empty("value_not_held", detail, "service_id")
-    if empty.code != "no_match":
+    empty = why_empty(question.build, _awards_of(question))
+    if empty.parameter != "service_id":
         return empty
-    if parameters["country"] is not None:
-        detail = f"It won awards, but none in {parameters['country']} within the bounds."
-        return Empty("no_match", detail, "country")
-    detail = "It won awards, but none of a day between the bounds."
-    return Empty("out_of_range", detail, "from" if parameters["from"] else "to")
+    detail = "No award with a stated value is known that this organisation won."
+    return replace(empty, detail=detail)
 
 
 def _why_no_suppliers(question: Question) -> Empty:
