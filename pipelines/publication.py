@@ -359,13 +359,14 @@ class Publishing:
 
     def __init__(self, settings: Settings, compute: Compute) -> None:
         self.settings, self._compute = settings, compute
+        # One for all stages: of tables that it opened before, it reads only new commits.
+        self._record = open_record(settings)
 
     def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
         """Return the publication that was begun last, or one to begin, which has a notice."""
-        record = open_record(self.settings)
-        refuse_empty(record)
+        refuse_empty(self._record)
         return Publication(
-            record,
+            self._record,
             self.settings,
             notice,
             confirm_loss or None,
@@ -388,13 +389,12 @@ class Publishing:
         return False
 
     def _to_begin(self) -> Publication:
-        landing, record = open_landing(self.settings), open_record(self.settings)
-        world = world_of(record, landing)
+        world = world_of(self._record, open_landing(self.settings))
         require_withheld_key(self.settings.withheld_key, world)
-        refuse_empty(record)
+        refuse_empty(self._record)
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
         if world == "starter":
-            notice = starter_notice(last_read(record))
+            notice = starter_notice(last_read(self._record))
         return self.publication(notice=notice)
 
     def _begin(self, publication: Publication) -> Plan | None:
