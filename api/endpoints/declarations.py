@@ -30,7 +30,7 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
         statuses.append(413)
     elif listing is not None:
         limit = "LIMIT_UNCAPPED" if listing.row_rule == "uncapped" else "LIMIT"
-        parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT")]
+        parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT", "FIELDS")]
         statuses.append(402)
     if needs_key:
         parameters += [PARAMETERS[each] for each in ("VERSION_IN_URL", "RECEIPT")]

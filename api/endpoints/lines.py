@@ -6,7 +6,7 @@ character of each cell; here all cells of a column are searched at once, because
 nothing to quote.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -17,6 +17,7 @@ from msgspec.structs import astuple
 
 from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.serve.rows import RowPage
+from warehouse.shared.json_encoding import decode_object, encode_object
 
 # What a cell of a formula can begin with (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -34,11 +35,21 @@ def json_lines(pages: Iterable[RowPage]) -> Iterator[bytes]:
         yield b"\n".join([*rows, b""])
 
 
-def csv_lines(kinds: tuple[str, ...], pages: Iterable[RowPage]) -> Iterator[bytes]:
-    """Yield a header line and pages of rows of these schemas as CSV."""
-    yield _joined([columns_of(kinds)])
+def with_fields(page: RowPage, fields: Collection[str]) -> RowPage:
+    """Return the rows of a page with only these of their members."""
+    rows = map(decode_object, page.rows[:])
+    return page.with_rows(
+        [encode_object({name: row[name] for name in row if name in fields}) for row in rows]
+    )
+
+
+def csv_lines(
+    kinds: tuple[str, ...], pages: Iterable[RowPage], fields: tuple[str, ...] = ()
+) -> Iterator[bytes]:
+    """Yield a header line and pages of rows of these schemas as CSV, or only some columns."""
+    yield _joined([columns_of(kinds, fields)])
     for page in pages:
-        rows = map(astuple, _decode(kinds, _array(page)))
+        rows = map(astuple, _decode(kinds, fields, _array(page)))
         columns = list[Sequence[str]]()
         # Columns that have one value in all rows are written once, together with their neighbours.
         for is_same, together in groupby(zip(*rows, strict=True), _is_same):
@@ -62,36 +73,39 @@ def _joined(lines: Iterable[Iterable[str]]) -> bytes:
 
 
 @lru_cache
-def columns_of(row: tuple[str, ...]) -> Mapping[str, bool]:
-    """Return every member that rows of these schemas can have, and whether it is always a text."""
+def columns_of(row: tuple[str, ...], fields: tuple[str, ...] = ()) -> Mapping[str, bool]:
+    """Return every member that rows of these schemas can have, and whether it is always a text.
+
+    With ``fields``, only those.
+    """
     columns: dict[str, bool] = {}
     for schema in row:
         for name, member in ROW_SCHEMAS[schema]["properties"].items():
             is_text = "const" in member or member.get("type") in _TEXT_TYPES
             columns[name] = columns.get(name, True) and is_text
-    return columns
+    return {name: columns[name] for name in columns if not fields or name in fields}
 
 
 def _array(page: RowPage) -> bytes:
     return b"".join((b"[", *page.json_chunks(), b"]"))
 
 
-def _decode(row: tuple[str, ...], rows: bytes) -> list[msgspec.Struct]:
+def _decode(row: tuple[str, ...], fields: tuple[str, ...], rows: bytes) -> list[msgspec.Struct]:
     try:
-        return _decoder(row).decode(rows)
+        return _decoder(row, fields).decode(rows)
     except msgspec.ValidationError:
         # A member is not of its declared type.
-        return _decoder(row, with_texts=False).decode(rows)
+        return _decoder(row, fields, with_texts=False).decode(rows)
 
 
 @lru_cache
 def _decoder(
-    row: tuple[str, ...], with_texts: bool = True
+    row: tuple[str, ...], fields: tuple[str, ...], with_texts: bool = True
 ) -> msgspec.json.Decoder[list[msgspec.Struct]]:
     """Return a decoder that decodes texts; of anything else the bytes stay, and so every digit."""
     members = [
         (name, str | None, None) if is_text and with_texts else (name, Raw, Raw(b"null"))
-        for name, is_text in columns_of(row).items()
+        for name, is_text in columns_of(row, fields).items()
     ]
     # Without references to each other, rows are no work for the garbage collector.
     decoded_row = msgspec.defstruct("Row", members, gc=False)

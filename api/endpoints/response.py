@@ -12,7 +12,7 @@ import falcon
 from msgspec.structs import replace
 
 from api.endpoints.endpoint import tier_of
-from api.endpoints.lines import csv_lines, json_lines
+from api.endpoints.lines import csv_lines, json_lines, with_fields
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.listing import MOST_WHOLE, Answer, pieces
 from warehouse.contract.problems import Problem
@@ -59,6 +59,9 @@ def send_list(
     if form != "json":
         _send_lines(req, resp, page, form)
         return
+    if fields := page.question.parameters.get("fields"):
+        rows = with_fields(page.rows, fields)
+        page = replace(page, listed=replace(page.listed, rows=rows))
     body, is_whole = _list_pieces(page), _is_sent_whole(req, resp)
     whole = b"".join(body) if is_whole else Pieces(body)
     if page.rows.truncated:
@@ -109,8 +112,10 @@ def _around_rows(
 
 def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: Format) -> None:
     """Send rows as CSV or JSON Lines; what the envelope would say is in headers."""
-    pages = pieces(page)
-    lines = csv_lines(page.kinds, pages) if form == "csv" else json_lines(pages)
+    pages, fields = pieces(page), tuple(page.question.parameters.get("fields") or ())
+    if fields and form != "csv":
+        pages = (with_fields(piece, fields) for piece in pages)
+    lines = csv_lines(page.kinds, pages, fields) if form == "csv" else json_lines(pages)
     is_whole = len(page.rows.rows) == page.limit or not page.rows.truncated
     if is_whole and len(page.rows.rows) <= MOST_WHOLE:
         resp.data = b"".join(lines)

@@ -143,6 +143,41 @@ def test_csv_and_json_lines_are_the_json_digit_for_digit(
     check_lines([{k: v or "" for k, v in line.items()} for line in table], rows)
 
 
+SOME_MEMBERS = (
+    ("/v1/tenders", ["ocid", "tender", "available_at"]),
+    ("/v1/tenders?order=value&query=roads", ["release_id"]),
+    ("/v1/entities", ["service_id", "legal_name", "listings"]),
+    ("/v1/macro?series=LONG", ["period_end", "value"]),
+)
+
+
+@pytest.mark.parametrize(("url", "names"), SOME_MEMBERS)
+def test_rows_can_be_had_with_only_some_members_in_any_form_and_page_by_page(
+    url: str, names: list[str], service: ListService
+) -> None:
+    whole_rows = parsed(service.get(url).text)["data"]
+    expected = [{name: row[name] for name in row if name in names} for row in whole_rows]
+    url = with_query(url, fields=",".join(reversed(names)))
+    assert parsed(service.get(url).text)["data"] == expected and expected
+    lines = service.get(with_query(url, format="jsonl")).text.splitlines()
+    assert list(map(parsed, lines)) == expected
+    table = csv.DictReader(io.StringIO(service.get(with_query(url, format="csv")).text))
+    check_lines(list(table), [json.dumps(row).encode() for row in expected])
+    assert set(table.fieldnames or ()) == set(names)
+    first = service.get(with_query(url, limit=1))
+    second = service.get(with_query(url, limit=1, cursor=first.json["next_cursor"]))
+    both = [row for answer in (first, second) for row in parsed(answer.text)["data"]]
+    assert both == expected[:2]
+
+
+def test_a_member_that_rows_do_not_have_is_refused_with_those_that_they_have(
+    service: ListService,
+) -> None:
+    refused = service.get("/v1/macro?series=LONG&fields=period_end,valu")
+    assert (refused.status_code, refused.json["parameter"]) == (400, "fields")
+    assert refused.json["nearest"] == ["value"] and "available_at" in refused.json["allowed"]
+
+
 @pytest.mark.parametrize("form", MEDIA_TYPES)
 def test_a_form_is_chosen_by_accept_or_by_name(form: str, service: ListService) -> None:
     url, media_type = "/v1/tenders?limit=3", MEDIA_TYPES[form]

@@ -89,6 +89,10 @@ class Listing:
     of_one_build: bool = True
     kinds: Callable[[Parameters], tuple[str, ...]] | None = None
 
+    def kinds_of(self, parameters: Parameters) -> tuple[str, ...]:
+        """Return the schemas of the rows of an answer."""
+        return self.row if self.kinds is None else self.kinds(parameters)
+
 
 def table_list(
     name: str,
@@ -119,8 +123,7 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The schemas of the rows."""
-        kinds = self.listing.kinds
-        return self.listing.row if kinds is None else kinds(self.question.parameters)
+        return self.listing.kinds_of(self.question.parameters)
 
     @property
     def rows(self) -> RowPage:

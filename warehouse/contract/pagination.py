@@ -18,7 +18,9 @@ LONGEST_CURSOR = 1024
 _MAC_BYTES, _FILTER_BYTES = 16, 8
 _SEPARATOR = "\0"
 # How much of a list is sent, and in which form: no part of what is asked.
-_NO_FILTERS = frozenset(("cursor", "limit", "format", "verbose", "data_version", "receipt"))
+_NO_FILTERS = frozenset(
+    ("cursor", "limit", "format", "fields", "verbose", "data_version", "receipt")
+)
 
 
 def build_at(mart: Mart, data_version: str | None) -> Build:

@@ -100,6 +100,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "id type": choice(ID_TYPES),
     "kind": choice(SEARCH_KINDS),
     "line item": _LINE_ITEM,
+    "members": list_of(pattern_text("[A-Za-z_0-9]{1,64}", "the name of a member of a row"), 100),
     "line items": list_of(_LINE_ITEM, 50),
     "metric": choice(tuple(FORMULA_BY_SLUG)),
     "metric set": choice((METRIC_SET, TRAILING_SET)),
