@@ -1,12 +1,12 @@
 """The files of an export, as data: ``files.csv``, and one for each panel.
 
-The SQL of rows that are more than those of a table is in ``sql/exports.sql``.
+The SQL of rows that are more than those of a table is in ``sql/exports.sql``, and ``columns.csv``
+has the columns that no table has.
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from warehouse.publish.served_rows import (
     SAME_PARTY,
 )
 from warehouse.publish.snapshot import ORDERS
-from warehouse.record.tables import arrow_schema
+from warehouse.record.tables import DECIMAL, arrow_schema
 from warehouse.serve.exports import ArtifactKind
 from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.shared.tiers import TierName
@@ -46,7 +46,7 @@ from warehouse.tables import (
     TenderRelease,
     TenderReleaseVintage,
 )
-from warehouse.tables.column import Part, column, identity_of, shown_columns
+from warehouse.tables.column import Part, identity_of, shown_columns
 
 # The columns of each file: name, type, meaning, and the SQL that computes it.
 #
@@ -73,72 +73,29 @@ class FileColumn:
 Columns = tuple[FileColumn, ...]
 
 
-class ExportOnlyColumns(SQLModel):
-    """Columns that only bulk files have, and those that the snapshot adds to a row."""
-
-    fact_id: str = column("Id of this vintage of the figure.", "7a1d0c3b5e9f4a2280c6d1e2f3a4b5c6")
-    record_id: str = column("Id of this row in the file.", "7a1d0c3b5e9f4a2280c6d1e2f3a4b5c6")
-    party_id: str = column(
-        "Id of the party in its role, as the API serves it.", "0f8b2c4d6e1a4c3b9d7e5f6a8b9c0d1e"
+_ARROW = {
+    "text": pa.string(),
+    "texts": pa.list_(pa.string()),
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "amount": DECIMAL,
+}
+# Columns that only bulk files have, and those that the snapshot adds to a row.
+_OWN = {
+    row["name"]: FileColumn(
+        pa.field(row["name"], _ARROW[row["type"]], row["nullable"] == "yes"),
+        row["meaning"],
+        json.loads(row["example"]),
+        row["name"],
     )
-    provenance_id: str = column(
-        "Id of the location in the document.", "1c9e0b7d4f6a48529b3d2e1f0a5c6b7d"
-    )
-    vintage: int = column("1 for the first publication of the figure, then rising.", 1)
-    superseded_at: date | None = column(
-        "Day from which the next vintage was available; null for the last. It makes any as_of "
-        "a single filter; drop it before a backtest.",
-        "2020-03-30",
-    )
-    latest: bool = column("True for the current vintage; do not use it in a backtest.", True)
-
-
-class OrganisationColumns(SQLModel):
-    """What organisations and identifiers have besides the columns of registers."""
-
-    aliases: list[str] = column("Other ids that are this organisation.", ["DC2Y7N4QX8TA"])
-    listings: str = column(
-        "Where it is or was traded, a JSON array: mic, ticker, status, from and to.",
-        '[{"mic":"XJSE","ticker":"UFM"}]',
-    )
-    datasets: list[str] = column("Datasets with rows about it.", ["AF-FUND"])
-    match_method: str | None = column(
-        "The evidence that joined the id with this identifier to the organisation; null if it was "
-        "stated of the organisation's own id.",
-        None,
-    )
+    for row in csv_rows(__name__, "columns")
+}
 
 
-class Award(SQLModel):
-    """One award as one vintage of one release states it.
-
-    Releases of a process repeat its awards: of an ocid and award_id take the newest release.
-    """
-
-    award_id: str | None = column("Id of the award within its process.", "1")
-    award_date: date | None = column("Day of the award as stated.", "2026-05-04")
-    award_status: str | None = column("OCDS status of the award.", "active")
-    amount: Decimal | None = column(
-        "Amount as stated, digit for digit; null where none is.", Decimal("1450000.00")
-    )
-    currency: str | None = column("ISO 4217 code of the amount.", "ZAR")
-    amount_implausible: bool = column(
-        "True if the amount cannot be, as `implausible` of its release says; leave it out of sums.",
-        False,
-    )
-    service_id: str | None = column(
-        "Organisation identifier of the supplier, where one is named and resolved.", "DC7Q2M4XK9"
-    )
-    supplier_name: str | None = column(
-        "Name of the supplier, where exactly one is named.", "Mzansi Fictional Roads (Pty) Ltd"
-    )
-    suppliers: list[str] = column(
-        "Names of the suppliers that are established to be organisations.",
-        ["Mzansi Fictional Roads (Pty) Ltd"],
-    )
-    supplier_service_ids: list[str] = column(
-        "Their organisation identifiers in the same order, null where not resolved.", ["DC7Q2M4XK9"]
-    )
+def own(*names: str) -> Columns:
+    """Return columns of ``columns.csv``."""
+    return tuple(_OWN[name] for name in names)
 
 
 def columns(
@@ -167,21 +124,17 @@ def parts(row: type[SQLModel], *names: Part) -> Columns:
 
 def provenance() -> Columns:
     """Return the provenance columns."""
-    return parts(Sighting, "provenance") + columns(ExportOnlyColumns, ("provenance_id",))
+    return parts(Sighting, "provenance") + own("provenance_id")
 
 
 def vintages(row: type[SQLModel] = Sighting) -> Columns:
     """Return the columns that make any as_of a single filter."""
-    return (
-        columns(ExportOnlyColumns, ("vintage",))
-        + parts(row, "time")
-        + columns(ExportOnlyColumns, ("superseded_at", "latest"))
-    )
+    return own("vintage") + parts(row, "time") + own("superseded_at", "latest")
 
 
 def record_id(sql: str = "row_id", name: str = "record_id") -> Columns:
     """Return the primary key column, computed by ``sql``."""
-    return columns(ExportOnlyColumns, (name,), {name: sql})
+    return (replace(_OWN[name], sql=sql),)
 
 
 # Ids that are hashes, in the order in which they end a row, before its primary key.
@@ -210,6 +163,12 @@ _SIGNAL_ID = (
 )
 
 
+# One award as one vintage of one release states it. Releases of a process repeat its awards: of an
+# ocid and award_id take the newest release.
+_OF_AWARD = own(
+    *("award_id", "award_date", "award_status", "amount", "currency", "amount_implausible"),
+    *("service_id", "supplier_name", "suppliers", "supplier_service_ids"),
+)
 # What every row of an award repeats of its release.
 AWARDED_IN = columns(TenderRelease, ("ocid", "release_id", "country"))
 AWARD_ORIGIN = columns(TenderRelease, ("parties_withheld",)) + parts(TenderRelease, "origin")
@@ -233,14 +192,14 @@ _COLUMNS: Mapping[str, Columns] = {
     "FILING": keyed(record_id(), _dated(Filing)),
     "RELEASE": keyed(record_id(), _dated(TenderReleaseVintage)),
     "AWARD": keyed(
-        record_id("award_row_id"), AWARDED_IN, parts(Award), AWARD_ORIGIN, vintages(), provenance()
+        record_id("award_row_id"), AWARDED_IN, _OF_AWARD, AWARD_ORIGIN, vintages(), provenance()
     ),
     "PARTY": keyed(
         record_id(),
         _dated(
             TenderParty,
             columns(TenderParty, _NAMED_IN)
-            + columns(ExportOnlyColumns, ("party_id",))
+            + own("party_id")
             + columns(PartyMatch, ("service_id", "match_method"))
             + columns(TenderParty, _NAMED),
         ),
@@ -258,21 +217,21 @@ _COLUMNS: Mapping[str, Columns] = {
         parts(MacroSeries, "own"),
         parts(MacroSeries, "origin"),
         columns(MacroSeries, ("available_at", "available_at_evidence")),
-        columns(ExportOnlyColumns, ("vintage",)),
+        own("vintage"),
         provenance(),
     ),
     "ANNUAL": keyed(record_id(), _dated(MacroAnnual)),
     "ORGANISATION": keyed(
         record_id(_HASHED_ID.format("service_id")),
         parts(Entity, "own"),
-        columns(OrganisationColumns, ("aliases", "listings", "datasets")),
+        own("aliases", "listings", "datasets"),
         provenance(),
     ),
     "IDENTIFIER": keyed(
         record_id(_HASHED_ID.format("service_id, id_type, id_match, coalesce(issuer, '')")),
         columns(Entity, ("service_id",)),
         parts(EntityIdentifier, "own"),
-        columns(OrganisationColumns, ("match_method",)),
+        own("match_method"),
         # Of an LEI that the record of an organisation states, only these.
         columns(Sighting, PROVENANCE[:3]),
     ),
