@@ -297,7 +297,7 @@ class _Inquiry:
             build,
             "row, answers_from, answers_until",
             "metrics",
-            equal(metric=metric, organisation=owner),
+            equal(metric=metric, service_id=owner),
         )
         bodies = ((msgspec.json.decode(row), begins, ends) for row, begins, ends in values)
         for body, begins, ends in sorted(bodies, key=lambda value: value[0]["period_end"]):

@@ -80,7 +80,7 @@ def facts_known(
 def issuers(mart: Mart, limit: int) -> list[str]:
     """Return organisations that have reported figures."""
     latest = [Condition("latest = 1")]
-    return distinct_values(mart.build(), "organisation", "fundamentals", latest, limit)
+    return distinct_values(mart.build(), "service_id", "fundamentals", latest, limit)
 
 
 def releases(

@@ -83,7 +83,7 @@ READS: dict[str, Callable[[Mart], object]] = {
 ENOUGH = (
     "SELECT 1 FROM identifiers LIMIT 1",
     "SELECT row_number FROM countries LIMIT 1",
-    "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 ORDER BY organisation LIMIT 5",
+    "SELECT DISTINCT service_id FROM fundamentals WHERE latest = 1 ORDER BY service_id LIMIT 5",
 )
 
 
@@ -145,7 +145,8 @@ def plan(bare: Path, table: str, statement: str, values: Sequence[Any]) -> list[
 def _is_cheap(step: str) -> bool:
     # An index of words or trigrams that is asked for some: `M` stands for MATCH.
     of_index = re.search(r"VIRTUAL TABLE INDEX \d+:.*M", step) is not None
-    return of_index or "CONSTANT" in step or "(subquery" in step
+    # `json_each` are the numbers that the question names.
+    return of_index or any(word in step for word in ("CONSTANT", "(subquery", "json_each"))
 
 
 @pytest.mark.parametrize("name", READS)
@@ -166,7 +167,7 @@ def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: 
     ("name", "meant"),
     [
         ("releases of a buyer", "buyer_id=?"),
-        ("parties of an organisation", "organisation=?"),
+        ("parties of an organisation", "service_id=?"),
         ("series of a type", "series_type=?"),
     ],
 )

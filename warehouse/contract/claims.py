@@ -292,7 +292,7 @@ def _read(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
         if first != last:
             first -= min(_YEAR_AROUND, first - date.min)
             last += min(_YEAR_AROUND, date.max - last)
-        where = equal(organisation=owner, line_item=claim["line_item"])
+        where = equal(service_id=owner, line_item=claim["line_item"])
         where += between("period_end", first, last)
         vintages = _vintages(build, "fundamentals", where, "value_reported")
         if not vintages and not is_known_issuer(build, owner):
@@ -437,7 +437,7 @@ def _reporting_currencies(build: Build, owner: str) -> Currencies:
     repeats the newest period alone.
     """
     by_day: dict[str, Counter[str]] = defaultdict(Counter)
-    of_owner = equal(organisation=owner)
+    of_owner = equal(service_id=owner)
     for body, day in fetch_rows(build, "row, available_at", "fundamentals", of_owner):
         if currency := _MONEY.decode(body).currency_reported:
             by_day[str(day)][currency] += 1

@@ -30,6 +30,7 @@ from warehouse.serve.rows import (
     known_on,
     latest_on,
     make_page,
+    matching,
     one_of,
     published_by,
     row_statement,
@@ -100,7 +101,7 @@ def facts_known(
         # The common case: whole runs from the packs, without looking at single rows.
         page = latest_on(build, table, owner, as_of, limit, after)
     else:
-        where = [*equal(organisation=owner), *known_on(as_of, vintages)]
+        where = [*equal(service_id=owner), *known_on(as_of, vintages)]
         where += _of_periods(table, owner, period_type, as_of)
         where += [one_of("line_item", lines)] if lines else []
         page = fetch_page(build, table, where, limit, after=after)
@@ -114,7 +115,7 @@ def why_no_figures(question: Question) -> Empty:
     parameter = "service_ids" if parameters.get("service_ids") else "service_id"
     ids = parameters.get("service_ids") or [parameters["service_id"]]
     owners = [organisation_id(build, service_id) for service_id in ids]
-    filters = [Filter(parameter, ", ".join(ids[:5]), [one_of("organisation", owners)])]
+    filters = [Filter(parameter, ", ".join(ids[:5]), [one_of("service_id", owners)])]
     if lines:
         items = [one_of("line_item", lines)]
         filters.append(Filter("line_items", ", ".join(lines[:5]), items, "line_item"))
@@ -164,7 +165,7 @@ def _lines(question: Question) -> tuple[str, ...]:
 
 def is_known_issuer(build: Build, owner: str) -> bool:
     """Return whether a register describes an organisation, or it reported figures."""
-    of_owner = equal(organisation=owner)
+    of_owner = equal(service_id=owner)
     return is_known_id(build, owner) or bool(
         fetch_rows(build, "1", "fundamentals", of_owner, limit=1)
     )
@@ -176,14 +177,14 @@ def _of_periods(
     """Match figures of periods of a type, and balances at the ends of those that were known."""
     if period_type in (None, "INSTANT", "OTHER"):
         return equal(period_type=period_type)
-    of_type = [*equal(organisation=owner, period_type=period_type), *known_on(as_of, "all")]
+    of_type = [*equal(service_id=owner, period_type=period_type), *known_on(as_of, "all")]
     of_type.append(Condition("withdrawn = 0"))
-    ends = " AND ".join(condition.sql for condition in of_type)
+    ends, values = matching(table, of_type)
     return [
         Condition(
             "(period_type = ? OR (period_type = 'INSTANT' AND period_end IN "
             f"(SELECT period_end FROM {table} WHERE {ends})))",
-            (period_type, *(value for condition in of_type for value in condition.values)),
+            (period_type, *values),
         )
     ]
 
@@ -195,7 +196,7 @@ def filings(question: Question) -> TableQuery:
     """
     service_id, as_of = question.parameters["service_id"], question.parameters["as_of"]
     owner = organisation_id(question.build, service_id)
-    filters = [Filter("service_id", service_id, equal(organisation=owner))]
+    filters = [Filter("service_id", service_id, equal(service_id=owner))]
     filters += filters_of(form=question.parameters["form"])
     known = known_on(as_of)
     return TableQuery("filings", "filings", filters, known, as_of, "received_on", question.days)
@@ -227,7 +228,7 @@ def _tables(question: Question) -> _Tables:
 
 
 # The order of screens, reversed.
-_ASCENDING = ("metric", "size", "organisation DESC")
+_ASCENDING = ("metric", "size", "service_id DESC")
 
 
 def metrics(question: Question) -> ListRows:
@@ -238,7 +239,7 @@ def metrics(question: Question) -> ListRows:
     if parameters["metric"] is None:
         page = latest_on(build, table, owner, as_of, **question.page)
     else:
-        where = [*equal(organisation=owner, metric=parameters["metric"]), *_current_on(as_of)]
+        where = [*equal(service_id=owner, metric=parameters["metric"]), *_current_on(as_of)]
         page = fetch_page(build, table, where, **question.page)
     day = _as_of(as_of)
     return ListRows(page.with_rows([_with_as_of(row, day) for row in page.rows]))
@@ -264,7 +265,7 @@ def why_no_metrics(question: Question) -> Empty:
             "reported figures that were known then are in the fundamentals."
         )
         return Empty("not_computable", detail, "metric")
-    filters = [Filter("service_id", service_id, equal(organisation=owner))]
+    filters = [Filter("service_id", service_id, equal(service_id=owner))]
     query = TableQuery("fundamentals", "reported figures", filters, known_on(as_of), as_of)
     reason = why_empty(build, query)
     if reason.code != "no_match":
@@ -325,15 +326,15 @@ def _ranked(
     """
     one_more = None if limit is None else limit + 1
     by_value = Order("row_number DESC", _ASCENDING) if order == "asc" else None
-    ranked = fetch_keyed(build, "organisation", tables.ranked, where, by_value, one_more, after)
+    ranked = fetch_keyed(build, "service_id", tables.ranked, where, by_value, one_more, after)
     on_the_day = [condition for condition in where if condition.column != "country"]
     rows: list[tuple[Key, bytes]] = []
     # One statement for all issuers: a screen asks as many files as it has rows.
     statement, values = row_statement(
-        "row_number", tables.values, [Condition("organisation = ?"), *on_the_day]
+        "row_number", tables.values, [Condition("service_id = ?"), *on_the_day]
     )
     for key, (issuer,) in ranked:
-        for file in build.files_with(tables.values, "organisation", issuer):
+        for file in build.files_with(tables.values, "service_id", issuer):
             numbers = [number for (number,) in file.run(statement, [issuer, *values])]
             rows += [(key, body) for body in rows_by_number(file, numbers)]
     count = row_statement("count(*)", tables.ranked, where, Order("1"))
@@ -346,8 +347,7 @@ def _universe(
 ) -> dict[str, Any]:
     """Return how many issuers are covered, ranked, and left out by each reason."""
     absent = [*universe, *_absent_on(as_of)]
-    conditions = " AND ".join(condition.sql for condition in absent)
-    values = [value for condition in absent for value in condition.values]
+    conditions, values = matching(table, absent)
     statement = f"SELECT reason, count(DISTINCT service_id) FROM {table} "
     left_out = dict.fromkeys(get_args(AbsentReason), 0)
     # All rows of an issuer lie in one file.

@@ -19,7 +19,6 @@ from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id
 from warehouse.serve.rows import (
     Key,
-    KeyedRows,
     alpha_3,
     distinct_values,
     equal,
@@ -141,7 +140,7 @@ def of_country(country: str | None) -> list[Filter]:
 
 # The table and its columns of the entity and of the measure; None is the default dataset. Macro
 # figures lie in two tables; that of the series stands for both.
-_FINANCIALS = ("fundamentals", "organisation", "line_item")
+_FINANCIALS = ("fundamentals", "service_id", "line_item")
 _AWARDS = ("award_facts", "organisation", "measure")
 _TENDERS = ("tender_facts", "country_iso3", "measure")
 _MACRO = ("macro_series", "country_iso3", "series")
@@ -178,15 +177,14 @@ def facts(question: Question) -> ListRows:
     if table == "macro_series":
         found = _macro_facts(build, entity.upper(), parameters, one_more, question.after)
     else:
-        of_owner = column == "organisation"
+        of_owner = column != "country_iso3"
         value = organisation_id(build, entity) if of_owner else entity.upper()
         of = {column: value, measure: parameters["measure"]}
         where = [*equal(**of), *known_on(parameters["as_of"])]
-        columns = "row, service_id" if table == "fundamentals" else "row"
-        rows = fetch_keyed(build, columns, table, where, None, one_more, question.after)
+        rows = fetch_keyed(build, "row", table, where, None, one_more, question.after)
         found = [(key, row[0]) for key, row in rows]
         if table == "fundamentals":
-            found = _financials(build, value, rows)
+            found = _financials(build, value, found)
     return ListRows(make_page(build, found, question.limit))
 
 
@@ -212,22 +210,15 @@ def _entity_kind(entity_id: str | None) -> str:
     return "an issuer" if len(entity_id) > 3 else "the entity_id of a country"
 
 
-def _financials(build: Build, owner: str, rows: KeyedRows) -> Facts:
-    ids = {service_id for _, (_, service_id) in rows}
-    issuers = {service_id: _issuer_members(build, service_id, owner) for service_id in ids}
-    return [
-        (key, _fact(row, None, issuers[service_id], b'"AF-FUND"', "line_item", "value_reported"))
-        for key, (row, service_id) in rows
-    ]
-
-
-def _issuer_members(build: Build, service_id: str, owner: str) -> Members:
-    """Return an issuer's name and country, from its own record or that of its organisation."""
+def _financials(build: Build, owner: str, rows: Facts) -> Facts:
     statement = "SELECT legal_name, country_iso3 FROM {table} WHERE service_id = ?"
-    own = build.rows("entities", statement, service_id)
-    rows = own or build.rows("entities", statement, owner) or [(None, None)]
-    name, country = (encode(value or None) for value in rows[0])
-    return {"entity_id": encode(service_id), "entity_name": name, "country_iso3": country}
+    records = build.rows("entities", statement, owner) or [(None, None)]
+    name, country = (encode(value or None) for value in records[0])
+    issuer = {"entity_id": encode(owner), "entity_name": name, "country_iso3": country}
+    return [
+        (key, _fact(row, None, issuer, b'"AF-FUND"', "line_item", "value_reported"))
+        for key, row in rows
+    ]
 
 
 def _macro_facts(
@@ -287,7 +278,7 @@ def why_no_facts(question: Question) -> Empty:
     )
     entity = entity_id or alpha_3(build, country)
     table, column, measure_column = _table_of(parameters)
-    of_owner = column == "organisation"
+    of_owner = column != "country_iso3"
     value = organisation_id(build, entity) if of_owner else entity.upper()
     # Ids of organisations are no words that could be near each other.
     near = "" if of_owner else column

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -14,6 +14,7 @@ from warehouse.serve.build import Build
 from warehouse.serve.entities import entity, organisation_id, records
 from warehouse.serve.rows import (
     Condition,
+    distinct_values,
     equal,
     fetch_page,
     fetch_rows,
@@ -73,15 +74,15 @@ def crosswalk(question: Question) -> ListRows:
     """
     build, service_id = question.build, question.parameters["service_id"]
     owner = organisation_id(build, service_id)
-    statement = "SELECT DISTINCT id_type FROM {table} WHERE organisation = ? ORDER BY id_type"
-    id_types = [str(kind) for (kind,) in build.rows("identifiers", statement, storable(owner))]
+    of_owner = equal(service_id=owner)
+    id_types = distinct_values(build, "id_type", "identifiers", of_owner, len(get_args(IdType)))
     name = name_and_jurisdiction(build, service_id) or name_and_jurisdiction(build, owner)
     if not id_types and name is None:
         raise unknown_id(service_id)
     served = [kind for kind in id_types if question.tier.paid or kind in FREE_ID_TYPES]
     # IN () is no valid SQL; no identifier has the type ''.
     of_types = [one_of("id_type", served)] if served else equal(id_type="")
-    where = [*equal(organisation=owner), *of_types]
+    where = [*of_owner, *of_types]
     before = {
         "service_id": owner,
         "legal_name": None if name is None else name[0] or None,
@@ -131,7 +132,7 @@ def lookup(question: Question) -> ListRows:
 def owners_of(build: Build, id_type: IdType, id_value: str) -> dict[str, str]:
     """Return the organisations with an identifier, each with who issued it."""
     where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
-    rows = fetch_rows(build, "organisation, issuer", "identifiers", where)
+    rows = fetch_rows(build, "service_id, issuer", "identifiers", where)
     # Reversed, so that the first row of an organisation wins.
     return {str(owner): str(issuer) for owner, issuer in reversed(rows)}
 

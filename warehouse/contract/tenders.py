@@ -221,7 +221,7 @@ def _party_filters(question: Question) -> list[Filter]:
     filters = filters_of(country=question.country, role=question.parameters["role"])
     if (service_id := question.parameters["service_id"]) is not None:
         owner = organisation_id(question.build, service_id)
-        filters.append(Filter("service_id", service_id, equal(organisation=owner)))
+        filters.append(Filter("service_id", service_id, equal(service_id=owner)))
     return filters
 
 

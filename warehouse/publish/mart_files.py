@@ -32,7 +32,7 @@ from warehouse.publish.search_index import (
     batch_reader,
 )
 from warehouse.publish.steps import Task
-from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, Columns, MartTable
+from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, RUNS, Columns, MartTable
 from warehouse.record.relations import sql_text
 from warehouse.shared.files import sha256_of_file
 
@@ -161,6 +161,17 @@ class SqliteLoader:
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
 
+    def load_runs(self, table: str, run_by: str) -> None:
+        """Create the table ``runs`` of a table whose rows lie together by a column."""
+        self._sql.execute(
+            f"CREATE TABLE {RUNS} (value TEXT PRIMARY KEY, first_row INTEGER, last_row INTEGER) "
+            "WITHOUT ROWID"
+        )
+        self._sql.execute(
+            f"INSERT INTO {RUNS} SELECT {run_by}, min(row_number), max(row_number) FROM {table} "
+            "GROUP BY 1"
+        )
+
     def load_packs(self, packer: Packer, by_key: bool) -> None:
         """Write the packs; ``by_key``: they are found by their keys as well."""
         packs = batch_reader(packer.packs, _PACKS, _PACK_BATCH)
@@ -271,6 +282,8 @@ def _write_file(
     with SqliteLoader(folder, key) as file:
         # The order matters: packs and words are complete once all rows have been streamed.
         file.load(table.name, columns, _numbered(rows, columns, see), table.indexes)
+        if table.run_by:
+            file.load_runs(table.name, table.run_by)
         if table.members:
             packer.finish()
             file.load_packs(packer, by_key=bool(table.packed.by))

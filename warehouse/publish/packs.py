@@ -75,7 +75,10 @@ def opened_frame(frame: bytes, size: int, head: bytes = b"") -> bytes:
 
 def sealed_frame(rows: bytes, head: bytes = b"") -> bytes:
     """Return rows as a frame; the first of a pack vouches for its head as well."""
-    frame: bytes = lz4.block.compress(rows, store_size=False)
+    # Takes five times as long as without, saves a sixth, and is read in four fifths of the time.
+    frame: bytes = lz4.block.compress(
+        rows, mode="high_compression", compression=3, store_size=False
+    )
     frame = frame if len(frame) < len(rows) else rows
     return xxh3_64(head + frame).digest() + frame
 

@@ -34,10 +34,7 @@ from warehouse.tables import (
 from warehouse.tables.column import members_of
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
-# `organisation` is the id under which all rows of an organisation are found: rows have canonical
-# ids, so it is their own.
 _OF_TRAILING = "_ttm"
-_WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
 # Members that a row of a party has besides the columns of its class; some count releases.
 _COUNTED = ("releases", "processes", "first_release", "last_release")
 _PARTY = (
@@ -71,6 +68,8 @@ READABLE_SCHEMA_VERSIONS = (MART_SCHEMA_VERSION,)
 # Column types of the mart tables.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
 Columns = dict[str, ColumnKind]
+# The table of a file that says where the rows of each value of ``run_by`` begin and end.
+RUNS = "runs"
 # Columns that number rows; the first column of a table with one of these names is its primary key.
 ROW_NUMBERS = ("row_number", "first_row", "first_place")
 
@@ -126,23 +125,27 @@ class Files:
 class MartTable:
     """One table of a build: ``rows`` is a SELECT over the snapshot.
 
-    ``keys`` are columns to filter by. ``members`` are the members of a served row, in order;
+    ``keys`` are columns to filter by; the rows of each value of ``run_by``, the first column of the
+    order, are a run of row numbers. ``members`` are the members of a served row, in order;
     without them the table has keys only. ``inside`` are members taken over from the release JSON.
     A table without ``files`` is one file. ``merged_by`` are key columns: rows of several files are
     merged in their order, rows with equal ones in the order of the files. Without them, the files
-    follow each other.
+    follow each other. ``listed_in`` is a table with all values of the column that decides the
+    file, by which rows are ordered first.
     """
 
     name: str
     rows: str
     order: str
     keys: tuple[str, ...]
+    run_by: str
     indexes: tuple[str, ...]
     members: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     packed: Packing = Packing()
     files: Files | None = None
     merged_by: tuple[str, ...] = ()
+    listed_in: str = ""
 
 
 CATALOGUE_MEMBERS = (
@@ -214,9 +217,10 @@ def _table(row: Mapping[str, str]) -> MartTable:
     how: Any = row["file_how"]
     return MartTable(
         name,
-        _WITH_ORGANISATION.format(rows) if row["of_organisations"] else rows,
+        rows,
         row["order"],
         tuple(row["keys"].replace("VINTAGE", " ".join(_VINTAGE)).split()),
+        row["run_by"],
         tuple(filter(None, row["indexes"].format(NEVER=NEVER).split("; "))),
         _MEMBERS.get(like, ()),
         tuple(row["inside"].split()),
@@ -225,6 +229,7 @@ def _table(row: Mapping[str, str]) -> MartTable:
         ),
         Files(row["file_by"], how, int(row["file_rows"] or 1 << 62), row["day"]) if how else None,
         tuple(filter(None, row["merged_by"].split(", "))),
+        row["listed_in"],
     )
 
 

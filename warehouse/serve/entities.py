@@ -27,9 +27,7 @@ def _same_as_id(build: Build, service_id: str) -> str | None:
     id_type = "ticker" if ":" in text else "lei" if len(text) == _LEI_LENGTH else None
     if id_type is not None:
         where = equal(id_type=id_type, id_match=text.upper())
-        owners = {
-            str(owner) for (owner,) in fetch_rows(build, "organisation", "identifiers", where)
-        }
+        owners = {str(owner) for (owner,) in fetch_rows(build, "service_id", "identifiers", where)}
         if len(owners) == 1:
             return owners.pop()
     rows = build.rows("same_as", "SELECT same_as FROM {table} WHERE service_id = ?", text)

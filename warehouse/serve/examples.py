@@ -12,6 +12,7 @@ from typing import NamedTuple
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.publish.row_json import NEVER
 from warehouse.serve.build import Build
+from warehouse.serve.rows import equal, matching
 from warehouse.shared.data_files import csv_rows
 
 Example = Mapping[str, str]
@@ -68,7 +69,8 @@ def _example(build: Build, rows: _Rows, issuer: str) -> Example:
     files = build.files(rows.table)
     if rows.owner and issuer:
         for file in build.files_with(rows.table, rows.owner, issuer):
-            if found := file.query(f"{select} AND {rows.owner} = ? LIMIT 1", issuer):
+            of_issuer, values = matching(rows.table, equal(**{rows.owner: issuer}))
+            if found := file.run(f"{select} AND {of_issuer} LIMIT 1", values):
                 return _filled(rows, found[0])
     for file in files[:_MOST_FILES]:
         if found := file.query(f"{select} LIMIT 1"):

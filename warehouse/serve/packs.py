@@ -33,8 +33,9 @@ Positions = range | npt.NDArray[np.int64]
 
 _OF_KEY = f"""SELECT first_row, head, body FROM {PACKS} WHERE key = ? AND first_row > ?
 ORDER BY first_row LIMIT ?"""
-_WITH_ROW = f"""SELECT first_row, head, body FROM {PACKS} WHERE first_row <= ?
-ORDER BY first_row DESC LIMIT 1"""
+_WITH_ROWS = f"""SELECT first_row, head, body FROM {PACKS} WHERE first_row IN (
+SELECT (SELECT max(first_row) FROM {PACKS} WHERE first_row <= value) FROM json_each(?))
+ORDER BY first_row DESC"""
 _FRAMES = f"""SELECT body FROM {FRAMES} WHERE first_place >= ? AND first_place <= ?
 ORDER BY first_place"""
 
@@ -247,12 +248,12 @@ def row_of_key(build: Build, table: str, key: str) -> bytes | None:
 def rows_by_number(file: FileReader, numbers: Sequence[int]) -> list[bytes]:
     """Return rows of a file by their numbers."""
     rows: dict[int, bytes] = {}
-    remaining = sorted(set(numbers), reverse=True)
-    while remaining:
-        ((first_row, head, body),) = file.query(_WITH_ROW, remaining[-1])
-        pack, positions = Pack(file, first_row, head, body), list[int]()
-        while remaining and remaining[-1] < first_row + pack.count:
+    remaining = sorted(set(numbers))
+    # The packs with the last rows come first.
+    for first_row, head, body in file.query(_WITH_ROWS, str(remaining)):
+        positions = list[int]()
+        while remaining and remaining[-1] >= first_row:
             positions.append(remaining.pop() - first_row)
-        found = pack.rows(np.array(positions))
+        found = Pack(file, first_row, head, body).rows(np.array(positions))
         rows |= zip((first_row + position for position in positions), found, strict=True)
     return [rows[number] for number in numbers]

@@ -13,7 +13,7 @@ import msgspec
 
 from warehouse.publish.file_labels import may_have, no_later_day
 from warehouse.publish.row_json import NEVER
-from warehouse.publish.tables import MART_TABLES
+from warehouse.publish.tables import MART_TABLES, RUNS
 from warehouse.record.as_of import Vintages
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader, SqlRows
@@ -30,14 +30,14 @@ IN_ORDER = "row_number"
 class Condition(msgspec.Struct, frozen=True):
     """An SQL condition with the values of its placeholders.
 
-    ``column`` is set if the column is compared with the first value: it may decide in which files
-    the rows lie.
+    ``column`` is set if the column is compared with the values: it may decide in which files, and
+    where in them, the rows lie.
     """
 
     sql: str
     values: tuple[object, ...] = ()
     column: str = ""
-    compared: Literal["=", ">=", "<="] = "="
+    compared: Literal["=", "IN", ">=", "<="] = "="
 
 
 # Matches nothing.
@@ -87,8 +87,10 @@ def files_for(build: Build, table: str, where: Sequence[Condition]) -> Sequence[
         if not condition.column:
             continue
         value = str(condition.values[0])
-        if condition.column == split.by and condition.compared == "=":
-            files = build.files_with(table, split.by, value)
+        if condition.column == split.by and condition.compared in ("=", "IN"):
+            values = map(str, condition.values)
+            labels = {f.label for each in values for f in build.files_with(table, split.by, each)}
+            files = [file for file in files if file.label in labels]
         elif condition.column == split.day:
             since = max(since, value) if condition.compared != "<=" else since
             until = min(until, value) if condition.compared != ">=" else until
@@ -244,15 +246,32 @@ def row_statement(
     columns: str, table: str, where: Sequence[Condition], order: Order = IN_ORDER_OF_FILE
 ) -> tuple[str, list[object]]:
     """Return a statement for any file, and the values of its placeholders."""
-    conditions = " AND ".join([condition.sql for condition in where]) or "1 = 1"
-    values = [value for condition in where for value in condition.values]
-    return (
-        f"SELECT {columns} FROM {table} WHERE {conditions} ORDER BY {order.sql}",
-        values,
-    )
+    conditions, values = matching(table, where)
+    return f"SELECT {columns} FROM {table} WHERE {conditions} ORDER BY {order.sql}", values
 
 
+def matching(table: str, where: Sequence[Condition]) -> tuple[str, list[object]]:
+    """Return what a row of any file of a table must meet, and the values of its placeholders."""
+    conditions, values = list[str](), list[object]()
+    for condition in where:
+        conditions.append(condition.sql)
+        values += condition.values
+        # Instead of an index: the rows of the value are a run.
+        if condition.column == _RUN_BY[table] and condition.compared == "=":
+            conditions.append(_IN_RUN)
+            values += condition.values * 2
+    return " AND ".join(conditions) or "1 = 1", values
+
+
+_RUN_BY = {table.name: table.run_by or None for table in MART_TABLES}
+_IN_RUN = (
+    f"row_number >= (SELECT first_row FROM {RUNS} WHERE value = ?) "
+    f"AND row_number <= (SELECT last_row FROM {RUNS} WHERE value = ?)"
+)
 _ROW_COLUMN = pattern(r"row\b")
+_LISTED_IN = {table.name: table.listed_in for table in MART_TABLES if table.listed_in}
+_SPLIT_BY = {table.name: table.files.by for table in MART_TABLES if table.files is not None}
+_KEYS = {table.name: table.keys for table in MART_TABLES}
 _MERGED_BY = {table.name: table.merged_by for table in MART_TABLES}
 KeyedRows = list[tuple[Key, tuple[Any, ...]]]
 
@@ -319,7 +338,7 @@ def equal(**values: str | None) -> list[Condition]:
 
 def one_of(name: str, values: Sequence[object]) -> Condition:
     """Match rows in which a column has one of the values."""
-    return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values))
+    return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values), name, "IN")
 
 
 def storable(text: str) -> str:
@@ -394,17 +413,48 @@ def fetch_keyed(
     A key is valid for the build, the conditions and the order that it came with.
     """
     where = list(where)
-    order = Order(IN_ORDER, _MERGED_BY[table]) if order is None else order
     files = files_for(build, table, where) if files is None else files
     with_row = _ROW_COLUMN.match(columns) is not None
-    merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
-    begins = None if after is None else begin_after(table, files, order, merged_by, after)
     # The body of a row is read only once it is known to be among the first.
     columns = _ROW_COLUMN.sub("row_number", columns) + ", row_number"
-    found = select_all(build, columns, table, files, where, order, merged_by, limit, begins)
+    if order is None and len(files) > 1 and (listed_in := _LISTED_IN.get(table)):
+        by_value = _by_value(build, columns, table, listed_in, where, limit, after)
+        found = list(islice(by_value, limit))
+    else:
+        order = Order(IN_ORDER, _MERGED_BY[table]) if order is None else order
+        merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
+        begins = None if after is None else begin_after(table, files, order, merged_by, after)
+        found = select_all(build, columns, table, files, where, order, merged_by, limit, begins)
     keys = [(file.label, str(row[-1])) for file, row in found]
     rows = _with_bodies(found) if with_row else [row for _, row in found]
     return [(key, row[:-1]) for key, row in zip(keys, rows, strict=True)]
+
+
+def _by_value(
+    build: Build,
+    columns: str,
+    table: str,
+    listed_in: str,
+    where: Sequence[Condition],
+    limit: int | None,
+    after: Key | None,
+) -> Iterator[tuple[FileReader, tuple[Any, ...]]]:
+    """Yield the rows of one value after the other, from the files in which these lie.
+
+    There can be hundreds of files, of which the first rows need few.
+    """
+    by, known = _SPLIT_BY[table], _KEYS[listed_in]
+    of_values = [each for each in where if each.column in known]
+    if after is not None:
+        (file,) = (file for file in build.files(table) if file.label == after[0])
+        ((begin,),) = file.query(f"SELECT {by} FROM {table} WHERE row_number = ?", int(after[1]))
+        of_values.append(Condition(f"{by} >= ?", (begin,)))
+    for value in distinct_values(build, by, listed_in, of_values, _ALL_ROWS):
+        own = [*equal(**{by: value}), *where]
+        if after is not None and value == begin:
+            own.append(Condition("row_number > ?", (int(after[1]),)))
+        files = build.files_with(table, by, value)
+        yield from select_all(build, columns, table, files, own, IN_ORDER_OF_FILE, (), limit)
 
 
 def _with_bodies(found: Found) -> SqlRows:

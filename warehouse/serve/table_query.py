@@ -26,6 +26,7 @@ from warehouse.serve.rows import (
     files_for,
     known_on,
     latest_on,
+    matching,
     published_by,
 )
 from warehouse.shared.texts import nearest
@@ -260,8 +261,7 @@ def _span(build: Build, query: TableQuery, where: Sequence[Condition]) -> tuple[
     if not query.dated:
         return None
     where = [*where, Condition(f"{query.dated} <> ''")]
-    conditions = " AND ".join(condition.sql for condition in where)
-    values = [value for condition in where for value in condition.values]
+    conditions, values = matching(query.table, where)
     statement = f"SELECT min({query.dated}), max({query.dated}) FROM {query.table}"
     ends = [
         end

@@ -190,8 +190,6 @@ def rows_of(rule: Rule) -> tuple[str, str]:
     if rule.reads:
         return "SELECT 'found' AS row_id", "SELECT 'other' AS row_id"
     bad, good = ROWS[rule.words]
-    if rule.column == "organisation":
-        bad, good = (text.replace("service_id", "organisation") for text in (bad, good))
     return f"SELECT {bad}", f"SELECT {good}"
 
 

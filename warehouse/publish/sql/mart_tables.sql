@@ -1,10 +1,10 @@
 -- The rows of tables of a build that are more than those of a table, and less than a query of
 -- served_rows.
 --
--- Inputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, quality,
---   page_data; metrics and metrics_absent, or the same of another set
--- Outputs: fundamentals, newest_statements, derived_figures, macro_annual, entities, metrics,
---   screens, metrics_absent, quality, page_data (queries)
+-- Inputs: fundamentals, newest_statements, derived_figures, macro_annual, macro_series, entities,
+--   quality, page_data; metrics and metrics_absent, or the same of another set
+-- Outputs: fundamentals, newest_statements, derived_figures, macro_annual, series, entities,
+--   metrics, screens, metrics_absent, quality, page_data (queries)
 
 -- name: fundamentals
 SELECT *, row_id AS fact_id FROM fundamentals;
@@ -17,6 +17,9 @@ SELECT * REPLACE (CAST(inputs AS JSON) AS inputs), row_id AS fact_id FROM derive
 
 -- name: macro_annual
 SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual;
+
+-- name: series
+SELECT DISTINCT series, country_iso3, frequency, country, series_type FROM macro_series;
 
 -- name: entities
 -- With texts in which a dataset or an exchange is found between blanks.
@@ -36,8 +39,7 @@ LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 
 -- name: screens
 SELECT
-    metric, CAST(value AS DOUBLE) AS size, service_id AS organisation, country, answers_from,
-    answers_until
+    metric, CAST(value AS DOUBLE) AS size, service_id, country, answers_from, answers_until
 FROM metrics{{ of_set }}
 LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 

@@ -26,10 +26,10 @@ buyer_names AS (
 identifiers_of AS (
     -- the types that anybody may look up, and the ISIN, which the contract refuses to keys of no
     -- paid tier by its form: another paid type needs a check like `_checked_query` first
-    SELECT organisation AS service_id, list(DISTINCT id_value ORDER BY id_value) AS id_values
+    SELECT service_id, list(DISTINCT id_value ORDER BY id_value) AS id_values
     FROM ({{ current_identifiers }})
     WHERE id_type IN ('lei', 'isin')
-    GROUP BY organisation
+    GROUP BY service_id
 ),
 
 organisations AS (

@@ -353,13 +353,13 @@ WITH all_identifiers AS (
 )
 
 SELECT
-    *, service_id AS organisation,
+    *,
     -- upper case of a to z only, as the reader does it
     translate(id_value, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') AS id_match
 FROM all_identifiers
 QUALIFY row_number() OVER (
     PARTITION BY
-        organisation, id_type, id_match, CASE WHEN id_type NOT IN ('lei', 'ticker') THEN issuer END
+        service_id, id_type, id_match, CASE WHEN id_type NOT IN ('lei', 'ticker') THEN issuer END
     -- the order is total: which of two equal mappings is served must not be chance, nor whether it
     -- is the mapping or the record itself that states an LEI
     ORDER BY
