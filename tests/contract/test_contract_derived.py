@@ -15,7 +15,7 @@ DAY = "2024-06-30"
 def bearer(api: Contract, id_type: str) -> tuple[str, str]:
     """Return an organisation with an identifier of a type, and that identifier."""
     statement = (
-        "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
+        "SELECT service_id, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
     )
     service_id, value = query(api.mart.build(), statement, id_type)[0]
     return str(service_id), str(value)
@@ -85,7 +85,7 @@ def test_lookup_id_value_finds_the_organisation(api: Contract, id_type: str) -> 
 
 
 def test_lookup_finds_a_ticker_of_every_exchange_that_is_listed(api: Contract) -> None:
-    statement = "SELECT organisation, id_match FROM identifiers WHERE id_type = 'ticker'"
+    statement = "SELECT service_id, id_match FROM identifiers WHERE id_type = 'ticker'"
     listed = query(api.mart.build(), statement)
     by_exchange = {value.partition(":")[0]: (owner, value) for owner, value in listed}
     assert "OTC" in by_exchange
@@ -129,7 +129,7 @@ def test_lookup_by_lei_or_ticker_works_on_any_tier(api: Contract, id_type: str) 
 def test_lookup_of_a_number_of_two_registries_is_ambiguous(api: Contract) -> None:
     shared = (
         "SELECT id_match FROM identifiers WHERE id_type = 'registry' "
-        "GROUP BY 1 HAVING count(DISTINCT organisation) > 1"
+        "GROUP BY 1 HAVING count(DISTINCT service_id) > 1"
     )
     number = query(api.mart.build(), shared)[0][0]
     answer = api.get(f"/v1/crosswalk?id_type=registry&id_value={number}")

@@ -87,8 +87,8 @@ def test_asked_by_an_alias_the_answer_has_the_canonical_id(
 
 
 def test_every_issuer_is_reachable_by_every_identifier_it_has(mart: Mart) -> None:
-    issuers = query(mart.build(), "SELECT DISTINCT organisation FROM fundamentals")
-    statement = "SELECT id_type, id_match FROM identifiers WHERE organisation = ?"
+    issuers = query(mart.build(), "SELECT DISTINCT service_id FROM fundamentals")
+    statement = "SELECT id_type, id_match FROM identifiers WHERE service_id = ?"
     reached = set()
     for (issuer,) in issuers:
         held = query(mart.build(), statement, issuer)

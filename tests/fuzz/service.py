@@ -116,7 +116,7 @@ class FuzzedService:
 
     def _values(self) -> dict[str, Sequence[str]]:
         columns = {
-            "service_id": "SELECT DISTINCT organisation FROM identifiers",
+            "service_id": "SELECT DISTINCT service_id FROM identifiers",
             "id_value": "SELECT DISTINCT id_match FROM identifiers",
             "series": "SELECT DISTINCT series FROM macro_series",
             "indicator": "SELECT DISTINCT indicator FROM macro_annual",

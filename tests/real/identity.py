@@ -50,7 +50,7 @@ def report(marts: str) -> None:
     with closing(Mart(marts)) as mart:
         build = mart.build()
         issuers = [
-            str(row[0]) for row in query(build, "SELECT DISTINCT organisation FROM fundamentals")
+            str(row[0]) for row in query(build, "SELECT DISTINCT service_id FROM fundamentals")
         ]
         records = {
             record["service_id"]: record
@@ -82,7 +82,7 @@ def report(marts: str) -> None:
 
 def _is_reached(mart: Mart, issuer: str, id_type: Any) -> bool:
     """Return whether each identifier of a type of an issuer leads to it alone."""
-    statement = "SELECT id_match FROM identifiers WHERE organisation = ? AND id_type = ?"
+    statement = "SELECT id_match FROM identifiers WHERE service_id = ? AND id_type = ?"
     values = [str(value) for (value,) in query(mart.build(), statement, issuer, id_type)]
     found = [
         {json.loads(row)["service_id"] for row in lookup(mart, id_type, value).rows.rows}
