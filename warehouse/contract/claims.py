@@ -8,10 +8,11 @@ the issuer reports, never in a translation.
 import re
 from calendar import monthrange
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import Any, Literal
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -27,6 +28,7 @@ from warehouse.serve.entities import organisation_id
 from warehouse.serve.rows import Condition, between, equal, fetch_rows, in_country, page_of
 from warehouse.shared.json_encoding import encode
 
+T = TypeVar("T")
 Verdict = Literal[
     "matches", "matches_rounded", "superseded", "differs", "not_knowable_then", "not_held"
 ]
@@ -93,11 +95,10 @@ Currencies = Mapping[str, str]
 
 def claims(question: Question) -> ListRows:
     """Return a verdict on each claim, in their order."""
-    issuers: dict[str, Currencies] = {}
     verdicts = []
     for number, claim in enumerate(question.parameters["claims"]):
         try:
-            verdicts.append(encode(_verdict(question.build, claim, issuers)))
+            verdicts.append(encode(_verdict(question.build, claim)))
         except Problem as problem:
             if number == 0:
                 raise
@@ -112,12 +113,10 @@ def datasets_of_claims(parameters: Parameters) -> tuple[str, ...]:
     return tuple("AF-FUND" if each else "AF-MACRO" for each in sorted(about_issuers))
 
 
-def _verdict(
-    build: Build, claim: Mapping[str, Any], issuers: dict[str, Currencies]
-) -> dict[str, object]:
+def _verdict(build: Build, claim: Mapping[str, Any]) -> dict[str, object]:
     vintages = _read(build, claim)
     of_period = [each for each in vintages if _is_of(each.members, claim["period"])]
-    fitting, other_currencies = _in_currency(build, claim, of_period, issuers)
+    fitting, other_currencies = _in_currency(build, claim, of_period)
     judged = [_judge(figure, claim["value"], claim["as_of"]) for figure in _figures(fitting)]
     if not judged:
         return _shown(claim, "not_held", _not_held(claim, vintages, of_period, other_currencies))
@@ -294,16 +293,21 @@ def _read(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
             last += min(_YEAR_AROUND, date.max - last)
         where = equal(service_id=owner, line_item=claim["line_item"])
         where += between("period_end", first, last)
-        vintages = _vintages(build, "fundamentals", where, "value_reported")
+        vintages = _remembered(build, _vintages)("fundamentals", tuple(where), "value_reported")
         if not vintages and not is_known_issuer(build, owner):
             raise unknown_id(claim["service_id"])
         return vintages
     where = [*in_country(claim["country"]), *between("period_end", first, last)]
     if claim["series"] is not None:
         where += equal(series=claim["series"])
-        return _vintages(build, "macro_series", where, "value")
+        return _remembered(build, _vintages)("macro_series", tuple(where), "value")
     where += equal(indicator=claim["indicator"])
-    return _vintages(build, "macro_annual", where, "value")
+    return _remembered(build, _vintages)("macro_annual", tuple(where), "value")
+
+
+def _remembered(build: Build, read: Callable[..., T]) -> Callable[..., T]:
+    """Return a read of a build that remembers what it found: claims are about few figures."""
+    return build.made_once(read.__name__, lambda: lru_cache(_MOST_READS)(partial(read, build)))
 
 
 def _vintages(build: Build, table: str, where: Iterable[Condition], value: str) -> list[Vintage]:
@@ -319,6 +323,7 @@ def _vintages(build: Build, table: str, where: Iterable[Condition], value: str) 
     return sorted(vintages, key=lambda each: (each.since, each.members["vintage"]))
 
 
+_MOST_READS = 256
 _YEAR_AROUND = timedelta(366)
 _YEAR = re.compile(r"(?:FY ?)?([0-9]{4})")
 _QUARTER = re.compile(r"([0-9]{4})-Q([1-4])")
@@ -400,10 +405,7 @@ def _figures(vintages: Iterable[Vintage]) -> list[list[Vintage]]:
 
 
 def _in_currency(
-    build: Build,
-    claim: Mapping[str, Any],
-    vintages: Sequence[Vintage],
-    issuers: dict[str, Currencies],
+    build: Build, claim: Mapping[str, Any], vintages: Sequence[Vintage]
 ) -> tuple[list[Vintage], list[str]]:
     """Return the vintages in the currency of a claim, and the currencies of the others."""
     money = [each for each in vintages if "currency_reported" in each.members]
@@ -411,9 +413,7 @@ def _in_currency(
         chosen = [each for each in money if each.members["currency_reported"] == claim["currency"]]
     elif money:
         owner = organisation_id(build, claim["service_id"])
-        if owner not in issuers:
-            issuers[owner] = _reporting_currencies(build, owner)
-        reported_in = issuers[owner]
+        reported_in = _remembered(build, _reporting_currencies)(owner)
         chosen = [each for each in vintages if each not in money]
         for figure in _figures(money):
             if any(
