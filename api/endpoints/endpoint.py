@@ -15,7 +15,7 @@ from warehouse.contract import problems
 from warehouse.contract.json_values import read
 from warehouse.contract.listing import Listing
 from warehouse.contract.pagination import build_at
-from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameter_types import Parameter, as_declared
 from warehouse.serve.build import Build, Mart
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.tiers import Tier
@@ -157,6 +157,7 @@ def read_values(
     for name, text in path.items():
         parameters[name] = _path_value(endpoint, name, text)
     declared = endpoint.query
+    sent = as_declared(sent, declared)
     # Ignoring a misspelt filter would return rows that were not asked for.
     for name in sent:
         if name not in declared:

@@ -12,10 +12,11 @@ import falcon
 from msgspec.structs import replace
 
 from api.endpoints.endpoint import tier_of
-from api.endpoints.lines import csv_lines, json_lines, with_fields
+from api.endpoints.lines import columns_of, csv_lines, json_lines, with_fields
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.listing import MOST_WHOLE, Answer, pieces
-from warehouse.contract.problems import Problem
+from warehouse.contract.parameter_types import choice
+from warehouse.contract.problems import Problem, invalid_value
 from warehouse.serve.rows import RowPage
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import Tier
@@ -54,12 +55,15 @@ def send_list(
     req: falcon.Request, resp: falcon.Response, page: Answer, form: Format = "json"
 ) -> None:
     """Send a page of a list, as many rows as the tier of the key may get."""
-    page = capped(page, tier_of(req))
+    page, fields = capped(page, tier_of(req)), page.question.parameters.get("fields") or ()
     resp.context.as_of = page.as_of
+    for name in fields:
+        if name not in (members := columns_of(page.kinds)):
+            raise invalid_value("fields", name, choice(tuple(members)))
     if form != "json":
-        _send_lines(req, resp, page, form)
+        _send_lines(req, resp, page, form, tuple(fields))
         return
-    if fields := page.question.parameters.get("fields"):
+    if fields:
         rows = with_fields(page.rows, fields)
         page = replace(page, listed=replace(page.listed, rows=rows))
     body, is_whole = _list_pieces(page), _is_sent_whole(req, resp)
@@ -110,9 +114,11 @@ def _around_rows(
     return [b'%b"%b":[' % (start, member.encode()), *rows.json_chunks(), b"]," + after[1:]]
 
 
-def _send_lines(req: falcon.Request, resp: falcon.Response, page: Answer, form: Format) -> None:
+def _send_lines(
+    req: falcon.Request, resp: falcon.Response, page: Answer, form: Format, fields: tuple[str, ...]
+) -> None:
     """Send rows as CSV or JSON Lines; what the envelope would say is in headers."""
-    pages, fields = pieces(page), tuple(page.question.parameters.get("fields") or ())
+    pages = pieces(page)
     if fields and form != "csv":
         pages = (with_fields(piece, fields) for piece in pages)
     lines = csv_lines(page.kinds, pages, fields) if form == "csv" else json_lines(pages)

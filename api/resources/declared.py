@@ -19,13 +19,11 @@ from api.endpoints.endpoint import (
     read_parameters,
     tier_of,
 )
-from api.endpoints.lines import columns_of
 from api.endpoints.openapi import openapi_document
 from api.endpoints.response import requested_format, send_list, send_without_rows
 from warehouse.contract import API_VERSION
 from warehouse.contract.listing import answer
-from warehouse.contract.parameter_types import choice
-from warehouse.contract.problems import RETRY_AFTER_SECONDS, invalid_value
+from warehouse.contract.problems import RETRY_AFTER_SECONDS
 from warehouse.serve.build import Mart, check_readable
 from warehouse.serve.examples import examples
 from warehouse.shared.errors import SankofaError
@@ -46,10 +44,6 @@ class ListResource:
         assert listing is not None
         parameters = read_parameters(req, self.endpoint, **path)
         form = requested_format(req, parameters["format"])
-        members = columns_of(listing.kinds_of(parameters))
-        for name in parameters["fields"] or ():
-            if name not in members:
-                raise invalid_value("fields", name, choice(tuple(members)))
         page = answer(
             listing,
             self._mart,
@@ -63,14 +57,10 @@ class ListResource:
         send_list(req, resp, page, form)
 
 
-class PostedResource:
+class PostedResource(ListResource):
     """A list that answers what is sent as the body of a POST; its answers are never kept."""
 
     methods = POSTED
-
-    def __init__(self, endpoint: Endpoint, mart: Mart, secret: Callable[[], bytes]) -> None:
-        self.endpoint = endpoint
-        self._mart, self._secret = mart, secret
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send an answer to each of what was sent."""

@@ -15,7 +15,7 @@ from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_
 from api.site.sample import Row, Sample, SampleAnswer, decoded
 from api.site.then_and_now import by_figure, figure_of, revised_since, revision_table
 from warehouse.contract import lists
-from warehouse.contract.problems import Problem, unknown_id
+from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.methodology.line_items import LINE_ITEMS, STATEMENTS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
@@ -234,13 +234,7 @@ def _tenders_of(sample: Sample, record: Row, as_of: date | None) -> dict[str, An
         ("country", "from", "to", "order", "limit", "cursor")
     )
     parameters |= {"service_id": service_id, "as_of": as_of}
-    awards = None
-    try:
-        awards = sample.ask_list(lists.AWARDS, **parameters)
-    except Problem as problem:
-        # A buyer that no register knows has no awards.
-        if problem.code != unknown_id(service_id).code:
-            raise
+    awards = sample.ask_list(lists.AWARDS, **parameters)
     roles = sample.ask(declarations.TENDER_PARTIES, service_id=service_id, as_of=as_of)
     countries = dict.fromkeys(row["country"] for row in roles.rows if row["role"] == "buyer")
     bought = [

@@ -330,7 +330,7 @@ def _body(
     page = answer.rows
     has_more = page.truncated or passed < len(page.rows)
     truncated = page.truncated or len(rows) < len(page.rows)
-    cursor = answer.cursor_after(passed) if has_more and passed else None
+    cursor = answer.cursor_after(passed) if has_more else None
     after = answer.envelope(len(rows), truncated, cursor)
     listed = Raw(b"[" + b",".join(rows) + b"]")
     return Body(encode({**before, answer.listing.member: listed, **after}), truncated, text)

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import api.endpoints.response
+import warehouse.contract.changes
 import warehouse.contract.listing
 from tests.helpers.every_list import REQUESTS, whole
 from tests.helpers.list_service import ListService, list_service, rows_of, with_query
@@ -90,6 +91,42 @@ def test_a_cursor_belongs_to_its_list_and_its_filters(service: ListService) -> N
         assert (refused.status_code, refused.json["code"]) == (400, "cursor_invalid")
     same = service.get(f"/v1/macro?series=LONG&limit=3&format=json&cursor={first}")
     assert len(rows_of(same)) == 3
+
+
+def test_a_page_of_changes_compares_few_files_and_says_where_to_go_on(
+    service: ListService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def walked(url: str) -> tuple[list[Any], list[Any]]:
+        pages = [service.get(url).json]
+        while cursor := pages[-1]["next_cursor"]:
+            assert pages[-1]["truncated"] and pages[-1]["empty"] is None
+            pages.append(service.get(with_query(url, cursor=cursor)).json)
+        return [row for page in pages for row in page["data"]], pages
+
+    url = "/v1/changes?since=1900-01-01&level=fact&limit=1000"
+    expected, whole_pages = walked(url)
+    monkeypatch.setattr(warehouse.contract.changes, "_MOST_LOOKED_AT", 1)
+    rows, pages = walked(url)
+    assert rows == expected and len(pages) > len(whole_pages)
+    nothing, pages = walked(f"{url}&country=QQ")
+    assert not nothing and len(pages) > 3
+    assert pages[-1]["empty"]["code"] == "no_match" and not pages[-1]["truncated"]
+
+
+@pytest.mark.parametrize(
+    ("url", "same"),
+    [
+        ("/v1/shared/facts?entity_id=DCA1", "/v1/shared/facts?service_id=DCA1"),
+        ("/v1/changes?since=2000-01-01&id=DCA1", "/v1/changes?since=2000-01-01&service_id=DCA1"),
+        ("/v1/filings?service_id=DCA1", "/v1/filings?entity_id=DCA1"),
+    ],
+)
+def test_an_id_may_be_sent_by_any_name_that_ids_have(
+    url: str, same: str, service: ListService
+) -> None:
+    assert service.get(url).json["data"] == service.get(same).json["data"]
+    refused = service.get(f"{url}&{same.rpartition('&')[2].rpartition('?')[2]}")
+    assert refused.json["code"] == "parameter_unknown"
 
 
 class Digits(str):

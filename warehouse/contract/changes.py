@@ -10,6 +10,7 @@ from datetime import date
 from functools import cache
 
 import msgspec
+from msgspec.structs import replace
 
 from warehouse.contract.listing import ListRows, Parameters, Question
 from warehouse.contract.problems import unknown_version
@@ -17,11 +18,14 @@ from warehouse.publish.builds import builds_at
 from warehouse.serve.build import Build
 from warehouse.serve.changed_rows import TABLES, ChangedRow, ChangedTable, changed_rows, parts
 from warehouse.serve.entities import organisation_id
-from warehouse.serve.rows import Key, make_page, page_of
+from warehouse.serve.rows import Key, RowPage, make_page, page_of
 from warehouse.serve.table_query import Empty, TableQuery, filters_of, query_rows, why_empty
 from warehouse.shared.errors import UnknownVersion
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.texts import version_key
+
+# Once so many rows that differ were looked at, a page ends: to find them takes a second.
+_MOST_LOOKED_AT = 10_000
 
 
 class _Dated(msgspec.Struct):
@@ -35,12 +39,7 @@ def changes(question: Question) -> ListRows:
         return ListRows(query_rows(build, _by_day(question), **question.page))
     before = _compared_with(question)
     if parameters["level"] == "fact":
-        rows = []
-        for key, row, country in _differing(question, before):
-            rows.append((key, row.encoded(country)))
-            if question.limit is not None and len(rows) > question.limit:
-                break
-        return ListRows(make_page(build, rows, question.limit))
+        return ListRows(_compared(question, before))
     return ListRows(page_of(build, _counted(question, before), **question.page))
 
 
@@ -96,10 +95,28 @@ def _compared_with(question: Question) -> Build | None:
         raise unknown_version(error, "not_found", "since") from error
 
 
+def _compared(question: Question, before: Build | None) -> RowPage:
+    """Return the rows that differ and match, as far as they are found in a moment."""
+    rows: list[tuple[Key, bytes]] = []
+    resume = None
+    for key, row, country in _differing(question, before, _MOST_LOOKED_AT):
+        if row is None:
+            resume = key
+            break
+        rows.append((key, row.encoded(country)))
+        if question.limit is not None and len(rows) > question.limit:
+            break
+    page = make_page(question.build, rows, question.limit)
+    return page if resume is None else replace(page, truncated=True, resume=resume)
+
+
 def _differing(
-    question: Question, before: Build | None
-) -> Iterator[tuple[Key, ChangedRow, str | None]]:
-    """Yield the rows that differ and match, each with its key and the country of its owner."""
+    question: Question, before: Build | None, most: int | None = None
+) -> Iterator[tuple[Key, ChangedRow | None, str | None]]:
+    """Yield the rows that differ and match, each with its key and the country of its owner.
+
+    After ``most`` rows that differ, the key to go on from is yielded without a row.
+    """
     parameters, build, after = question.parameters, question.build, question.after
     owner, wanted = _owner(question), question.country
 
@@ -111,6 +128,7 @@ def _differing(
         rows = build.rows("entities", statement, owner)
         return str(rows[0][0]) or None if rows else None
 
+    looked_at = 0
     for table in TABLES:
         if parameters["dataset"] not in (None, table.dataset):
             continue
@@ -118,6 +136,9 @@ def _differing(
             if after is not None and after[:2] != (table.name, part.name):
                 continue
             skipped, after = 0 if after is None else int(after[2]), None
+            if most is not None and looked_at >= most:
+                yield (table.name, part.name, "0"), None, None
+            looked_at += len(changed_rows(part))
             for number, row in enumerate(changed_rows(part)[skipped:], skipped + 1):
                 country = row.country or country_of(table, row.owner)
                 if owner in (None, row.owner) and wanted in (None, country):
@@ -130,6 +151,7 @@ def _counted(question: Question, before: Build | None) -> list[bytes]:
     days: dict[tuple[str, str, str | None], set[str]] = {}
     whole = msgspec.structs.replace(question, after=None, limit=None)
     for _, row, country in _differing(whole, before):
+        assert row is not None
         key = row.table.dataset, row.owner, country
         counts.setdefault(key, Counter())[row.kind] += 1
         day = msgspec.json.decode(row.body, type=_Dated).available_at

@@ -8,7 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from warehouse.contract import problems
-from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType
+from warehouse.contract.parameter_types import (
+    FLAG,
+    NUMBER,
+    Parameter,
+    ParameterType,
+    as_declared,
+)
 from warehouse.shared.json_encoding import encode
 
 Arguments = dict[str, Any]
@@ -22,6 +28,7 @@ def read(
     ``where`` names what they are parameters of, ``inside`` what stands before their names.
     """
     declared = {parameter.name: parameter for parameter in parameters}
+    sent = as_declared(sent, declared)
     for name in sent:
         if name not in declared:
             raise problems.unknown_parameter(name, declared, where)

@@ -65,7 +65,7 @@ def cap_rows(
     if len(rows.rows) <= cap:
         return rows, limit
     first_rows = [rows.rows[number] for number in range(cap)]
-    return replace(rows, rows=first_rows, truncated=True), limit
+    return replace(rows, rows=first_rows, truncated=True, resume=None), limit
 
 
 def check_datasets(tier: Tier, datasets: Iterable[str]) -> None:

@@ -89,10 +89,6 @@ class Listing:
     of_one_build: bool = True
     kinds: Callable[[Parameters], tuple[str, ...]] | None = None
 
-    def kinds_of(self, parameters: Parameters) -> tuple[str, ...]:
-        """Return the schemas of the rows of an answer."""
-        return self.row if self.kinds is None else self.kinds(parameters)
-
 
 def table_list(
     name: str,
@@ -123,7 +119,8 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The schemas of the rows."""
-        return self.listing.kinds_of(self.question.parameters)
+        kinds = self.listing.kinds
+        return self.listing.row if kinds is None else kinds(self.question.parameters)
 
     @property
     def rows(self) -> RowPage:
@@ -138,7 +135,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     def cursor_after(self, number: int) -> str | None:
         """Return the cursor that continues after a row of the page, counted from 1."""
-        key = self.rows.key_of(number) if number else None
+        key = self.rows.key_of(number)
         parameters, version = self.question.parameters, self.rows.data_version
         return next_cursor(self.secret, self.listing.name, parameters, key, version)
 
@@ -189,7 +186,8 @@ def answer(
     read = limit if (limit is not None and limit <= _MOST_READ) or not in_pieces else PIECE
     question = replace(question, limit=read)
     listed = listing.read(question)
-    empty = None if listed.rows.rows else listing.why_empty(question)
+    is_empty = not listed.rows.rows and not listed.rows.truncated
+    empty = listing.why_empty(question) if is_empty else None
     return Answer(listing, question, listed, secret, limit, empty)
 
 

@@ -235,6 +235,19 @@ class Parameter:
     location: ParameterLocation = "query"
 
 
+# The names that an organisation's id has among parameters.
+_NAMES_OF_IDS = ("service_id", "entity_id", "id")
+
+
+def as_declared(sent: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Mapping[str, Any]:
+    """Return what was sent by the declared names: an id may be sent by any name that ids have."""
+    own = [name for name in _NAMES_OF_IDS if name in declared]
+    named = [name for name in _NAMES_OF_IDS if name in sent]
+    if len(own) != 1 or len(named) != 1:
+        return sent
+    return {own[0] if name == named[0] else name: value for name, value in sent.items()}
+
+
 def objects_schema(members: Sequence[Parameter]) -> Schema:
     """Describe an object whose members are parameters."""
     return {

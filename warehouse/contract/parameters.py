@@ -121,7 +121,16 @@ _PLAIN = ("integer", "boolean")
 
 
 def _parameter(row: Mapping[str, str]) -> Parameter:
-    kind, example = _TYPES[row["type"]], row["example"]
+    """Return the parameter of a line.
+
+    The words of a type that is ``, unlisted`` are not in its schema. One that is none is refused,
+    and the refusal names the nearest, and all that there are.
+    """
+    name, _, is_unlisted = row["type"].partition(", ")
+    kind, example = _TYPES[name], row["example"]
+    if is_unlisted:
+        plain = {"type": ["number", "string"] if kind is NUMBER else "string"}
+        kind = replace(kind, schema=plain)
     return Parameter(
         row["name"],
         kind,
@@ -182,34 +191,9 @@ def of_tool(parameter: Parameter) -> Parameter:
     return replace(parameter, kind=COUNTRY_OR_NAME, description=description)
 
 
-def unlisted(parameter: Parameter) -> Parameter:
-    """Return a parameter whose words are not in its schema; one that is none is refused.
-
-    The refusal names the nearest, and all that there are.
-    """
-    return replace(parameter, kind=replace(parameter.kind, schema={"type": "string"}))
-
-
 # A tool takes one claim as its own arguments, or several of the same members, described once.
 _SEVERAL = {**_CLAIMS.kind.schema, "items": {"type": "object"}}
 _OF_TOOL = {
-    "VALUE_OF_TOOL": replace(
-        _DECLARED["VALUE"],
-        kind=replace(NUMBER, schema={"type": ["number", "string"]}),
-        required=False,
-    ),
-    "PERIOD_OF_TOOL": replace(
-        _DECLARED["PERIOD"], kind=replace(PERIOD, schema={"type": "string"}), required=False
-    ),
-    "LINE_ITEM_OF_TOOL": replace(
-        unlisted(_DECLARED["LINE_ITEM"]), description="A line that get_fundamentals takes."
-    ),
-    **{
-        name: unlisted(_DECLARED[name])
-        for name in (
-            *("METRIC_OF_TOOL", "METRIC_RANKED_OF_TOOL", "METRIC_SET_OF_TOOL", "ROLE_OF_TOOL"),
-        )
-    },
     "MATCHED_OF_TOOL": replace(
         _MATCHED,
         kind=replace(

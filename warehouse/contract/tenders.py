@@ -18,14 +18,12 @@ from warehouse.publish.row_json import NEVER, NEVER_DAY
 from warehouse.publish.served_rows import CITED
 from warehouse.publish.tables import NOT_SERVED
 from warehouse.serve.build import Build
-from warehouse.serve.engines import FileReader
 from warehouse.serve.entities import entity, is_known_id, organisation_id
 from warehouse.serve.largest import largest
 from warehouse.serve.rows import (
     IN_ORDER,
     NO_ROW,
     Condition,
-    Key,
     KeyedRows,
     Order,
     between,
@@ -86,23 +84,27 @@ def tenders(question: Question) -> ListRows:
     if is_known_id(build, sought.get("supplier", "").upper()):
         sought["supplier"] = organisation_id(build, sought["supplier"].upper())
     with_words = [text_matches(text, _COLUMN_OF[name]) for name, text in sought.items()]
-    one_more = None if limit is None else limit + 1
+    order, known = _NEWEST_FIRST, [*known_on(as_of), *equal(country=country)]
+    if with_words:
+        # The words are selective: no index on latest (the unary +) or on the country helps.
+        order, known = (
+            Order(IN_ORDER),
+            [
+                msgspec.structs.replace(each, sql=each.sql.replace("latest = 1", "+latest = 1"))
+                for each in known_on(as_of)
+            ],
+        )
+    where, one_more = [*with_words, *where, *known], None if limit is None else limit + 1
     if by_value:
-        wanted = [*with_words, *where, *known_on(as_of), *equal(country=country)]
-        found = largest(build, _RELEASES, files, wanted, one_more, after)
-        return ListRows(make_page(build, found, limit))
+        return ListRows(
+            make_page(build, largest(build, _RELEASES, files, where, one_more, after), limit)
+        )
     rows: KeyedRows = []
     for file in files:
         remaining = None if one_more is None else one_more - len(rows)
         if remaining == 0:
             break
-        if with_words:
-            rows += _with_words(build, file, [*with_words, *where], as_of, remaining, after)
-        else:
-            wanted = [*where, *known_on(as_of), *equal(country=country)]
-            rows += fetch_keyed(
-                build, "row", _RELEASES, wanted, _NEWEST_FIRST, remaining, after, [file]
-            )
+        rows += fetch_keyed(build, "row", _RELEASES, where, order, remaining, after, [file])
         # The key is of the first file; what follows comes after it as a whole.
         after = None
     return ListRows(make_page(build, [(key, row[0]) for key, row in rows], limit))
@@ -117,24 +119,6 @@ def _sought(question: Question) -> dict[str, str]:
     """Return the words that releases are sought by, by parameter."""
     words = ((name, question.parameters[name]) for name in _COLUMN_OF)
     return {name: text for name, text in words if text is not None}
-
-
-def _with_words(
-    build: Build,
-    file: FileReader,
-    where: Sequence[Condition],
-    as_of: date | None,
-    limit: int | None,
-    after: Key | None,
-) -> KeyedRows:
-    """Return the releases of a file that are found by words; all are of the country."""
-    # The unary + keeps SQLite from using an index on latest: the words are selective.
-    known = [
-        msgspec.structs.replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
-        for condition in known_on(as_of)
-    ]
-    where = [*where, *known]
-    return fetch_keyed(build, "row", _RELEASES, where, Order(IN_ORDER), limit, after, [file])
 
 
 def why_no_tenders(question: Question) -> Empty:
@@ -319,8 +303,6 @@ def awards(question: Question) -> ListRows:
     if service_id is None:
         return _suppliers(question)
     found = query_rows(question.build, _awards_of(question), None, None).rows
-    if not found and not is_known_id(question.build, service_id):
-        raise unknown_id(service_id)
     won = [(msgspec.json.decode(row, type=_Award), row) for row in found]
     if question.parameters["order"] == "value":
         ranks = _ranks(award.unit for award, _ in won)
@@ -444,7 +426,7 @@ def why_no_awards(question: Question) -> Empty:
     empty = why_empty(question.build, _awards_of(question))
     if empty.parameter != "service_id":
         return empty
-    detail = "No award with a stated value is known that this organisation won."
+    detail = "No award with a stated value is known that it won; search finds ids by name."
     return replace(empty, detail=detail)
 
 

@@ -279,7 +279,8 @@ KeyedRows = list[tuple[Key, tuple[Any, ...]]]
 class RowPage(msgspec.Struct, frozen=True):
     """Rows as JSON bytes, from one build; ``truncated`` if there are more.
 
-    ``keys`` has where each row lies: a read with the key of a row continues after it.
+    ``keys`` has where each row lies: a read with the key of a row continues after it. ``resume`` is
+    where a read continues that stopped before it had found enough rows.
     """
 
     rows: Sequence[bytes]
@@ -287,10 +288,13 @@ class RowPage(msgspec.Struct, frozen=True):
     data_version: str
     notice: str
     keys: Sequence[Key] = ()
+    resume: Key | None = None
 
     def key_of(self, number: int) -> Key | None:
-        """Return the key of a row, counted from 1; None if the list has no pages."""
-        return self.keys[number - 1] if len(self.keys) else None
+        """Return the key to continue after a row, counted from 1; None if the list has no pages."""
+        if number == len(self.rows) and self.resume is not None:
+            return self.resume
+        return self.keys[number - 1] if number and len(self.keys) else None
 
     def json_chunks(self) -> Sequence[bytes | memoryview]:
         """Return byte chunks that concatenate to comma-separated JSON rows."""
