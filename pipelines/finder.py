@@ -39,6 +39,7 @@ from warehouse.record.quarantine import (
 from warehouse.record.relations import sql_text
 from warehouse.record.store import open_record
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -62,7 +63,7 @@ Kind = Literal["organisation", "process", "series", "indicator", "document", "ro
 _SERVED: Mapping[Kind, tuple[str, tuple[RecordTable, ...], str]] = {
     "organisation": (
         "service_id",
-        (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS),
+        (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS, ELEMENTS),
         "the organisation",
     ),
     "process": ("ocid", (TENDER_RELEASES, TENDER_PARTIES), "the contracting process"),
@@ -367,6 +368,10 @@ class Finder:
         if name in ID_TYPES:
             meaning = f"the {name} of {text}"
             return replace(found, meaning=meaning, conditions={IDENTIFIERS: of_type})
+        if ":" in name:
+            of_element = {ELEMENTS: f"{condition} AND element = {sql_text(name)}"}
+            meaning = f"{name} of {text}"
+            return replace(found, meaning=meaning, conditions=of_element, scopes=found.conditions)
         items = {item.name for item in LINE_ITEMS} | set(self.distinct(FUNDAMENTALS, "line_item"))
         if name not in items:
             raise _unknown_field(name, text, (*items, *_METRICS, *ID_TYPES, *Entity.model_fields))

@@ -32,7 +32,13 @@ from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.partitions import COUNTRIES, ISSUERS, REGISTERS
 from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.record.tables import (
+    ELEMENTS,
+    ENTITIES,
+    FUNDAMENTALS,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+)
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import csv_rows
 
@@ -114,7 +120,7 @@ def checks() -> tuple[RowCheck, ...]:
         RowCheck(
             code_version("later statements", "assets.derive.later_statements"),
             later_statements.mark_later_statements,
-            (FUNDAMENTALS,),
+            (FUNDAMENTALS, ELEMENTS),
         ),
     )
 

@@ -30,6 +30,7 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.publish.withheld import withhold_rows
 from warehouse.record.erase import erasures
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -57,6 +58,7 @@ _ANSWER = "the answer"
 _VALUES: Mapping[RecordTable, str] = {
     FUNDAMENTALS: "value_reported",
     FILINGS: "form",
+    ELEMENTS: "value_reported",
     MACRO_SERIES: "value",
     MACRO_ANNUAL: "value",
     TENDER_RELEASES: "tag",
@@ -372,6 +374,7 @@ class _Inquiry:
 _LISTS: Mapping[RecordTable, Listing] = {
     FUNDAMENTALS: lists.FUNDAMENTALS,
     FILINGS: lists.FILINGS,
+    ELEMENTS: lists.ELEMENTS,
     MACRO_SERIES: lists.MACRO,
     MACRO_ANNUAL: lists.MACRO,
     TENDER_RELEASES: lists.TENDERS,

@@ -20,6 +20,7 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.record.relations import sql_text
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -265,7 +266,7 @@ def _named(finder: Finder, text: str) -> Match | None:
         {place.row["service_id"] for place in places if place.column == "legal_name"}
     )
     if quoted := ", ".join(map(sql_text, organisations)):
-        for table in (IDENTIFIERS, FUNDAMENTALS, FILINGS):
+        for table in (IDENTIFIERS, FUNDAMENTALS, FILINGS, ELEMENTS):
             ((count,),) = finder.rows(table, "count(*)", f"service_id IN ({quoted})")
             counts[table.name] = max(counts.get(table.name, 0), int(count))
     return Match(

@@ -26,7 +26,7 @@ from warehouse.shared.json_encoding import encode
 _ALIKE: tuple[frozenset[str], ...] = (
     frozenset(
         {
-            *("fundamentals", "filings", STATEMENTS, NEWEST_STATEMENTS),
+            *("fundamentals", "filings", "elements", STATEMENTS, NEWEST_STATEMENTS),
             *("metrics", "metrics_absent", "derived_figures"),
             *("metrics_ttm", "metrics_ttm_absent"),
         }

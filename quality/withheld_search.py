@@ -115,8 +115,8 @@ def _members(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 # Tables and exports with nothing of tenders in them; their names begin so.
 _WITHOUT_TENDERS = (
-    *("fundamentals", "filings", "macro", "entities", "identifiers", "same_as", "countries"),
-    *("metrics", "screens", "af-fund", "af-macro"),
+    *("fundamentals", "filings", "elements", "macro", "entities", "identifiers", "universe"),
+    *("same_as", "countries", "metrics", "screens", "af-fund", "af-macro"),
 )
 # What initials may be: up to four letters.
 _SHORT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,4}(?![^\W\d_])")

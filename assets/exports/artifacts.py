@@ -5,7 +5,7 @@ has the columns that no table has.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from warehouse.publish.served_rows import (
     NAMED_AWARDS,
     PARTY_ID,
     SAME_PARTY,
+    UNIVERSE,
 )
 from warehouse.publish.snapshot import ORDERS
 from warehouse.record.tables import DECIMAL, arrow_schema
@@ -29,10 +30,12 @@ from warehouse.shared.tiers import TierName
 from warehouse.tables import (
     OPEN_CLASSES,
     DerivedFigure,
+    ElementFact,
     Entity,
     EntityIdentifier,
     Filing,
     FundamentalVintage,
+    ListedIssuer,
     MacroAnnual,
     MacroSeries,
     Metric,
@@ -189,7 +192,9 @@ _COLUMNS: Mapping[str, Columns] = {
         vintages(DerivedFigure),
         provenance(),
     ),
+    "ELEMENT": keyed(record_id(name="fact_id"), _dated(ElementFact)),
     "FILING": keyed(record_id(), _dated(Filing)),
+    "LISTING": keyed(record_id(), _dated(ListedIssuer)),
     "RELEASE": keyed(record_id(), _dated(TenderReleaseVintage)),
     "AWARD": keyed(
         record_id("award_row_id"), AWARDED_IN, _OF_AWARD, AWARD_ORIGIN, vintages(), provenance()
@@ -268,6 +273,7 @@ _STATEMENTS = {
     "tender_facts": SQL["tender_facts"],
     "organisations": SQL.statement("organisations", organisations=CURRENT_ENTITIES),
     "identifiers": CURRENT_IDENTIFIERS,
+    "universe": UNIVERSE,
 }
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _AS_OF = (
@@ -367,8 +373,24 @@ def _export_file(row: Mapping[str, str]) -> ExportFile:
     )
 
 
+# Files by the first hexadecimal digit of the MD5 of the service_id: all would be one of gigabytes.
+# A bucket without elements has no file.
+BUCKETED = "elements"
+
+
+def _files(row: Mapping[str, str]) -> Iterator[ExportFile]:
+    """Yield the files of a line of ``files.csv``: one, or one for each bucket of organisations."""
+    file = _export_file(row)
+    if file.needs != (BUCKETED,):
+        yield file
+        return
+    for bucket in "0123456789abcdef":
+        of_bucket = f"SELECT * FROM {BUCKETED} WHERE left(md5(service_id), 1) = '{bucket}'"
+        yield replace(file, key=f"{file.key}-{bucket}", relation=of_bucket)
+
+
 EXPORT_FILES: tuple[ExportFile, ...] = (
-    *map(_export_file, csv_rows(__name__, "files")),
+    *(file for row in csv_rows(__name__, "files") for file in _files(row)),
     *(
         ExportFile(
             panel.key,

@@ -19,7 +19,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from assets.exports.artifacts import EXPORT_FILES, LICENCES, SQL, ExportFile
+from assets.exports.artifacts import BUCKETED, EXPORT_FILES, LICENCES, SQL, ExportFile
 from assets.exports.write_artifact import (
     failed_artifact,
     read_file,
@@ -87,7 +87,12 @@ def export(
     # The tables of a snapshot are views over its Parquet files.
     views = snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist()
     keys, tables = file_keys(snapshot, notice), set(views)
-    missing = [(file, [name for name in file.needs if name not in tables]) for file in EXPORT_FILES]
+    buckets = f"SELECT DISTINCT left(md5(service_id), 1) AS bucket FROM {BUCKETED}"
+    with_rows = snapshot.read(buckets)["bucket"].to_pylist() if BUCKETED in tables else []
+    wanted = [
+        each for each in EXPORT_FILES if each.needs != (BUCKETED,) or each.key[-1] in with_rows
+    ]
+    missing = [(file, [name for name in file.needs if name not in tables]) for file in wanted]
     possible = [file for file, names in missing if not names]
     register_store(snapshot.sql, store)
 

@@ -1,26 +1,27 @@
 """SEC companyfacts: every figure of one issuer in every filing that states it.
 
-Facts of elements outside the table of line items are not read. A comparative column is a
-sighting like any other; which of them are vintages is worked out from the record. What only
-looks like a restatement is marked here, where all filings of the issuer are at hand.
-The facts of other sources of the SEC become figures in the same way (``add_figures``).
+Facts become figures of line items and, where an installation wants them, figures of their elements:
+all of them, also those of no line. A comparative column is a sighting like any other; which of them
+are vintages is worked out from the record. What only looks like a restatement is marked here, where
+all filings of the issuer are at hand. The facts of other sources of the SEC become figures in the
+same way (``add_figures``).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 import msgspec
 
 from assets.entities.identifiers import cik_of, identifier_row
 from assets.filings.cross_checks import WITNESSES, Witness
-from assets.filings.figures import Reading, of_line, scaled_amounts, unit_of
+from assets.filings.figures import Reading, of_line, scaled_amounts, settle, unit_of
 from assets.filings.issuers import (
     ANNUAL_REPORTS,
     accession_number,
@@ -30,17 +31,24 @@ from assets.filings.issuers import (
 )
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Element, Place, TaxonomyElement
 from assets.filings.periods import KnownPeriods, Span
-from assets.filings.restatements import mark_apparent, settled_figures
+from assets.filings.restatements import (
+    element_reading,
+    mark_apparent,
+    settled_figures,
+    without_roundings,
+)
 from assets.parsing import strict
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.record.tables import ELEMENTS, ENTITIES, FUNDAMENTALS, IDENTIFIERS
 from warehouse.tables import PUBLISHED
 from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.sighting import Method
 
 # The day of a filing, and start and end of a period in it.
 Stated = tuple[date, date | None, date]
+# Rejects what lies at a location, for a reason.
+Reject = Callable[[str, str], None]
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,11 @@ class _Company(msgspec.Struct):
     name: object = msgspec.field(default=None, name="entityName")
 
 
-def parse(document: Document, body: bytes) -> Parsed:
-    """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer."""
+def parse(document: Document, body: bytes, *, every_element: bool = False) -> Parsed:
+    """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer.
+
+    With ``every_element`` also those of all elements, by their element.
+    """
     parsed = Parsed()
     try:
         company = _company(body)
@@ -98,6 +109,8 @@ def parse(document: Document, body: bytes) -> Parsed:
             parsed, document, "/entityName", company.cik, company.name, dated, member="entityName"
         )
     add_figures(parsed, document, cik, facts, witnesses)
+    if every_element:
+        _add_elements(parsed, document, cik, company)
     return parsed
 
 
@@ -114,33 +127,49 @@ def _stated(
     parsed: Parsed, document: Document, name: Element, raw: bytes
 ) -> Iterator[Fact | Witness]:
     """Yield the facts of one element in all its units; and what it says as a witness."""
-    path, element = ("facts", *name), BY_ELEMENT.get(name)
+    element = BY_ELEMENT.get(name)
 
     def reject(location: str, reason: str) -> None:
         # An element that is a part of a line gives no row, so nothing of it can be missing.
         if element is not None and element.places:
             parsed.reject(FUNDAMENTALS, document, location, reason)
 
+    for unit, location, record in _records(reject, name, _described(reject, name, raw)):
+        if name in WITNESSES:
+            with suppress(ValueError):
+                yield _witness(name, unit, strict.json_object(record))
+        try:
+            if element is not None:
+                yield _fact(element, unit, location, record)
+        except ValueError as error:
+            reject(location, str(error))
+
+
+def _described(reject: Reject, name: Element, raw: bytes) -> dict[str, Any]:
+    """Return what the document has of an element; nothing if that cannot be read."""
     try:
-        units = strict.json_object(strict.json_object(strict.read_json(raw)).get("units"))
+        return strict.json_object(strict.read_json(raw))
     except ValueError as error:
-        reject(strict.json_pointer(*path), f"units: {error}")
+        reject(strict.json_pointer("facts", *name), f"units: {error}")
+        return {"units": {}}
+
+
+def _records(
+    reject: Reject, name: Element, described: dict[str, Any]
+) -> Iterator[tuple[str, str, object]]:
+    """Yield the unit, the location and the record of each fact of an element."""
+    try:
+        units = strict.json_object(described.get("units"))
+    except ValueError as error:
+        reject(strict.json_pointer("facts", *name), f"units: {error}")
         return
     for unit, records in units.items():
-        unit_pointer = strict.json_pointer(*path, "units", unit)
+        unit_pointer = strict.json_pointer("facts", *name, "units", unit)
         if not isinstance(records, list):
             reject(unit_pointer, "the unit holds no list of facts")
             continue
         for position, record in enumerate(records):
-            location = f"{unit_pointer}/{position}"
-            if name in WITNESSES:
-                with suppress(ValueError):
-                    yield _witness(name, unit, strict.json_object(record))
-            try:
-                if element is not None:
-                    yield _fact(element, unit, location, record)
-            except ValueError as error:
-                reject(location, str(error))
+            yield unit, f"{unit_pointer}/{position}", record
 
 
 def _witness(name: Element, unit: str, fact: dict[str, Any]) -> Witness:
@@ -205,7 +234,7 @@ def add_figures(
 
     ``years`` are financial years that the document states beside the facts.
     """
-    periods = _periods(facts, years)
+    periods = _periods(((fact.filed, fact.start, fact.end) for fact in facts), years)
     standards = _standards(facts)
     service_id = service_id_of(cik)
     filings = {
@@ -290,15 +319,15 @@ def without_scaled(parsed: Parsed, document: Document, facts: list[Fact]) -> lis
 
 
 def _periods(
-    facts: list[Fact], years: Iterable[Span]
+    stated: Iterable[Stated], years: Iterable[Span]
 ) -> dict[Stated, tuple[PeriodType, str | None]]:
     """Return type and label of each period, by what was filed until the day that states it."""
     known = KnownPeriods()
     known.add(years)
     periods: dict[Stated, tuple[PeriodType, str | None]] = {}
-    by_day = attrgetter("filed")
-    for filed, of_day in groupby(sorted(facts, key=by_day), key=by_day):
-        spans = [(fact.start, fact.end) for fact in of_day]
+    by_day = itemgetter(0)
+    for filed, of_day in groupby(sorted(stated, key=by_day), key=by_day):
+        spans = [(start, end) for _, start, end in of_day]
         known.add((start, end) for start, end in spans if start is not None)
         for start, end in set(spans):
             periods[filed, start, end] = known.named(start, end)
@@ -355,3 +384,76 @@ def _reading(
     }
     element = fact.element.name[1]
     return Reading(element, place.rank, fact.location, row, unless=place.unless)
+
+
+# Every element, whether or not it states a line. Of a raw fact nothing is refused but what cannot
+# be read, and what its own filing contradicts.
+
+
+def _add_elements(parsed: Parsed, document: Document, cik: str, company: _Company) -> None:
+    """Add every fact of an issuer by its element, judged as the figures of lines are."""
+    readings = [
+        reading
+        for taxonomy, elements in company.facts.items()
+        for name, raw in elements.items()
+        for reading in _element_readings(parsed, document, cik, (taxonomy, name), bytes(raw))
+    ]
+    rows = [reading.row for reading in readings]
+    stated = [(row["available_at"], row["period_start"], row["period_end"]) for row in rows]
+    periods = _periods(stated, ())
+    for row, span in zip(rows, stated, strict=True):
+        row["period_type"], row["fiscal_label"] = periods[span]
+    refused = Parsed()
+    precise = without_roundings(refused, document, readings, as_written=True)
+    settled = list(settle(refused, document, precise))
+    mark_apparent(settled)
+    columns = ELEMENTS.row.model_fields.keys()
+    parsed.add(
+        ELEMENTS, ({name: each.row[name] for name in each.row.keys() & columns} for each in settled)
+    )
+    parsed.rejected.setdefault(ELEMENTS.name, []).extend(
+        refused.rejected.get(FUNDAMENTALS.name, ())
+    )
+
+
+def _element_readings(
+    parsed: Parsed, document: Document, cik: str, name: Element, raw: bytes
+) -> Iterator[Reading]:
+    """Yield the facts of one element; the document has a label of most."""
+
+    def reject(location: str, reason: str) -> None:
+        parsed.reject(ELEMENTS, document, location, reason)
+
+    described = _described(reject, name, raw)
+    label = described.get("label")
+    shared = {
+        "service_id": service_id_of(cik),
+        "element": ":".join(name),
+        "label": label if isinstance(label, str) else None,
+        "available_at_evidence": PUBLISHED,
+    }
+    for unit, location, record in _records(reject, name, described):
+        with parsed.rejecting(ELEMENTS, document, location):
+            fact = strict.json_object(record)
+            start = fact.get("start") and read_member("start", strict.calendar_day, fact)
+            end = read_member("end", strict.calendar_day, fact)
+            if start and start > end:
+                raise ValueError(f"the period ends ({end}) before it starts ({start})")
+            accession = read_member("accn", accession_number, fact)
+            yield element_reading(
+                provenance(document, location, "xbrl")
+                | shared
+                | {
+                    "value_reported": read_member("val", strict.json_number, fact),
+                    # The SEC writes USD/shares or USD-per-shares.
+                    "unit": unit.replace("-per-", "/"),
+                    "period_start": start or None,
+                    "period_end": end,
+                    "available_at": read_member("filed", strict.calendar_day, fact),
+                    "publication": accession,
+                    "document_id": accession,
+                    "form": form if isinstance(form := fact.get("form"), str) else None,
+                    "document_url": filing_page(document, cik, accession),
+                },
+                location,
+            )

@@ -42,6 +42,7 @@ from assets.filings.figures import (
     without_refuted,
 )
 from assets.filings.line_items import BY_ELEMENT, LINE_SUMS, TaxonomyElement, is_worse
+from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -274,7 +275,12 @@ def _has_digits(value: Decimal) -> bool:
 
 
 def _is_usual(reading: Reading) -> bool:
-    """Return whether a figure is an expense, as its element is named, and not the benefit."""
+    """Return whether a figure is an expense, as its element is named, and not the benefit.
+
+    Of an element that is no line here nothing tells: the later sign counts.
+    """
+    if not reading.row["statement"]:
+        return True
     taxonomy, _, name = reading.row["element"].partition(":")
     element = BY_ELEMENT.get((taxonomy, name))
     is_expense = element is not None and element.balance == "debit"
@@ -289,6 +295,20 @@ def _count_signs(readings: Iterable[Reading]) -> Counter[int]:
 
 def _sign(reading: Reading) -> int:
     return (reading.value > 0) - (reading.value < 0)
+
+
+def element_reading(row: dict[str, Any], location: str) -> Reading:
+    """Return the figure of an element as one to judge: the element is its line."""
+    taxonomy, _, name = row["element"].partition(":")
+    money = row["unit"].partition("/")[0]
+    as_line = {
+        "line_item": row["element"],
+        "statement": "",
+        "basis": taxonomy,
+        "currency_reported": money if is_currency(money) else None,
+        "conflicts_with": None,
+    }
+    return Reading(name, 0, location, row | as_line)
 
 
 def mark_apparent(readings: list[Reading]) -> None:

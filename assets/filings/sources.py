@@ -1,10 +1,11 @@
 """The sources of company filings."""
 
+from dataclasses import replace
 from functools import partial
 
 from assets.filings import companyfacts, cvm, fetch, fsds, submissions, xbrl_reports
 from assets.source import Parser, Source
-from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
+from warehouse.record.tables import ELEMENTS, ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 
 _sec = partial(
     Source,
@@ -30,8 +31,8 @@ SOURCES = (
     _by_issuer(
         "sec-companyfacts",
         title="SEC EDGAR company facts",
-        parser=Parser(7, companyfacts.parse),
-        tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
+        parser=Parser(8, partial(companyfacts.parse, every_element=True)),
+        tables=(FUNDAMENTALS, ELEMENTS, ENTITIES, IDENTIFIERS),
         fetch=fetch.companyfacts,
         member_url=fetch.FACTS.member_url,
         requests=(fetch.FACTS.zip_url, "/api/xbrl/companyfacts/CIK{cik}.json", fetch.INDEXES),
@@ -39,7 +40,7 @@ SOURCES = (
     _by_issuer(
         "sec-submissions",
         title="SEC EDGAR submissions",
-        parser=Parser(7, submissions.parse),
+        parser=Parser(8, submissions.parse),
         tables=(ENTITIES, IDENTIFIERS, FILINGS),
         fetch=fetch.submissions,
         member_url=fetch.LISTS.member_url,
@@ -104,3 +105,11 @@ SOURCES = (
         archives=frozenset({"zip"}),
     ),
 )
+
+
+def without_elements(source: Source) -> Source:
+    """Return the source of company facts so that it reads line items alone; others as they are."""
+    if source.key != "sec-companyfacts":
+        return source
+    lines = replace(source.parser, parse=companyfacts.parse, variant="line items")
+    return replace(source, parser=lines)

@@ -192,14 +192,14 @@ def parse(document: Document, body: bytes) -> Parsed:
     except ValueError as error:
         parsed.reject(ENTITIES, document, "", str(error))
         return parsed
-    names, reasons = drop_personal_names(
-        _former_names(filer), entity["country"], entity["jurisdiction"]
-    )
+    until = _former_names(filer)
+    names, reasons = drop_personal_names(until, entity["country"], entity["jurisdiction"])
     for reason in reasons:
         parsed.reject(ENTITIES, document, "/formerNames", reason)
     # All that EDGAR names besides are former names.
     former = json.dumps(names, ensure_ascii=False) if names else None
     entity |= {"other_names": former, "former_names": former}
+    entity["former_names_until"] = json.dumps([until[name] for name in names]) if names else None
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
     parsed.add(IDENTIFIERS, [shared | identifier_row("cik", cik_of(filer["cik"]))])
@@ -263,13 +263,20 @@ def _issuer_name(filer: dict[str, Any]) -> str:
     return name
 
 
-def _former_names(filer: dict[str, Any]) -> list[str]:
+def _former_names(filer: dict[str, Any]) -> dict[str, str | None]:
+    """Return the former names, each with the last day on which EDGAR has it, where that is one."""
     former = filer.get("formerNames")
     entries = former if isinstance(former, list) else []
-    names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
-    # Blanks of any kind are one blank.
-    folded = [" ".join(name.split()) for name in names if isinstance(name, str)]
-    return [name for name in dict.fromkeys(folded) if name and name.isprintable()]
+    named: dict[str, str | None] = {}
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
+            # Blanks of any kind are one blank.
+            folded, until = " ".join(name.split()), None
+            with suppress(ValueError):
+                until = str(calendar_day(str(entry.get("to"))[:10]))
+            if folded and folded.isprintable():
+                named.setdefault(folded, until)
+    return named
 
 
 def _lei(

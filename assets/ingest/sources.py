@@ -5,6 +5,7 @@ from assets.entities.list_files import TABLES, ListEntry
 from assets.entities.sources import SOURCES as ENTITIES
 from assets.entities.sources import list_source
 from assets.filings.sources import SOURCES as FILINGS
+from assets.filings.sources import without_elements
 from assets.macro.sources import SOURCES as MACRO
 from assets.macro.sources import table_source
 from assets.macro.table_files import TABLES as SERIES_TABLES
@@ -24,7 +25,8 @@ def sources_of(settings: Settings) -> tuple[Source, ...]:
     """Return the built-in sources, and those of an installation's own files.
 
     These are the portals of ``SANKOFA_PORTALS``, the lists of ``SANKOFA_EXCHANGE_LISTS`` and the
-    series of ``SANKOFA_SERIES_TABLES``, of which some replace a built-in one.
+    series of ``SANKOFA_SERIES_TABLES``, of which some replace a built-in one. ``SANKOFA_ELEMENTS``
+    says whether every element of company facts is read.
     """
     keys = [source.key for source in SOURCES]
     portals = list(map(portal_source, own_entries(settings.portal_files, PortalEntry, keys)))
@@ -36,6 +38,8 @@ def sources_of(settings: Settings) -> tuple[Source, ...]:
     )
     own = {source.key: source for source in (*map(list_source, lists), *map(table_source, series))}
     built_in = [own.pop(source.key, source) for source in SOURCES]
+    if not settings.elements:
+        built_in = list(map(without_elements, built_in))
     return (*built_in, *own.values(), *portals)
 
 

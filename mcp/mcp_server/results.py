@@ -115,7 +115,9 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
         columns["source"] = tuple(sources.number(*each) for each in cited)
     others: list[Members] = [{} for _ in rows]
     shared: Members = {}
-    for name in [name for name in columns if name not in LEFT_OUT]:
+    # An element is what is asked for where it states no line.
+    left_out = LEFT_OUT if "line_item" in columns else LEFT_OUT - {"element"}
+    for name in [name for name in columns if name not in left_out]:
         column: Sequence[Raw] = columns[name]
         # Most members have the same value in all rows of a page: it is then read once.
         if column.count(column[0]) == len(column):

@@ -173,6 +173,12 @@ def _rows_of(listing: Listing, *files: str) -> Read:
 
 def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
     narrowed = [name for name in ("dataset", "exchange") if arguments[name] is not None]
+    if arguments["as_of"] is not None:
+        others = [name for name in ("query", "country", "dataset") if arguments[name] is not None]
+        if others:
+            detail = f"as_of lists who was listed on that day: leave out {others[0]}, or as_of."
+            raise conflicting_parameters(others[0], detail)
+        return context.rows(lists.UNIVERSE, arguments, "af-universe")
     if arguments["query"] is None:
         return context.rows(lists.ENTITIES, arguments)
     if narrowed:
@@ -192,11 +198,21 @@ def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
 _OCID = "ocds-"
 
 
+_OF_LINES = (*("service_ids", "line_items", "statement", "period_type", "publication", "derived"),)
+
+
 def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
     ids = ("service_id", "service_ids")
     if sum(arguments[name] is not None for name in ids) != 1:
         detail = "Send one of service_id (one issuer) and service_ids (several)."
         raise conflicting_parameters("service_ids", detail)
+    if (element := arguments["element"]) is not None:
+        others = [name for name in _OF_LINES if arguments[name] is not None]
+        if others:
+            detail = f"element takes the place of lines of one issuer: leave out {others[0]}."
+            raise conflicting_parameters(others[0], detail)
+        stated = {**arguments, "element": None if element == "all" else element}
+        return context.rows(lists.ELEMENTS, stated)
     several = arguments["service_ids"] is not None
     listing = lists.FUNDAMENTALS_OF_SEVERAL if several else lists.FUNDAMENTALS
     file = "af-fund-derived" if arguments["derived"] else "af-fund-facts"

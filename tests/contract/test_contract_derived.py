@@ -14,9 +14,7 @@ DAY = "2024-06-30"
 
 def bearer(api: Contract, id_type: str) -> tuple[str, str]:
     """Return an organisation with an identifier of a type, and that identifier."""
-    statement = (
-        "SELECT service_id, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
-    )
+    statement = "SELECT service_id, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
     service_id, value = query(api.mart.build(), statement, id_type)[0]
     return str(service_id), str(value)
 

@@ -107,6 +107,9 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
         ("/v1/screen?metric=net_margin&country=BR", "value_not_held", "country", "ZA"),
         ("/v1/signals/procurement-demand?category=w", "value_not_held", "category", "works"),
         ("/v1/signals/single-bid-rate?measure=shares", "value_not_held", "measure", None),
+        ("/v1/elements/DCA1?element=test:revenu", "value_not_held", "element", "test:revenue"),
+        ("/v1/universe?exchange=XLON", "value_not_held", "exchange", "XJSE"),
+        ("/v1/universe?as_of=2000-01-01", "not_known_then", "as_of", None),
         ("/v1/fundamentals?service_ids=DCNOBODY", "value_not_held", "service_ids", None),
         ("/v1/fundamentals/DCA1?period_type=Q3", "value_not_held", "period_type", None),
         (
@@ -180,6 +183,7 @@ HELD = {
     "from": ("2018-01-02", "2018-06-01", "2050-01-01"),
     "to": ("1990-01-01", "2018-06-01", "2030-01-01"),
     "derived": ("true", "false"),
+    "element": ("test:revenue", "test:none"),
     "series": ("FX.EUR.ZAR", "LONG", "FX.EUR"),
     "indicator": ("NY.GDP", "NY"),
     "measure": ("LONG", "revenue", "category_share_count", "tender_value", "x"),

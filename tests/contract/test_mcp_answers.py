@@ -97,6 +97,24 @@ ASKED = st.one_of(
         ),
     ),
     st.tuples(
+        st.just("get_fundamentals"),
+        st.just("/v1/elements/{}"),
+        ISSUERS,
+        st.fixed_dictionaries(
+            {"element": st.sampled_from(["test:revenue", "test:none", "revenue"])},
+            optional={"as_of": DAYS, "limit": LIMITS},
+        ),
+    ),
+    st.tuples(
+        st.just("search_entities"),
+        st.just("/v1/universe"),
+        st.none(),
+        st.fixed_dictionaries(
+            {"as_of": DAYS},
+            optional={"exchange": st.sampled_from(["XJSE", "xjse", "XLON"]), "limit": LIMITS},
+        ),
+    ),
+    st.tuples(
         st.just("search_tenders"),
         st.just("/v1/tenders"),
         st.none(),

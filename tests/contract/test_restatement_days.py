@@ -6,11 +6,13 @@ has one on most of its days.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
+from hashlib import md5
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,17 +27,19 @@ from tests.helpers.mcp_service import call
 from tests.helpers.mcp_world import Agents
 from tests.helpers.nightly import is_nightly
 from tests.helpers.random_world import derived_of
-from tests.helpers.reads import facts_known, metrics, panel, series_known, shared_facts
+from tests.helpers.reads import facts_known, metrics, panel, read, series_known, shared_facts
 from tests.helpers.seed import seed_of_this_run
 from tests.helpers.whole_tables import query
 from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
 from tests.models.vintages import FigureHistory, boundary_days, histories_of, with_ends
+from warehouse.contract import lists
 from warehouse.control.keys import KeyStore, create_key
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.methodology.signals import PANELS
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    ELEMENTS,
     FUNDAMENTALS,
     MACRO_SERIES,
     TENDER_PARTIES,
@@ -246,6 +250,47 @@ def test_figures_change_on_the_day_of_their_restatement_and_not_before(
             restated += 1
     # At least three days on which figures were restated, and their neighbours.
     assert restated >= 9
+
+
+def test_elements_change_on_the_day_of_their_restatement_in_lists_and_files(
+    sample: PublishedSample,
+) -> None:
+    columns = (*ELEMENTS.identity, "vintage", "available_at", "value_reported")
+    by_issuer: dict[str, list[FigureHistory]] = {}
+    for history in sample.histories(ELEMENTS):
+        by_issuer.setdefault(str(history.vintages[0]["service_id"]), []).append(history)
+    compared = 0
+    for issuer, histories in sorted(by_issuer.items()):
+        bucket = md5(issuer.encode(), usedforsecurity=False).hexdigest()[0]
+        for day in boundary_days(histories)[:9]:
+            expected = expected_on(histories, day, columns)
+            stated = sample.exported(f"af-fund-elements-{bucket}", day)
+            rows = [row for row in stated if row["service_id"] == issuer]
+            assert served(rows, columns) == expected
+            listed = _decode(read(lists.ELEMENTS, sample.mart, service_id=issuer, as_of=day).rows)
+            counts = Counter(key[1] for key in expected)
+            assert {row["element"]: row["figures"] for row in listed} == counts
+            element = min(counts)
+            page = read(lists.ELEMENTS, sample.mart, service_id=issuer, element=element, as_of=day)
+            assert served(page.rows, columns) == {key for key in expected if key[1] == element}
+            compared += 1
+        if compared >= 27:
+            break
+    assert compared >= 27
+
+
+def test_the_universe_of_a_day_is_the_same_in_the_list_and_in_the_file(
+    sample: PublishedSample,
+) -> None:
+    columns = ("exchange", "ticker", "service_id", "legal_name", "state", "vintage")
+    days = {row["available_at"] for row in sample.every_row("af-universe")}
+    sizes = []
+    for day in sorted({each + timedelta(shift) for each in days for shift in (-1, 0)}):
+        page = read(lists.UNIVERSE, sample.mart, as_of=day)
+        assert served(page.rows, columns) == served(sample.exported("af-universe", day), columns)
+        sizes.append(len(page.rows.rows))
+    # Nobody who was listed is gone from a later day.
+    assert sizes == sorted(sizes) and sizes[0] == 0 and sizes[-1] > 20
 
 
 def test_shared_facts_change_on_the_day_of_their_restatement_and_not_before(

@@ -44,6 +44,17 @@ ASKED: dict[str, Sequence[str]] = {
         f"{_SEVERAL}&as_of=2021-06-01",
         f"{_SEVERAL}&vintages=all&line_items=revenue",
     ),
+    "getElements": (
+        "/v1/elements/DCA1",
+        "/v1/elements/DCX9?as_of=2021-06-01",
+        "/v1/elements/DCA1?element=test:revenue&vintages=all",
+        "/v1/elements/DCB2?element=test:profit&as_of=2021-06-01",
+    ),
+    "listUniverse": (
+        "/v1/universe",
+        "/v1/universe?exchange=xjse",
+        "/v1/universe?as_of=2021-06-01",
+    ),
     "listFilings": (
         "/v1/filings?service_id=DCA1",
         "/v1/filings?service_id=DCX9",

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import (
+    element_of,
     entity_row,
     filing_row,
     party_row,
@@ -15,6 +16,7 @@ from tests.helpers.record_rows import (
 )
 from warehouse.record.rules import RowRule, rules_of
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -37,6 +39,7 @@ _ANNUAL = {
 GOOD: Mapping[RecordTable, Row] = {
     FUNDAMENTALS: fact(),
     FILINGS: filing_row(),
+    ELEMENTS: element_of(fact()),
     TENDER_RELEASES: release_row(1),
     TENDER_PARTIES: party_row(),
     MACRO_ANNUAL: _ANNUAL,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tests.helpers.facts import fact
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
+    element_of,
     entity_row,
     filing_row,
     load,
@@ -24,6 +25,7 @@ from warehouse.publish.partitions import REGISTERS
 from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -141,7 +143,7 @@ def releases_of(random: Random) -> list[dict[str, Any]]:
 
 def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
     """Return the rows of every table of the record."""
-    releases = releases_of(random)
+    releases, figures = releases_of(random), facts_of(random)
     year = {"period_start": date(2010, 1, 1), "period_end": date(2010, 12, 31)}
     annual = series_row("1.50", FIRST_DAY, available_at=None, indicator="NY.GDP", **year)
     for column in ("series", "series_type", "frequency"):
@@ -173,8 +175,9 @@ def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
         )
     ]
     return {
-        FUNDAMENTALS: facts_of(random),
+        FUNDAMENTALS: figures,
         FILINGS: filings_of(),
+        ELEMENTS: [element_of(figure) for figure in figures],
         MACRO_SERIES: series_of(random),
         MACRO_ANNUAL: [annual],
         TENDER_RELEASES: releases,

@@ -8,7 +8,7 @@ from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, RecordTable
+from warehouse.record.tables import ELEMENTS, FUNDAMENTALS, RecordTable
 
 FIRST, SECOND = date(2019, 3, 29), date(2020, 3, 30)
 
@@ -119,6 +119,13 @@ def filing_row(**others: Any) -> dict[str, Any]:
         "link": "https://www.sec.gov/Archives/edgar/data/1/000119312519090263/",
     }
     return sighting(**{**defaults, **others})
+
+
+def element_of(figure: dict[str, Any]) -> dict[str, Any]:
+    """Return the figure of a line as one of an element of the same name."""
+    columns = ELEMENTS.row.model_fields
+    shared = {name: value for name, value in figure.items() if name in columns}
+    return {**shared, "element": f"test:{figure['line_item']}", "label": figure["line_item"]}
 
 
 def restated(record: Record) -> None:

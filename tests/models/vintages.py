@@ -32,7 +32,8 @@ def histories_of(record: Record, table: RecordTable) -> list[FigureHistory]:
     rows = record.query(f"FROM {record.relation(table.name)}").to_pylist()
     by_figure: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        if row["available_at"] is not None:
+        # What only looks like a restatement is no vintage.
+        if row["available_at"] is not None and row.get("apparent_restatement") is None:
             by_figure.setdefault(tuple(row[name] for name in table.identity), []).append(row)
     return [FigureHistory(_changes(sightings, table)) for sightings in by_figure.values()]
 

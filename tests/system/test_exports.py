@@ -41,7 +41,9 @@ from warehouse.serve.exports import Artifact, Manifest
 from warehouse.shared.signing import SigningKey
 
 VERSION = "20261114.1"
-KEYS = [export_file.key for export_file in EXPORT_FILES]
+# Buckets without an issuer in the sample world have no file.
+EMPTY = {f"af-fund-elements-{bucket}" for bucket in "12478b"}
+KEYS = [export_file.key for export_file in EXPORT_FILES if export_file.key not in EMPTY]
 EXPORT_FILE = {export_file.key: export_file for export_file in EXPORT_FILES}
 
 
@@ -251,7 +253,7 @@ def test_no_withheld_party_is_in_any_file(world: ExportedWorld) -> None:
     )
     secrets = set(withheld["party_key"].to_pylist())
     assert all(secret.startswith("withheld:") for secret in secrets) and secrets
-    for export_file in EXPORT_FILES:
+    for export_file in map(EXPORT_FILE.__getitem__, KEYS):
         text = json.dumps(rows(world.path(export_file.key), export_file), default=str)
         assert not re.search(r"withheld:[0-9a-f]{32}", text)
         assert not [secret for secret in secrets if secret in text]

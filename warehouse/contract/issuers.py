@@ -35,7 +35,14 @@ from warehouse.serve.rows import (
     published_by,
     row_statement,
 )
-from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, why_empty
+from warehouse.serve.table_query import (
+    Empty,
+    Filter,
+    TableQuery,
+    filters_of,
+    query_rows,
+    why_empty,
+)
 from warehouse.shared.json_encoding import encode
 from warehouse.tables import DERIVED_ABSENCES
 
@@ -187,6 +194,75 @@ def _of_periods(
             (period_type, *values),
         )
     ]
+
+
+# Every element that filings state, also of no line: which there are, and the values of one.
+
+
+class _Named(msgspec.Struct):
+    label: str | None
+
+
+def elements(question: Question) -> ListRows:
+    """Return the values of an element of one issuer; without one, which elements it has stated."""
+    build, query = question.build, _elements_query(question)
+    if question.parameters["element"] is not None:
+        rows = query_rows(build, query, **question.page)
+    else:
+        rows = _elements_stated(question, [*query.named, *query.known])
+    service_id = question.parameters["service_id"]
+    if not rows.rows and not is_known_issuer(build, organisation_id(build, service_id)):
+        raise unknown_id(service_id)
+    return ListRows(rows)
+
+
+def why_no_elements(question: Question) -> Empty:
+    """Return why an issuer has no such elements."""
+    return why_empty(question.build, _elements_query(question))
+
+
+def _elements_query(question: Question) -> TableQuery:
+    service_id, element, as_of, vintages = (
+        question.parameters[name] for name in ("service_id", "element", "as_of", "vintages")
+    )
+    owner = organisation_id(question.build, service_id)
+    filters = [Filter("service_id", service_id, equal(service_id=owner))]
+    filters += filters_of(element=element)
+    known = known_on(as_of, vintages)
+    return TableQuery("elements", "elements", filters, known, as_of, "period_end")
+
+
+def _elements_stated(question: Question, where: list[Condition]) -> RowPage:
+    """Return each element with its span, in the order of their names."""
+    build, limit = question.build, question.limit
+    if question.after is not None:
+        where = [*where, Condition("element > ?", (question.after[0],))]
+    columns = (
+        "element, count(*), min(period_end), max(period_end), group_concat(DISTINCT unit), "
+        "service_id, min(row_number)"
+    )
+    statement, values = row_statement(columns, "elements", where, Order("element"))
+    statement = statement.replace(" ORDER BY", " GROUP BY element ORDER BY")
+    most = -1 if limit is None else limit + 1
+    rows: list[tuple[Key, bytes]] = []
+    # All rows of an issuer lie in one file. The newest of an element has its label of the day.
+    for file in files_for(build, "elements", where):
+        stated = file.run(f"{statement} LIMIT {most:d}", values)
+        newest = rows_by_number(file, [row[-1] for row in stated])
+        for (element, count, first, last, units, service_id, _), row in zip(
+            stated, newest, strict=True
+        ):
+            described = {
+                "service_id": service_id,
+                "element": element,
+                "label": msgspec.json.decode(row, type=_Named).label,
+                "units": sorted(units.split(",")),
+                "figures": count,
+                "held_from": first,
+                "held_to": last,
+            }
+            rows.append(((element,), encode(described)))
+    return make_page(build, rows, limit)
 
 
 def filings(question: Question) -> TableQuery:

@@ -116,6 +116,14 @@ FUNDAMENTALS = Listing("fundamentals", read=issuers.fundamentals, **_FIGURES)
 FUNDAMENTALS_OF_SEVERAL = Listing(
     "fundamentals of several", read=issuers.fundamentals_of_several, **_FIGURES
 )
+ELEMENTS = Listing(
+    "elements",
+    ("ElementFact", "ReportedElement"),
+    issuers.elements,
+    issuers.why_no_elements,
+    datasets=_FUND,
+    kinds=lambda asked: ("ElementFact" if asked.get("element") else "ReportedElement",),
+)
 FILINGS = table_list("filings", "Filing", issuers.filings, _FUND)
 TENDERS = Listing(
     "tenders", ("Release",), tenders.tenders, tenders.why_no_tenders, datasets=_TENDER
@@ -165,6 +173,12 @@ ENTITY_SEARCH = Listing(
 )
 ENTITY = Listing("entity", ("Entity",), organisations.record, _never_empty)
 ENTITIES = table_list("organisations", "Entity", organisations.listed)
+UNIVERSE = Listing(
+    "universe",
+    ("ListedIssuer",),
+    organisations.universe,
+    lambda question: why_empty(question.build, organisations.universe_query(question)),
+)
 MATCH = Listing("matches", ("Matched",), matching.matched, _never_empty)
 AWARDS = Listing(
     "awards",

@@ -14,17 +14,19 @@ from warehouse.serve.build import Build
 from warehouse.serve.entities import entity, organisation_id, records
 from warehouse.serve.rows import (
     Condition,
+    Order,
     distinct_values,
     equal,
     fetch_page,
     fetch_rows,
+    known_on,
     make_page,
     one_of,
     page_of,
     storable,
 )
 from warehouse.serve.search import found_rows
-from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows
 from warehouse.shared.json_encoding import encode
 from warehouse.tables.entities import IdType
 
@@ -189,6 +191,26 @@ def record(question: Question) -> ListRows:
     if rows is None:
         raise unknown_id(question.parameters["service_id"])
     return ListRows(rows)
+
+
+def universe(question: Question) -> ListRows:
+    """Return the listings that lists had shown by a day, each in its state on that day.
+
+    ``known_since`` is the day of the first of these lists: of who had gone before nothing is known
+    but what a later list states.
+    """
+    build, query = question.build, universe_query(question)
+    rows = query_rows(build, query, **question.page)
+    where = [*query.named, *query.public]
+    days = fetch_rows(build, "available_at", "universe", where, Order("available_at"), 1)
+    return ListRows(rows, extra={"known_since": days[0][0] if days else None})
+
+
+def universe_query(question: Question) -> TableQuery:
+    """Ask for the listings of a day, of one exchange or of all."""
+    exchange, as_of = question.parameters["exchange"], question.parameters["as_of"]
+    filters = filters_of(exchange=exchange)
+    return TableQuery("universe", "listings", filters, known_on(as_of), as_of)
 
 
 def search(question: Question) -> ListRows:

@@ -61,6 +61,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "ids": list_of(_ID, 100),
     "country": COUNTRY,
     "code": pattern_text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -"),
+    "element": pattern_text("[A-Za-z0-9_.:-]{3,255}", "an element such as us-gaap:Goodwill"),
     "series": _SERIES_CODE,
     "exchange": pattern_text("[A-Za-z0-9]{3,4}", "the MIC of an exchange", upper=True),
     "form": pattern_text("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),

@@ -25,7 +25,7 @@ from warehouse.publish.write import made_from, manifest_of
 from warehouse.record.integrity import note_files, require_intact
 from warehouse.record.rules import rules_version
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+from warehouse.record.tables import ELEMENTS, FUNDAMENTALS, RECORD_TABLES
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.shared.errors import DamagedFile, SankofaError
@@ -96,7 +96,8 @@ class Candidate(Nodes):
         # After the name, so that the commit of it is noted as well.
         note_files(self.record)
         loads = load_seqs_of(self.record, data_version)
-        rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
+        stored = (self.record.files(table.name) for table in (FUNDAMENTALS, ELEMENTS))
+        rows = sum(file.rows for files in stored for file in files)
         last = None if before is None else steps_manifest(self.work, before)
         buckets = None if last is None else int(last.metadata[_BUCKETS])
         origin = made_from(loads, self._rules)

@@ -5,7 +5,7 @@ or of an organisation are in one. Which partition a row is in follows from what 
 that every reading of a figure is in the same:
 
 - registers (entities, identifiers): one
-- issuers (fundamentals, filings): the bucket of a hash of the organisation's canonical id
+- issuers (fundamentals, filings, elements): the bucket of a hash of the organisation's canonical id
 - tenders (releases, parties): the country of the portal, and in which load the process came first;
   of a large load, the bucket of a hash of the ocid
 - macro (annual figures, series): the source
@@ -26,6 +26,7 @@ from warehouse.publish.stored_sums import StoredSums
 from warehouse.record.relations import sql_text
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -43,7 +44,7 @@ REGISTERS, ISSUERS, TENDERS, MACRO = "registers", "issuers", "tenders", "macro"
 COUNTRIES = "countries"
 SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
     REGISTERS: (ENTITIES, IDENTIFIERS),
-    ISSUERS: (FUNDAMENTALS, FILINGS),
+    ISSUERS: (FUNDAMENTALS, FILINGS, ELEMENTS),
     TENDERS: (TENDER_RELEASES, TENDER_PARTIES),
     MACRO: (MACRO_ANNUAL, MACRO_SERIES),
 }

@@ -27,6 +27,11 @@ CITED = ("source_ref", "observed_at", "license_class", "provenance_id")
 _MERGED = [
     name for name in content_of(Entity) if name not in ("legal_name", "same_as", *NAME_LISTS)
 ]
+# Whose record of an organisation comes first.
+_FIRST_RECORD = (
+    "list_position(['gleif', 'gleif-api', 'sec-submissions', 'sec-companyfacts'], source) "
+    "NULLS LAST, alias IS NOT NULL, lei IS NULL, available_at DESC NULLS LAST, source, source_ref"
+)
 _SQL = sql_file(
     __name__,
     "served_rows",
@@ -39,10 +44,7 @@ _SQL = sql_file(
         ),
         # Of each release that names a party; see CITED.
         "cited_members": f"source_ref, {moment_sql('observed_at')}, license_class, provenance_id",
-        # Whose record of an organisation comes first.
-        "first_record": "list_position(["
-        "'gleif', 'gleif-api', 'sec-submissions', 'sec-companyfacts'], source) NULLS LAST, "
-        "alias IS NOT NULL, lei IS NULL, available_at DESC NULLS LAST, source, source_ref",
+        "first_record": _FIRST_RECORD,
         "merged_members": ", ".join(f"arg_min({name}, place) AS {name}" for name in _MERGED),
         "listed_names": " UNION ALL ".join(
             f"SELECT service_id, '{kind}' AS kind, place, "
@@ -70,6 +72,9 @@ PARTIES, PARTY_HISTORY, RELEASES = _SQL["parties"], _SQL["party_history"], _SQL[
 NAMED_ENTITIES = _SQL["named_entities"]
 CURRENT_ENTITIES = _SQL["current_entities"]
 CURRENT_IDENTIFIERS = _SQL["current_identifiers"]
+
+# Every state of every listing.
+UNIVERSE = sql_file(__name__, "universe", fragments={"first_record": _FIRST_RECORD})["universe"]
 
 # Tables of a snapshot: awards as releases state them, and the vintages merged from those.
 STATEMENTS, VINTAGES = "award_statements", "award_vintages"

@@ -37,6 +37,7 @@ from warehouse.record.relations import sql_text
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -59,6 +60,7 @@ GROUP = 100_000
 # what is nearly sorted.
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": ("service_id", "period_end", "line_item", "vintage", "row_id"),
+    "elements": ("service_id", "element", "period_end", "vintage", "row_id"),
     "filings": ("service_id", "received_on", "document_id", "vintage", "row_id"),
     "tender_releases": ("country", "released_on", "ocid", "release_id", "vintage", "row_id"),
     "macro_series": ("series", "country_iso3", "frequency", "period_end", "vintage", "row_id"),
@@ -400,7 +402,7 @@ def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
 # one figure, in the order in which they were known.
 
 # The tables whose rows are rewritten, and merged where two ids have the same figure or filing.
-REWRITTEN = (FUNDAMENTALS, FILINGS)
+REWRITTEN = (FUNDAMENTALS, FILINGS, ELEMENTS)
 _CANONICAL = sql_file(
     __name__,
     "canonical_ids",

@@ -18,10 +18,12 @@ from warehouse.publish.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
 from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.tables import (
     DerivedFigure,
+    ElementFact,
     Entity,
     EntityIdentifier,
     Filing,
     FundamentalVintage,
+    ListedIssuer,
     MacroAnnual,
     MacroSeries,
     Metric,
@@ -167,6 +169,7 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": _FIGURES,
     "newest_statements": _FIGURES,
     "derived_figures": _dated(("fact_id", *members_of(DerivedFigure, "own")), DerivedFigure),
+    "elements": _dated(("fact_id", *members_of(ElementFact, "own")), ElementFact),
     "filings": _dated(members_of(Filing, "own"), Filing),
     "tender_releases": _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
     "tender_parties": (*dict.fromkeys((*_PARTY, *_OF_PARTY)), *PROVENANCE),
@@ -184,6 +187,7 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
     ),
     # Only the source, the licence and the time of its provenance.
     "identifiers": (*members_of(EntityIdentifier, "own"), "match_method", *PROVENANCE[:3]),
+    "universe": _dated(members_of(ListedIssuer, "own"), ListedIssuer),
     "search": served_rows.SEARCHABLE_MEMBERS,
     "metrics": (
         *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
@@ -201,6 +205,7 @@ _SQL = sql_file(
     fragments={
         "current_entities": served_rows.CURRENT_ENTITIES,
         "named_entities": served_rows.NAMED_ENTITIES,
+        "universe": served_rows.UNIVERSE,
     },
 )
 

@@ -15,6 +15,7 @@ from warehouse.publish.redacted_rows import Everywhere, redact_rows, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.relations import create_table, sql_text
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
@@ -165,7 +166,7 @@ def _rules(snapshot: Snapshot, withheld: Withheld) -> dict[RecordTable, dict[str
             condition = f"(source, ocid) IN ({', '.join(processes)})"
             rules[table][WITHHELD_RULES["process"]] = condition
     if withheld.organisations:
-        for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS):
+        for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS, ELEMENTS):
             condition = "service_id IN (SELECT service_id FROM withheld_organisations)"
             rules[table][WITHHELD_RULES["service_id"]] = condition
     return {table: conditions for table, conditions in rules.items() if conditions}

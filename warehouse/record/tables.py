@@ -19,6 +19,7 @@ from sqlmodel import SQLModel
 
 from warehouse.shared.errors import SankofaError
 from warehouse.tables import (
+    ElementFact,
     Entity,
     EntityIdentifier,
     Filing,
@@ -142,6 +143,7 @@ class RecordTable:
 
 FUNDAMENTALS = RecordTable("fundamentals", Fundamental, "service_id")
 FILINGS = RecordTable("filings", Filing, "service_id")
+ELEMENTS = RecordTable("elements", ElementFact, "service_id")
 TENDER_RELEASES = RecordTable("tender_releases", TenderRelease, "ocid")
 TENDER_PARTIES = RecordTable("tender_parties", TenderParty, "ocid")
 MACRO_ANNUAL = RecordTable("macro_annual", MacroAnnual, "indicator")
@@ -152,6 +154,7 @@ IDENTIFIERS = RecordTable("identifiers", EntityIdentifier, "service_id")
 RECORD_TABLES = (
     FUNDAMENTALS,
     FILINGS,
+    ELEMENTS,
     TENDER_RELEASES,
     TENDER_PARTIES,
     MACRO_ANNUAL,
@@ -160,7 +163,7 @@ RECORD_TABLES = (
     IDENTIFIERS,
 )
 # Tables whose rows are figures and filings, and name only issuers and countries.
-TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, FILINGS, MACRO_ANNUAL, MACRO_SERIES)
+TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, FILINGS, ELEMENTS, MACRO_ANNUAL, MACRO_SERIES)
 
 
 # 20 digits before the decimal point and 18 after it, exact. DuckDB allows 38 as well.

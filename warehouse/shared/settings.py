@@ -211,6 +211,7 @@ class Settings(BaseModel):
     portal_files: Files = _setting(alias="SANKOFA_PORTALS")
     list_files: Files = _setting(alias="SANKOFA_EXCHANGE_LISTS")
     table_files: Files = _setting(alias="SANKOFA_SERIES_TABLES")
+    elements: bool = _setting(True)
     ciks: Ciks = _setting()
     indicators: Words = _setting()
     ecb_keys: Words = _setting()

@@ -29,8 +29,8 @@ from warehouse.tables.derived import (
     SilentRevision,
     VetoedJoin,
 )
-from warehouse.tables.entities import Entity, EntityIdentifier
-from warehouse.tables.fundamentals import Filing, Fundamental, FundamentalVintage
+from warehouse.tables.entities import Entity, EntityIdentifier, ListedIssuer
+from warehouse.tables.fundamentals import ElementFact, Filing, Fundamental, FundamentalVintage
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
     ErasedEntry,

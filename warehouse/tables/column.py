@@ -67,6 +67,11 @@ def column(
     )
 
 
+def same_column(row: type[SQLModel], name: str) -> Any:
+    """Declare a column that another row has as well, with the same role, meaning and example."""
+    return row.model_fields[name]
+
+
 def columns_of(row: type[SQLModel]) -> dict[str, Column]:
     """Return the columns of a row class by name, in the order of the class."""
     return {name: _declared(info.json_schema_extra) for name, info in row.model_fields.items()}

@@ -11,7 +11,7 @@ from typing import Literal
 from sqlmodel import SQLModel
 
 from warehouse.methodology.metrics import AbsentReason
-from warehouse.tables.column import column
+from warehouse.tables.column import column, same_column
 from warehouse.tables.sighting import LicenseClass, Method
 
 # How parties are matched to organisations, and ids joined, from the strongest evidence on.
@@ -243,28 +243,12 @@ class DerivedFigure(SQLModel):
         "the filing that states it, and as source_ref the location in it. Null without a value.",
         '[{"sign":1,"fact_id":"…","line_item":"cfo","value":12}]',
     )
-    license_class: LicenseClass = column(
-        "The most restrictive licence class among its inputs.", "public-domain", part="provenance"
-    )
-    source_ref: str = column(
-        "Document and location of the input published last.",
-        "https://example.org/facts.json#/3",
-        part="provenance",
-    )
-    observed_at: datetime = column(
-        "When we read the last of its inputs, in UTC.", "2026-11-14T02:10:00Z", part="provenance"
-    )
-    method: Method = column(
-        "How the input published last was extracted from its document.", "xbrl", part="provenance"
-    )
-    extraction_confidence: Decimal | None = column(
-        "Score of that extraction; null if it is not scored.", None, part="provenance"
-    )
-    provenance_id: str = column(
-        "Identifies the location of that input.",
-        "9f86d081884c7d659a2feaa0c55ad015",
-        part="provenance",
-    )
+    license_class: LicenseClass = same_column(Metric, "license_class")
+    source_ref: str = same_column(Metric, "source_ref")
+    observed_at: datetime = same_column(Metric, "observed_at")
+    method: Method = same_column(Metric, "method")
+    extraction_confidence: Decimal | None = same_column(Metric, "extraction_confidence")
+    provenance_id: str = same_column(Metric, "provenance_id")
 
 
 class SharedFact(SQLModel):

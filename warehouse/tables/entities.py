@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Literal
 
-from warehouse.tables.column import column
+from warehouse.tables.column import column, same_column
 from warehouse.tables.sighting import Sighting
 
 EntityType = Literal["company", "state_body", "other"]
@@ -52,6 +52,14 @@ class Entity(Sighting):
         "Country of the headquarters, alpha-2.", "ZA", None, content=True
     )
     legal_form: str | None = column("Legal form, code of ISO 20275.", "XH8C", None, content=True)
+    former_names_until: str | None = column(
+        "For each of the former names, in their order, the last day on which the register has it; "
+        "null where it states none. A JSON array.",
+        '["2018-12-31"]',
+        None,
+        appears="table",
+        since="1.0.0",
+    )
     withheld_names: str | None = column(
         "Names of people that the register states with it, encrypted: none may be served.",
         None,
@@ -94,3 +102,32 @@ class EntityIdentifier(Sighting):
         None,
         content=True,
     )
+
+
+ListingState = Literal["listed", "delisted", "not_shown", "announced"]
+
+
+class ListedIssuer(Sighting):
+    """One listing of an issuer from a day on, as far as lists that were public by then say so."""
+
+    exchange: str = column("MIC of the exchange, or its name in the list.", "XJSE")
+    ticker: str = column("Ticker there.", "UFM")
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
+    legal_name: str | None = column(
+        "Its name as it was known; null if it was not.", "Ubuntu Fictional Mining Ltd"
+    )
+    former_names: str | None = column(
+        "Names that it had before, as JSON: each `until` the last day on which a register has it, "
+        "or the day on which a register first shows another. Null if none is known.",
+        '[{"name":"Fictional Shafts Ltd","until":"2018-12-31"}]',
+    )
+    state: ListingState = column(
+        "listed; delisted: by its last day or its status; not_shown: a list that has all listings "
+        "no longer shows it; announced: its first day is still to come.",
+        "listed",
+    )
+    listed_from: date | None = same_column(EntityIdentifier, "valid_from")
+    listed_to: date | None = same_column(EntityIdentifier, "valid_to")
+    first_shown: date = column("Day of the first list that shows it.", "2019-01-15")
+    status: str | None = same_column(EntityIdentifier, "status")
+    currency: str | None = same_column(EntityIdentifier, "currency")

@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from warehouse.tables.column import column
+from warehouse.tables.column import column, same_column
 from warehouse.tables.sighting import EvidencedSighting
 
 # The list of filings: one row for each version of each document that an issuer filed.
@@ -182,4 +182,27 @@ class FundamentalVintage(Fundamental):
         "restatement",
         default=None,
         part="time",
+    )
+
+
+class ElementFact(EvidencedSighting):
+    """What one filing states of one element of a taxonomy, without dimensions."""
+
+    source: str = same_column(Fundamental, "source")
+    service_id: str = same_column(Fundamental, "service_id")
+    element: str = column("Taxonomy and element.", "us-gaap:Goodwill", identity=2)
+    label: str | None = column(
+        "What the source calls the element; null if it states no label.", "Goodwill"
+    )
+    value_reported: Decimal | None = same_column(Fundamental, "value_reported")
+    unit: str = column("Unit as reported: a currency, shares, pure.", "ZAR", identity=3)
+    period_type: PeriodType = same_column(Fundamental, "period_type")
+    period_start: date | None = same_column(Fundamental, "period_start")
+    period_end: date = same_column(Fundamental, "period_end")
+    fiscal_label: str | None = same_column(Fundamental, "fiscal_label")
+    document_id: str | None = same_column(Fundamental, "document_id")
+    form: str | None = same_column(Fundamental, "form")
+    document_url: str | None = same_column(Fundamental, "document_url")
+    apparent_restatement: ApparentRestatement | None = same_column(
+        Fundamental, "apparent_restatement"
     )

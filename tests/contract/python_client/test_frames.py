@@ -230,3 +230,24 @@ def test_derived_figures_have_columns_of_their_own_also_if_there_are_none(
     empty = sankofa.facts([WITH_HALF_YEARS], derived=True, period_type="TTM")
     assert len(frame) > 10 and len(empty) == 0 and list(empty.columns) == list(frame.columns)
     assert "value_reported" not in frame and empty.attrs["empty"]["code"] == "not_computable"
+
+
+def test_elements_and_the_universe_are_the_rows_of_their_lists(
+    sankofa: Sankofa, service: Contract
+) -> None:
+    stated = sankofa.elements("XJSE:UBF0", as_of="2021-12-31")
+    service_id = stated["service_id"].iloc[0]
+    assert stated["figures"].sum() > 50 and stated["element"].is_unique
+    element = stated["element"].iloc[0]
+    values = sankofa.elements("XJSE:UBF0", element, as_of="2021-12-31")
+    path = f"/v1/elements/{service_id}?element={element}&as_of=2021-12-31"
+    rows = service.get(path, "professional").rows
+    assert list(values["fact_id"]) == [row["fact_id"] for row in rows]
+    assert list(values["value_reported"]) == [row["value_reported"] for row in rows]
+    assert values["available_at"].max() <= pd.Timestamp(2021, 12, 31)
+
+    listed = sankofa.universe("2026-02-01", exchange="XJSE")
+    rows = service.get("/v1/universe?as_of=2026-02-01&exchange=XJSE", "professional").rows
+    assert list(listed["ticker"]) == [row["ticker"] for row in rows] and len(rows) > 2
+    assert listed.attrs["known_since"] <= "2026-02-01"
+    assert len(sankofa.universe("2010-01-01")) == 0

@@ -156,6 +156,7 @@ def test_what_a_column_declares_is_consistent(row: type[SQLModel]) -> None:
 STORED = {
     "fundamentals": ("service_id line_item unit basis period_start period_end", "value_reported"),
     "filings": ("source service_id document_id version", "form period_end received_on"),
+    "elements": ("service_id element unit period_start period_end", "value_reported"),
     "tender_releases": ("source ocid release_id", "released_on tag release"),
     "tender_parties": (
         "source ocid release_id party_key role",

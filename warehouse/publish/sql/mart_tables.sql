@@ -1,10 +1,11 @@
 -- The rows of tables of a build that are more than those of a table, and less than a query of
 -- served_rows.
 --
--- Inputs: fundamentals, newest_statements, derived_figures, macro_annual, macro_series, entities,
---   quality, page_data; metrics and metrics_absent, or the same of another set
--- Outputs: fundamentals, newest_statements, derived_figures, macro_annual, series, entities,
---   metrics, screens, metrics_absent, quality, page_data (queries)
+-- Inputs: fundamentals, newest_statements, derived_figures, elements, macro_annual, macro_series,
+--   entities, identifiers, quality, page_data; metrics and metrics_absent, or the same of another
+--   set
+-- Outputs: fundamentals, newest_statements, derived_figures, elements, macro_annual, series,
+--   entities, universe, metrics, screens, metrics_absent, quality, page_data (queries)
 
 -- name: fundamentals
 SELECT *, row_id AS fact_id FROM fundamentals;
@@ -14,6 +15,9 @@ SELECT *, row_id AS fact_id FROM newest_statements;
 
 -- name: derived_figures
 SELECT * REPLACE (CAST(inputs AS JSON) AS inputs), row_id AS fact_id FROM derived_figures;
+
+-- name: elements
+SELECT *, row_id AS fact_id FROM elements;
 
 -- name: macro_annual
 SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual;
@@ -29,6 +33,9 @@ SELECT
     concat(' ', array_to_string(list_transform(listings, LAMBDA each: each.mic), ' '), ' ')
         AS exchanges
 FROM ({{ current_entities }});
+
+-- name: universe
+SELECT * REPLACE (CAST(former_names AS JSON) AS former_names) FROM ({{ universe }});
 
 -- name: metrics
 SELECT

@@ -160,6 +160,26 @@ class Sankofa:
         columns = self._description.columns("/v1/fundamentals", kind)
         return to_frame(answer, columns, self._exact(decimals))
 
+    def elements(
+        self,
+        identifier: str,
+        element: str | None = None,
+        *,
+        as_of: Day | None = None,
+        vintages: Vintages | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return what one organisation states of an element such as ``"us-gaap:Goodwill"``.
+
+        Without ``element``, the elements that it has stated, each with its span; ``as_of`` and
+        ``vintages`` as in ``facts``.
+        """
+        filters = _filters(element=element, as_of=as_of, vintages=vintages)
+        kind = ("figures",) if element is None else ("fact_id",)
+        path = f"/v1/elements/{self.resolve(identifier)}"
+        return self._frame(path, filters, limit, decimals, kind)
+
     def filings(
         self,
         identifier: str,
@@ -180,6 +200,22 @@ class Sankofa:
             service_id=self.resolve(identifier), form=form, to=to, as_of=as_of, **{"from": from_}
         )
         return self._frame("/v1/filings", filters, limit, decimals)
+
+    def universe(
+        self,
+        as_of: Day | None = None,
+        *,
+        exchange: str | None = None,
+        limit: int | None = None,
+        decimals: bool | None = None,
+    ) -> pd.DataFrame:
+        """Return every listing that lists had shown by a day, in its state on that day.
+
+        Those of ``state`` ``"listed"`` are what could be traded, also of issuers that have gone
+        since. ``attrs["known_since"]`` is the day of the first list.
+        """
+        filters = _filters(as_of=as_of, exchange=exchange)
+        return self._frame("/v1/universe", filters, limit, decimals)
 
     def metrics(
         self,
