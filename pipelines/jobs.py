@@ -15,7 +15,6 @@ import dagster as dg
 from assets.ingest.assets import ALIVE
 from pipelines import alerts
 from pipelines.dagster_home import PUBLISH, alive_folder, create_dagster_home, killed_runs
-from pipelines.event_log import keep_connections
 from pipelines.ingest_definitions import alive_resource, ingest_definitions
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.files import make_private
@@ -88,11 +87,8 @@ def _logged_failure(event: dg.DagsterEvent) -> alerts.StepFailure:
 def instance(settings: Settings) -> dg.DagsterInstance:
     """Open the Dagster instance of an installation; create it if needed."""
     create_dagster_home(settings)
-    folder = str(settings.dagster.absolute())
     # Despite its name: Dagster's only public way to open an instance with settings of one's own.
-    opened = dg.DagsterInstance.local_temp(folder, overrides=_NO_CAPTURE)
-    keep_connections(opened.event_log_storage)
-    return opened
+    return dg.DagsterInstance.local_temp(str(settings.dagster.absolute()), overrides=_NO_CAPTURE)
 
 
 def run_job(

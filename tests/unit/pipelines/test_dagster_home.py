@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import dagster as dg
-import pytest
 import yaml
 
 from pipelines.dagster_home import create_dagster_home
-from pipelines.jobs import instance
-from tests.helpers.installation import with_dagster
 from warehouse.shared.settings import Settings, read_settings
 
 
@@ -34,15 +30,3 @@ def test_runs_whose_process_was_killed_start_again(tmp_path: Path) -> None:
         "max_retries": 2,
         "retry_on_asset_or_op_failure": False,
     }
-
-
-def test_a_command_and_dagsters_page_read_what_the_other_stores_while_both_are_open(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with_dagster(tmp_path_factory, tmp_path)
-    here, asset = settings(tmp_path), dg.AssetKey("rows")
-    with instance(here) as command, dg.DagsterInstance.from_config(str(here.dagster)) as page:
-        for number, writer in enumerate([command, page, command], start=1):
-            writer.report_runless_asset_event(dg.AssetObservation(asset))
-            for reader in (command, page):
-                assert len(reader.fetch_observations(asset, limit=9).records) == number
