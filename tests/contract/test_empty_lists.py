@@ -223,7 +223,7 @@ def requests(draw: st.DrawFn, endpoint: Endpoint) -> str:
     optional = [
         p
         for p in endpoint.query.values()
-        if p.name not in ("cursor", "format", "receipt", "data_version")
+        if p.name not in ("cursor", "format", "receipt", "data_version", "fields")
     ]
     chosen = [p for p in optional if p.required or draw(st.booleans())]
     return f"{path}?{'&'.join(f'{p.name}={value(p)}' for p in chosen)}"

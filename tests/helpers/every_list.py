@@ -86,6 +86,7 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/entities?country=ZAF&dataset=AF-FUND",
         "/v1/entities?exchange=xjse",
     ),
+    "getEntity": ("/v1/entities/DCA1",),
     "getTender": ("/v1/tenders/ocds-0003", "/v1/tenders/ke-3?as_of=2021-06-01"),
     "listSharedFacts": (
         "/v1/shared/facts?entity_id=DCA1",
