@@ -136,12 +136,17 @@ def changes_of_export(
     Without a version before, everything came.
     """
     store, files_before = FileStore.of(destination), _artifacts(destination, before)
+    written = PublishedExports(destination).manifest(snapshot.data_version).artifacts
+    checksums = {artifact.key: artifact.sha256 for artifact in written}
     changed: dict[str, Counter[str]] = {}
     for file in EXPORT_FILES:
         if file.sku is None or file.key not in _RECORDED:
             continue
         if before is not None and file.key not in files_before:
             return None
+        if before is not None and files_before[file.key].sha256 == checksums[file.key]:
+            # It was taken over.
+            continue
         newer = read_file(store, snapshot.data_version, file)
         older = f"(FROM {newer} LIMIT 0)" if before is None else read_file(store, before, file)
         counts = SQL.statement("changes", id=file.id, newer=newer, older=older)
