@@ -25,13 +25,13 @@ _by_issuer = partial(
     new_within=100,
 )
 # One parser reads the reports of several sources.
-_REPORTS_VERSION = 8
+_REPORTS_VERSION = 9
 
 SOURCES = (
     _by_issuer(
         "sec-companyfacts",
         title="SEC EDGAR company facts",
-        parser=Parser(8, partial(companyfacts.parse, every_element=True)),
+        parser=Parser(9, partial(companyfacts.parse, every_element=True)),
         tables=(FUNDAMENTALS, ELEMENTS, ENTITIES, IDENTIFIERS),
         fetch=fetch.companyfacts,
         member_url=fetch.FACTS.member_url,
@@ -54,7 +54,7 @@ SOURCES = (
     _sec(
         "sec-fsds",
         title="SEC Financial Statement Data Sets",
-        parser=Parser(5, fsds.parse, fsds.stream),
+        parser=Parser(6, fsds.parse, fsds.stream),
         tables=(FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         # A set appears some weeks after its quarter.
         new_within=150,
@@ -91,7 +91,7 @@ SOURCES = (
         "CVM (Brazil), annual and quarterly statements",
         "open-share-alike",
         "Open Database License 1.0",
-        Parser(7, cvm.parse, cvm.stream),
+        Parser(8, cvm.parse, cvm.stream),
         (FUNDAMENTALS, ENTITIES, IDENTIFIERS, FILINGS),
         base_url="https://dados.cvm.gov.br",
         fetch=fetch.statements,

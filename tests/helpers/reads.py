@@ -70,10 +70,11 @@ def facts_known(
     line_items: Sequence[str] = (),
     after: Key | None = None,
     derived: bool | None = None,
+    adjust: str | None = None,
 ) -> RowPage | None:
     """Return the figures of an issuer."""
     asked: dict[str, Any] = {"as_of": as_of, "period_type": period_type, "vintages": vintages}
-    asked["derived"] = derived
+    asked |= {"derived": derived, "adjust": adjust}
     asked |= {"line_items": list(line_items) or None, "limit": limit, "after": after}
     return found(lists.FUNDAMENTALS, mart, service_id=service_id, **asked)
 

@@ -1,7 +1,9 @@
 """The real files beside the checkout, parsed and loaded."""
 
 import hashlib
+import json
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 from assets.parsing.parsed import Parsed
@@ -31,3 +33,13 @@ def load(record: Record, name: str, parsed: Parsed) -> tuple[int, int, int, int]
     rejected = [*parsed.rejected.get(name, []), *misfits]
     entry = append(record, TABLES[name], table, Load("real", ()), rejected=rejected)
     return entry.read, entry.appended, entry.held, entry.quarantined
+
+
+def filed_until(body: bytes, day: str) -> bytes:
+    """Return the company facts that were filed until a day."""
+    company = json.loads(body, parse_float=Decimal)
+    for elements in company["facts"].values():
+        for described in elements.values():
+            for unit, items in described["units"].items():
+                described["units"][unit] = [item for item in items if item["filed"] <= day]
+    return json.dumps(company, default=float).encode()

@@ -14,7 +14,7 @@ import pytest
 from assets.derive.derived_figures import TABLE, derived_figures
 from assets.derive.later_statements import mark_later_statements
 from assets.filings import companyfacts
-from tests.helpers.real_files import REAL_FILES, load
+from tests.helpers.real_files import REAL_FILES, filed_until, load
 from tests.system.test_real_metrics import document_of
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -139,15 +139,6 @@ def world_of(paths: list[Path], folder: Path, until: str | None = None) -> World
         snapshot.add(derived_figures(snapshot))
         rows = [snapshot.read(f"FROM {name}").to_pylist() for name in ("fundamentals", TABLE)]
     return World(filings, *rows)
-
-
-def filed_until(body: bytes, day: str) -> bytes:
-    company = json.loads(body, parse_float=Decimal)
-    for elements in company["facts"].values():
-        for described in elements.values():
-            for unit, items in described["units"].items():
-                described["units"][unit] = [item for item in items if item["filed"] <= day]
-    return json.dumps(company, default=float).encode()
 
 
 def check_proofs(world: World) -> Counter[str]:

@@ -9,6 +9,7 @@ import msgspec
 
 from warehouse.contract.listing import ListRows, Parameters, Question
 from warehouse.contract.problems import conflicting_parameters, unknown_id
+from warehouse.contract.splits import splits_known, with_splits
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS, TRAILING, TRAILING_SET, AbsentReason
 from warehouse.publish.row_json import NEVER
@@ -112,6 +113,8 @@ def facts_known(
         where += _of_periods(table, owner, period_type, as_of)
         where += [one_of("line_item", lines)] if lines else []
         page = fetch_page(build, table, where, limit, after=after)
+    if parameters.get("adjust") and page.rows:
+        page = page.with_rows(with_splits(page.rows, splits_known(build, owner, as_of)))
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
     return page if page.rows or is_known_issuer(build, owner) else None
 
@@ -141,8 +144,18 @@ def why_no_figures(question: Question) -> Empty:
     return Empty("not_computable", f"{detail}; the reasons: {stated}." if stated else f"{detail}.")
 
 
+def kinds_of_figures(parameters: Parameters) -> tuple[str]:
+    """Return the schema of the rows that are asked for."""
+    if parameters.get("derived"):
+        return ("DerivedFact",)
+    return ("AdjustedFact" if parameters.get("adjust") else "Fact",)
+
+
 def _table(parameters: Parameters) -> str:
     """Return the table of the figures: line by line, derived, or of the newest publication."""
+    if parameters.get("derived") and parameters.get("adjust"):
+        detail = "Amounts of shares are not derived: leave out adjust, or derived."
+        raise conflicting_parameters("adjust", detail)
     if parameters.get("publication") is None:
         return "derived_figures" if parameters.get("derived") else "fundamentals"
     if parameters.get("derived"):

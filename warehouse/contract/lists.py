@@ -99,8 +99,8 @@ def _of(dataset: Dataset) -> Datasets:
 
 _FUND, _TENDER = _of("AF-FUND"), _of("AF-TENDER")
 _FIGURES: dict[str, Any] = {
-    "row": ("Fact", "DerivedFact"),
-    "kinds": lambda asked: ("DerivedFact",) if asked.get("derived") else ("Fact",),
+    "row": ("Fact", "AdjustedFact", "DerivedFact"),
+    "kinds": issuers.kinds_of_figures,
     "why_empty": issuers.why_no_figures,
     "row_rule": "paid_unlimited",
     "datasets": _FUND,

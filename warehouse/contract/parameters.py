@@ -57,6 +57,7 @@ _SERIES_CODE = pattern_text(
 )
 _LINE_ITEM = choice(tuple(item.name for item in line_items.LINE_ITEMS))
 _TYPES: Mapping[str, ParameterType] = {
+    "adjust": choice(("splits",)),
     "id": _ID,
     "ids": list_of(_ID, 100),
     "country": COUNTRY,

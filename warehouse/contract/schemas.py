@@ -93,7 +93,7 @@ _TYPES: Mapping[str, Schema] = {
     "Figure": {"type": "object"},
 }
 # Rows with the members of others, and own ones.
-_EXTENDED = {"EntityMatch": "Entity", "RankedMetric": "Metric"}
+_EXTENDED = {"EntityMatch": "Entity", "RankedMetric": "Metric", "AdjustedFact": "Fact"}
 _MEMBERS = {
     table.name: [name for name in (*table.members, *table.inside) if name not in NOT_SERVED]
     for table in MART_TABLES

@@ -200,6 +200,8 @@ class Snapshot:
                 self.write(STATEMENTS, all_statements(rows, load_seq), ORDERS[STATEMENTS])
             vintages = all_vintages(table, rows, load_seq, is_rewritten)
             if table == FUNDAMENTALS:
+                for name in ("last_digit", "half_unit", "split_ratios"):
+                    _SQL.run(self.sql, name)
                 fill = {"vintages": vintages, "statements": STATEMENTS}
                 vintages = _SQL.statement("restatement_kinds", **fill)
             if table == TENDER_RELEASES and self.has_all_amounts:

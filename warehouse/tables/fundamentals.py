@@ -183,6 +183,14 @@ class FundamentalVintage(Fundamental):
         default=None,
         part="time",
     )
+    split_ratio: str | None = column(
+        "New shares for old ones, where the filing proves the ratio of a split: 10:1, or 1:12 for "
+        "a consolidation. Null otherwise.",
+        None,
+        default=None,
+        part="time",
+        since="1.0.0",
+    )
 
 
 class ElementFact(EvidencedSighting):

@@ -38,6 +38,10 @@ QUESTIONS: dict[str, tuple[Ask, str]] = {
         lambda s, exact: s.facts(WITH_HALF_YEARS, derived=True, decimals=exact),
         f"/v1/fundamentals/{WITH_HALF_YEARS}?derived=true",
     ),
+    "adjusted facts": (
+        lambda s, exact: s.facts(LEI, adjust="splits", decimals=exact),
+        f"/v1/fundamentals/{ISSUER}?adjust=splits",
+    ),
     "filings": (
         lambda s, exact: s.filings("XJSE:UBF0", form="20-F", to="2022-12-31", decimals=exact),
         f"/v1/filings?service_id={ISSUER}&form=20-F&to=2022-12-31",

@@ -23,7 +23,9 @@ SALES, OTHER = "ifrs-full:Revenue", "ifrs-full:RevenueFromContractsWithCustomers
 FIRST_DAY = date(2019, 3, 29)
 
 
-def kinds(*stated: dict[str, Any], item: str = "revenue") -> list[str | None]:
+def kinds(
+    *stated: dict[str, Any], item: str = "revenue", shown: str = "restatement_kind"
+) -> list[str | None]:
     """Return the kinds of the vintages that filings make, one filing a year.
 
     Of several figures of a filing, those of one ``item``; ``also`` is another figure.
@@ -45,10 +47,10 @@ def kinds(*stated: dict[str, Any], item: str = "revenue") -> list[str | None]:
         with Snapshot(Path(temporary, "stage"), record, loads, "20990101.1") as snapshot:
             snapshot.copy_record([FUNDAMENTALS])
             answer = snapshot.read(
-                f"SELECT restatement_kind FROM fundamentals WHERE line_item = '{item}' "
+                f"SELECT {shown} FROM fundamentals WHERE line_item = '{item}' "
                 "ORDER BY vintage"
             )
-    return list(answer["restatement_kind"].to_pylist())
+    return list(answer[shown].to_pylist())
 
 
 def at(day: str, value: str) -> dict[str, Any]:
@@ -123,6 +125,32 @@ def test_shares_and_earnings_per_share_that_move_inversely_in_one_filing_were_sp
     assert kinds(*stated, item="eps_basic") == [None, expected]
     other = kinds(*stated, item="shares_outstanding")
     assert other == ([None] if len(set(shares)) == 1 else [None, expected])
+
+
+@pytest.mark.parametrize(
+    ("shares", "earned", "ratio"),
+    [
+        pytest.param(("88857028", "8885703"), ("-0.04", "-0.41"), "1:10", id="a consolidation"),
+        pytest.param(("100000000", "150000000"), ("0.90", "0.60"), "3:2", id="three for two"),
+        pytest.param(("168142740", "28600000"), ("0.019", "0.11"), None, id="no whole ratio"),
+        pytest.param(("50000", "50000000"), ("0.90", "0.0009"), None, id="another scale"),
+        pytest.param(("100000000", "115000000"), ("0.90", "0.78"), None, id="less than a fifth"),
+    ],
+)
+def test_a_ratio_is_stated_where_it_is_the_only_whole_one(
+    shares: tuple[str, str], earned: tuple[str, str], ratio: str | None
+) -> None:
+    stated = [
+        {
+            "value": value,
+            "item": "eps_basic",
+            "unit": "USD/shares",
+            "also": {"value": number, "item": "shares_outstanding", "unit": "shares"},
+        }
+        for value, number in zip(earned, shares, strict=True)
+    ]
+    for item in ("eps_basic", "shares_outstanding"):
+        assert kinds(*stated, item=item, shown="split_ratio") == [None, ratio]
 
 
 STATED = st.fixed_dictionaries(

@@ -6,7 +6,8 @@
 --
 -- Inputs: the stored rows of figures and filings (rows, filings); the vintages and statements of a
 --   table (vintages, statements), as as_of.sql selects them
--- Outputs: remaining_rows (table); all_vintages, all_statements, restatement_kinds (queries)
+-- Outputs: last_digit, half_unit (macros); remaining_rows, split_ratios (tables); all_vintages,
+--   all_statements, restatement_kinds (queries)
 
 -- name: remaining_rows
 -- The stored figures, each with the moment at which its filing was accepted, from the list of the
@@ -38,6 +39,30 @@ SELECT
     {{ provenance }} AS provenance_id
 FROM ({{ statements }});
 
+-- name: last_digit
+-- The place of the last digit of a number that is not zero: a number is known to half of it.
+CREATE OR REPLACE TEMP MACRO last_digit(digits) AS
+pow(10, CASE
+    WHEN contains(digits, '.') THEN -len(split_part(digits, '.', 2))
+    ELSE len(digits) - len(rtrim(digits, '0'))
+END);
+
+-- name: half_unit
+CREATE OR REPLACE TEMP MACRO half_unit(number) AS
+last_digit(rtrim(rtrim(CAST(number AS VARCHAR), '0'), '.')) / 2;
+
+-- name: split_ratios
+-- What a split may be: so many new shares for so many old ones, by a fifth at least.
+CREATE OR REPLACE TEMP TABLE split_ratios AS
+SELECT new_shares, old_shares, new_shares / old_shares AS factor
+FROM
+    (SELECT unnest(range(1, 201)) AS new_shares),
+    (SELECT unnest(range(1, 201)) AS old_shares)
+WHERE
+    (least(new_shares, old_shares) = 1 OR greatest(new_shares, old_shares) <= 20)
+    AND gcd(new_shares, old_shares) = 1
+    AND new_shares / old_shares NOT BETWEEN 1 / 1.2 AND 1.2;
+
 -- name: restatement_kinds
 -- Why a vintage of a reported figure differs from the one before. A parser sees one document; only
 -- here are both filings at hand. What was published later never changes the kind of an earlier
@@ -55,11 +80,50 @@ WITH followed AS (
 -- shares and amounts per share that a publication restates, and how many times larger they are
 moved AS (
     SELECT
-        figure, figure_check, vintage, service_id, publication,
+        figure, figure_check, vintage, service_id, publication, period_end,
         unit = 'shares' AS is_number,
-        CAST(value_reported AS DOUBLE) / nullif(CAST(previous_value AS DOUBLE), 0) AS times
+        CAST(value_reported AS DOUBLE) / nullif(CAST(previous_value AS DOUBLE), 0) AS times,
+        -- how many times more shares there are, as far as the digits tell
+        (abs(CAST(value_reported AS DOUBLE)) - half_unit(value_reported))
+        / (abs(CAST(previous_value AS DOUBLE)) + half_unit(previous_value)) AS least_times,
+        (abs(CAST(value_reported AS DOUBLE)) + half_unit(value_reported))
+        / nullif(abs(CAST(previous_value AS DOUBLE)) - half_unit(previous_value), 0) AS most_times,
+        -- fractions of shares are paid out, and averages are computed anew
+        CASE WHEN is_number THEN least_times * 0.9985 ELSE 1 / most_times END AS least_factor,
+        CASE WHEN is_number THEN most_times * 1.0015 ELSE 1 / nullif(least_times, 0) END
+            AS most_factor
     FROM followed
     WHERE (unit = 'shares' OR ends_with(unit, '/shares')) AND previous_value IS NOT NULL
+),
+
+-- the whole ratio by which a publication restates a number of shares and an amount per share, or
+-- the numbers of two days
+whole AS (
+    SELECT
+        service_id, publication, any_value(factor) AS factor,
+        concat(any_value(new_shares), ':', any_value(old_shares)) AS split_ratio
+    FROM (
+        SELECT service_id, publication, factor, new_shares, old_shares
+        FROM moved
+        JOIN split_ratios ON factor BETWEEN least_factor AND most_factor
+        WHERE moved.times > 0
+        GROUP BY service_id, publication, factor, new_shares, old_shares
+        HAVING
+            bool_or(is_number)
+            AND (NOT bool_and(is_number) OR count(DISTINCT period_end) > 1)
+    )
+    GROUP BY service_id, publication
+    HAVING count(*) = 1
+),
+
+of_ratio AS (
+    SELECT figure, figure_check, vintage, split_ratio
+    FROM moved
+    JOIN whole
+        ON whole.service_id = moved.service_id
+        AND whole.publication = moved.publication
+        AND factor BETWEEN least_factor AND most_factor
+    WHERE moved.times > 0
 ),
 
 -- one of them becomes as many times larger as another becomes smaller: amounts per share are
@@ -75,6 +139,8 @@ splits AS (
         moved.times > 0
         AND moved.times NOT BETWEEN 1 / 1.2 AND 1.2
         AND moved.times * other.times BETWEEN 0.95 AND 1.05
+    UNION
+    SELECT figure, figure_check, vintage FROM of_ratio
 ),
 
 compared AS (
@@ -125,9 +191,14 @@ SELECT
             THEN 'measuring_unit'
         WHEN element <> previous_element AND NOT had_stated_it THEN 'element'
         ELSE 'restatement'
-    END AS restatement_kind
+    END AS restatement_kind,
+    CASE WHEN restatement_kind = 'split' THEN of_ratio.split_ratio END AS split_ratio
 FROM compared
 LEFT JOIN splits
     ON splits.figure = compared.figure
     AND splits.figure_check = compared.figure_check
-    AND splits.vintage = compared.vintage;
+    AND splits.vintage = compared.vintage
+LEFT JOIN of_ratio
+    ON of_ratio.figure = compared.figure
+    AND of_ratio.figure_check = compared.figure_check
+    AND of_ratio.vintage = compared.vintage;

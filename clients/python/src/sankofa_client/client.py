@@ -128,6 +128,7 @@ class Sankofa:
         vintages: Vintages | None = None,
         publication: Literal["newest"] | None = None,
         derived: bool | None = None,
+        adjust: Literal["splits"] | None = None,
         limit: int | None = None,
         decimals: bool | None = None,
     ) -> pd.DataFrame:
@@ -137,8 +138,10 @@ class Sankofa:
         influence. ``vintages`` are ``"latest"`` by then, ``"as_reported"`` at first, or ``"all"``.
         With ``publication="newest"`` all lines of a statement are of the newest publication that
         has it, so that they add up. With ``derived=True`` rows are single quarters, half-years and
-        trailing twelve months that follow exactly from reported figures. Identifiers are as in
-        ``resolve``; ``attrs["unknown_ids"]`` lists those of several that no organisation has.
+        trailing twelve months that follow exactly from reported figures. With ``adjust="splits"``
+        ``adjusted_value`` has amounts per share and numbers of shares in the shares of the day.
+        Identifiers are as in ``resolve``; ``attrs["unknown_ids"]`` lists those of several that no
+        organisation has.
         """
         filters = _filters(
             as_of=as_of,
@@ -148,8 +151,9 @@ class Sankofa:
             vintages=vintages,
             publication=publication,
             derived="true" if derived else None,
+            adjust=adjust,
         )
-        kind = ("derivation",) if derived else ("value_reported",)
+        kind = ("derivation",) if derived else ("adjusted_value" if adjust else "value_reported",)
         if isinstance(identifiers, str):
             path = f"/v1/fundamentals/{self.resolve(identifiers)}"
             return self._frame(path, filters, limit, decimals, kind)
