@@ -19,6 +19,7 @@ from assets.derive import (
     metrics,
     metrics_ttm,
     organisations,
+    sessions,
     signals,
     silent_revisions,
 )
@@ -141,6 +142,7 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
     return (
         organisations.joins(community),
         organisations.derivation(),
+        sessions.derivation(),
         Derivation(
             code_version(METRIC_SET, "assets.derive.metrics"),
             metrics.metrics,
@@ -213,6 +215,8 @@ def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
             }
         case "metrics" | "metrics_ttm":
             return {"values": total(), **counted(f"{table}_absent", "reason")}
+        case "first_listings":
+            return {"issuers": total(), **counted(table, "mic")}
         case derived_figures.TABLE:
             return {"values": total("reason IS NULL"), **counted(table, "reason")}
         case silent_revisions.TABLE:

@@ -3,7 +3,8 @@
 The service has no prices, so the growth that the three report in the following year stands in
 for a return. Each year is run twice: with what was known at the year-end, and with look-ahead,
 that is with figures for years that had ended by then but were published months later. With
-prices, act one session after ``as_of``: what became public on a day can be traded from then on.
+prices, act one session after ``as_of``, or on a figure from its ``tradable_from`` on: the first
+session after it was public, by the calendar of the exchange.
 
 Set SANKOFA_API_KEY first; the sandbox key is enough.
 """

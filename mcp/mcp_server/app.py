@@ -204,7 +204,7 @@ _RARE = {
     # Of derived figures.
     *("comparable_by", "reason", "derivation", "fiscal_label"),
     # Of the source of a row, not of the row itself.
-    "document_url",
+    *("document_url", "tradable_from"),
 }
 
 

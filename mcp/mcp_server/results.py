@@ -21,6 +21,8 @@ from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.exports import PARQUET
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import Tier
+from warehouse.tables import FundamentalVintage
+from warehouse.tables.column import members_of
 
 # Rows as a model reads them: without what is unknown or repeated, and sources named once.
 #
@@ -77,7 +79,7 @@ _NESTED: Mapping[str, Nested] = {
 # Members that are figures, each with a source of its own.
 _FIGURES = ("inputs", "matched", "known_then", "known_now", "candidates")
 # Members of a figure that name the filing which states it.
-_FILING = ("document_id", "form", "document_url", "accepted_at")
+_FILING = (*members_of(FundamentalVintage, "origin"), "tradable_from")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.reads import facts_known
 from tests.helpers.real_files import REAL_FILES, filed_until, load
 from tests.system.test_real_metrics import document_of
-from warehouse.contract.splits import splits_known
+from warehouse.contract.issuers import splits_known
 from warehouse.publish.snapshot import RowCheck
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS

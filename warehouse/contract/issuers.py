@@ -9,7 +9,7 @@ import msgspec
 
 from warehouse.contract.listing import ListRows, Parameters, Question
 from warehouse.contract.problems import conflicting_parameters, unknown_id
-from warehouse.contract.splits import splits_known, with_splits
+from warehouse.contract.splits import LINES_OF_SHARES, Split, splits_of, with_splits
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import ABSENT_REASONS, TRAILING, TRAILING_SET, AbsentReason
 from warehouse.publish.row_json import NEVER
@@ -114,9 +114,17 @@ def facts_known(
         where += [one_of("line_item", lines)] if lines else []
         page = fetch_page(build, table, where, limit, after=after)
     if parameters.get("adjust") and page.rows:
-        page = page.with_rows(with_splits(page.rows, splits_known(build, owner, as_of)))
+        splits = splits_known(build, owner, as_of)
+        page = page.with_rows([with_splits(row, splits) for row in page.rows])
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
     return page if page.rows or is_known_issuer(build, owner) else None
+
+
+def splits_known(build: Build, owner: str, as_of: date | None) -> list[Split]:
+    """Return the splits of an issuer that a filing had proven by a day, oldest first."""
+    of_shares = [*equal(service_id=owner), one_of("line_item", LINES_OF_SHARES)]
+    where = [*of_shares, *known_on(as_of, "all")]
+    return splits_of(fetch_page(build, "fundamentals", where, None).rows)
 
 
 def why_no_figures(question: Question) -> Empty:
@@ -142,13 +150,6 @@ def why_no_figures(question: Question) -> Empty:
     stated = ", ".join(f"{why} {count} ({DERIVED_ABSENCES[why]})" for why, count in counted.items())
     detail = f"None can be derived exactly{_on(as_of)}"
     return Empty("not_computable", f"{detail}; the reasons: {stated}." if stated else f"{detail}.")
-
-
-def kinds_of_figures(parameters: Parameters) -> tuple[str]:
-    """Return the schema of the rows that are asked for."""
-    if parameters.get("derived"):
-        return ("DerivedFact",)
-    return ("AdjustedFact" if parameters.get("adjust") else "Fact",)
 
 
 def _table(parameters: Parameters) -> str:

@@ -100,7 +100,11 @@ def _of(dataset: Dataset) -> Datasets:
 _FUND, _TENDER = _of("AF-FUND"), _of("AF-TENDER")
 _FIGURES: dict[str, Any] = {
     "row": ("Fact", "AdjustedFact", "DerivedFact"),
-    "kinds": issuers.kinds_of_figures,
+    "kinds": lambda asked: (
+        ("DerivedFact",)
+        if asked.get("derived")
+        else ("AdjustedFact" if asked.get("adjust") else "Fact",)
+    ),
     "why_empty": issuers.why_no_figures,
     "row_rule": "paid_unlimited",
     "datasets": _FUND,

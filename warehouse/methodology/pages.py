@@ -4,6 +4,7 @@ Each metric and each panel has a page, at its ``methodology_ref``: set, slash, s
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.resources import files
 
 from warehouse.methodology import metrics, signals
@@ -33,24 +34,16 @@ CLOSING, READING = _text("closing"), _text("reading")
 IMPLAUSIBLE, FIGURES = _text("implausible"), _text("figures")
 
 
-def metric_page(slug: str) -> str | None:
-    """Return the page of a metric; None if there is no such metric."""
-    formula = FORMULA_BY_SLUG.get(slug)
+def metric_page(slug: str, metric_set: str = metrics.METRIC_SET) -> str | None:
+    """Return the page of a metric of a set; None if there is no such metric."""
+    formula, years, as_of = FORMULA_BY_SLUG.get(slug), YEARS, AS_OF
+    if metric_set == metrics.TRAILING_SET:
+        formula = formula if formula in metrics.TRAILING else None
+        years, as_of = _text("trailing_years"), _text("trailing_as_of")
     if formula is None:
         return None
-    tables = {"inputs": _inputs(formula), "example": _example(formula)}
-    return _text("metric", **vars(formula), **tables, YEARS=YEARS, AS_OF=AS_OF) + "\n"
-
-
-def trailing_page(slug: str) -> str | None:
-    """Return the page of a metric of the latest twelve months; None if there is no such metric."""
-    formula = FORMULA_BY_SLUG.get(slug)
-    if formula not in metrics.TRAILING:
-        return None
-    texts = {"YEARS": _text("trailing_years"), "AS_OF": _text("trailing_as_of")}
-    tables = {"inputs": _inputs(formula), "example": _example(formula)}
-    named = {**vars(formula), **tables, **texts, "METRIC_SET": metrics.TRAILING_SET}
-    return _text("metric", **named) + "\n"
+    tables = {"inputs": _inputs(formula), "example": _example(formula), "METRIC_SET": metric_set}
+    return _text("metric", **vars(formula), **tables, YEARS=years, AS_OF=as_of) + "\n"
 
 
 def _inputs(formula: Formula) -> str:
@@ -145,7 +138,7 @@ SLUGS: Mapping[str, tuple[str, ...]] = {
 }
 _PAGES: Mapping[str, Callable[[str], str | None]] = {
     metrics.METRIC_SET: metric_page,
-    metrics.TRAILING_SET: trailing_page,
+    metrics.TRAILING_SET: partial(metric_page, metric_set=metrics.TRAILING_SET),
     signals.SIGNAL_SET: panel_page,
 }
 REFS = tuple(f"{name}/{slug}" for name, slugs in SLUGS.items() for slug in slugs)

@@ -21,7 +21,7 @@ from warehouse.tables import (
     ElementFact,
     Entity,
     EntityIdentifier,
-    Filing,
+    FilingVintage,
     FundamentalVintage,
     ListedIssuer,
     MacroAnnual,
@@ -170,7 +170,7 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
     "newest_statements": _FIGURES,
     "derived_figures": _dated(("fact_id", *members_of(DerivedFigure, "own")), DerivedFigure),
     "elements": _dated(("fact_id", *members_of(ElementFact, "own")), ElementFact),
-    "filings": _dated(members_of(Filing, "own"), Filing),
+    "filings": _dated(members_of(FilingVintage, "own"), FilingVintage),
     "tender_releases": _dated(members_of(TenderReleaseVintage, "own"), TenderReleaseVintage),
     "tender_parties": (*dict.fromkeys((*_PARTY, *_OF_PARTY)), *PROVENANCE),
     "party_history": (
@@ -217,7 +217,9 @@ def _table(row: Mapping[str, str]) -> MartTable:
     like = name.replace(_OF_TRAILING, "")
     of_set = "" if like == name else _OF_TRAILING
     is_stated = like in _SQL.texts
-    rows = _SQL.statement(like, of_set=of_set) if is_stated else f"SELECT * FROM {name}"
+    next_sessions = _SQL.statement("next_sessions", rows=name)
+    fill = {"of_set": of_set, "next_sessions": next_sessions}
+    rows = _SQL.statement(like, **fill) if is_stated else f"SELECT * FROM {name}"
     rows = getattr(served_rows, row["rows"]) if row["rows"] else rows
     how: Any = row["file_how"]
     return MartTable(

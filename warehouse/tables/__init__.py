@@ -19,6 +19,8 @@ from sqlmodel import SQLModel
 from warehouse.tables.derived import (
     DERIVED_ABSENCES,
     DerivedFigure,
+    ExchangeSession,
+    FirstListing,
     LeftOut,
     Metric,
     MetricAbsent,
@@ -30,7 +32,13 @@ from warehouse.tables.derived import (
     VetoedJoin,
 )
 from warehouse.tables.entities import Entity, EntityIdentifier, ListedIssuer
-from warehouse.tables.fundamentals import ElementFact, Filing, Fundamental, FundamentalVintage
+from warehouse.tables.fundamentals import (
+    ElementFact,
+    Filing,
+    FilingVintage,
+    Fundamental,
+    FundamentalVintage,
+)
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
     ErasedEntry,
@@ -68,6 +76,8 @@ DERIVED: Mapping[str, type[SQLModel]] = {
     "derived_figures": DerivedFigure,
     "metrics_ttm": Metric,
     "metrics_ttm_absent": MetricAbsent,
+    "first_listings": FirstListing,
+    "exchange_sessions": ExchangeSession,
     "signals": Signal,
     "silent_revisions": SilentRevision,
     "quality": QualityMetric,

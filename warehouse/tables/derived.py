@@ -251,6 +251,21 @@ class DerivedFigure(SQLModel):
     provenance_id: str = same_column(Metric, "provenance_id")
 
 
+class FirstListing(SQLModel):
+    """The exchange on which an issuer is listed first."""
+
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9", identity=1)
+    mic: str = column("ISO 10383 code of the exchange.", "XJSE")
+
+
+class ExchangeSession(SQLModel):
+    """One session of an exchange, by its calendar."""
+
+    mic: str = column("ISO 10383 code of the exchange.", "XJSE", identity=1)
+    session_on: date = column("Its day, at the exchange.", "2019-04-01", identity=2)
+    opens_at: datetime = column("When it opens, in UTC.", "2019-04-01T07:00:00Z")
+
+
 class SharedFact(SQLModel):
     """A fact of an entity: a figure, an observation, or an award, in the form they share."""
 

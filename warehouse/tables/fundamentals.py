@@ -2,7 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from warehouse.tables.column import column, same_column
 from warehouse.tables.sighting import EvidencedSighting
@@ -61,6 +61,25 @@ class Filing(EvidencedSighting):
         "https://www.sec.gov/Archives/edgar/data/1172724/000119312519090263/"
         "0001193125-19-090263-index.htm",
     )
+
+
+# The day of the exchange on which one can act on what became public.
+_TRADABLE: dict[str, Any] = {
+    "description": "First session that opens after the row was public: after `accepted_at`, or the "
+    "day of `available_at`, on the exchange where the issuer was listed first. Null where that, or "
+    "its calendar, is not known.",
+    "example": "2019-04-01",
+    "default": None,
+    "appears": "api",
+    "part": "time",
+    "since": "1.0.0",
+}
+
+
+class FilingVintage(Filing):
+    """A filing with the session from which it could be acted on."""
+
+    tradable_from: date | None = column(**_TRADABLE)
 
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
@@ -191,6 +210,7 @@ class FundamentalVintage(Fundamental):
         part="time",
         since="1.0.0",
     )
+    tradable_from: date | None = column(**_TRADABLE)
 
 
 class ElementFact(EvidencedSighting):

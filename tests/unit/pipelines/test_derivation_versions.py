@@ -25,12 +25,13 @@ def versions() -> dict[str, str]:
 
 ALL = {
     *("joins", "entities", "metrics-v1", "derived_figures", "signals-v1", "silent_revisions"),
-    *("files", "metrics-ttm"),
+    *("files", "metrics-ttm", "sessions"),
 }
 CHANGES = (
     ("assets/derive/metrics.py", {"metrics-v1"}, {"metrics-v1", "metrics-ttm"}),
     ("assets/derive/metrics_ttm.py", {"metrics-ttm"}, {"metrics-ttm"}),
     ("assets/derive/derived_figures.py", {"derived_figures"}, {"derived_figures"}),
+    ("assets/derive/sessions.py", {"sessions"}, {"sessions"}),
     ("assets/derive/signals.py", {"signals-v1"}, {"signals-v1"}),
     ("assets/derive/silent_revisions.py", {"silent_revisions"}, {"silent_revisions"}),
     ("assets/derive/organisations.py", {"joins", "entities"}, {"joins", "entities"}),
