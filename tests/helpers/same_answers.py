@@ -147,9 +147,12 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
 _ROWS_OF_TOOL = {
     "describe_data": "listCatalogue",
     "search_entities": "search",
+    "match_organisations": "search",
     "get_entity": "getEntity",
     "resolve_identifier": "lookUpIdentifier",
+    "get_identifiers": "getCrosswalk",
     "get_fundamentals": "getFundamentals",
+    "get_filings": "listFilings",
     "get_metrics": "getMetrics",
     "screen_issuers": "screenIssuers",
     "search_tenders": "listTenders",
@@ -159,6 +162,8 @@ _ROWS_OF_TOOL = {
     "get_macro": "listMacro",
     "check_claim": "listSharedFacts",
     "get_quality_metrics": "getQualityMetrics",
+    "get_changes": "listChanges",
+    "list_versions": "listVersions",
 }
 _MACRO = (("series",), ("country", "indicator"), ("country",), ("series_type",), ("frequency",))
 # Parameters of which one group makes a whole question.
