@@ -359,14 +359,13 @@ class Publishing:
 
     def __init__(self, settings: Settings, compute: Compute) -> None:
         self.settings, self._compute = settings, compute
-        # One for all stages: of tables that it opened before, it reads only new commits.
-        self._record = open_record(settings)
 
     def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
         """Return the publication that was begun last, or one to begin, which has a notice."""
-        refuse_empty(self._record)
+        record = open_record(self.settings)
+        refuse_empty(record)
         return Publication(
-            self._record,
+            record,
             self.settings,
             notice,
             confirm_loss or None,
@@ -389,12 +388,13 @@ class Publishing:
         return False
 
     def _to_begin(self) -> Publication:
-        world = world_of(self._record, open_landing(self.settings))
+        landing, record = open_landing(self.settings), open_record(self.settings)
+        world = world_of(record, landing)
         require_withheld_key(self.settings.withheld_key, world)
-        refuse_empty(self._record)
+        refuse_empty(record)
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
         if world == "starter":
-            notice = starter_notice(last_read(self._record))
+            notice = starter_notice(last_read(record))
         return self.publication(notice=notice)
 
     def _begin(self, publication: Publication) -> Plan | None:

@@ -7,9 +7,8 @@ The audit, the mart and the exports all read the snapshot, so that they always s
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +30,6 @@ from warehouse.publish.left_out import (
 )
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
-from warehouse.publish.steps import empty_database
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
 from warehouse.record.relations import sql_text
 from warehouse.record.rules import rules_of
@@ -117,7 +115,6 @@ class Snapshot:
     files: tuple[BuildFile, ...] = ()
     results: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     sql: duckdb.DuckDBPyConnection = field(init=False)
-    _closing: ExitStack = field(init=False, default_factory=ExitStack)
     _database: str = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
     # Relations over ``{rows}`` by which remaining rows are read, with other ids and hashes. The row
@@ -128,10 +125,16 @@ class Snapshot:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.sql = self.connection or self._closing.enter_context(
-            empty_database(_engine(self.folder, self.memory_mb, self.record))
-        )
+        # Inside the snapshot, so that what a killed publisher spilled is deleted with the rest.
+        spill = str(self.folder / "spill")
+        limits: dict[str, Any] = {
+            "temp_directory": spill,
+            "memory_limit": f"{self.memory_mb}MB",
+        }
+        self.sql = self.connection or duckdb.connect(config=limits)
+        self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
         (self._database,) = self.sql.execute("SELECT current_catalog()").fetchone() or ("memory",)
+        self.record.let_read(self.sql)
         # For the SQL of served tables, which is written before there is a data_version.
         self.sql.execute(f"CREATE MACRO this_version() AS {sql_text(self.data_version)}")
         create_left_out(self.sql)
@@ -140,10 +143,8 @@ class Snapshot:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._closing.close()
-        if error is not None:
-            # After some errors DuckDB refuses all further work.
-            _engine.cache_clear()
+        if self.connection is None:
+            self.sql.close()
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -328,20 +329,6 @@ class Snapshot:
         self.sql.execute(
             f"CREATE OR REPLACE VIEW {name} AS SELECT *{more} FROM {self.relation(name)}"
         )
-
-
-@lru_cache(maxsize=2)
-def _engine(folder: Path, memory_mb: int, record: Record) -> duckdb.DuckDBPyConnection:
-    """Open the DuckDB of snapshots in a folder: it takes longer than most that is done with it."""
-    limits: dict[str, Any] = {
-        # Inside the snapshot, so that what a killed publisher spilled is deleted with the rest.
-        "temp_directory": str(folder / "spill"),
-        "memory_limit": f"{memory_mb}MB",
-    }
-    engine = duckdb.connect(config=limits)
-    engine.execute("SET GLOBAL TimeZone = 'UTC'")
-    record.let_read(engine)
-    return engine
 
 
 def all_vintages(

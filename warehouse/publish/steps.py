@@ -205,7 +205,7 @@ _Outcome = tuple[Any, str | None]
 def run_task(task: Task, limits: Mapping[str, str]) -> _Outcome:
     """Run a task in this process, in a database in memory whose days are days in UTC."""
     try:
-        with empty_database(_engine(tuple(limits.items()))) as sql:
+        with _database(_engine(tuple(limits.items()))) as sql:
             return task.function(task, sql), None
     except SankofaError as error:
         return None, str(error)
@@ -225,7 +225,7 @@ def _engine(limits: tuple[tuple[str, str], ...]) -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def empty_database(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+def _database(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to an empty database, which is gone afterwards."""
     name = f"task_{uuid4().hex}"
     with closing(engine.cursor()) as sql:
