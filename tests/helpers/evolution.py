@@ -16,7 +16,7 @@ def with_columns(row: type[SQLModel], **columns: Any) -> type[SQLModel]:
     fields: dict[str, Any] = {}
     for name, kind in columns.items():
         annotation, role = kind if isinstance(kind, tuple) else (kind, {})
-        fields[name] = (annotation, column("A column of a test.", None, default=None, **role))
+        fields[name] = (annotation, column("TenderRelease.category", None, **role))
     return create_model(row.__name__, __base__=row, **fields)
 
 

@@ -1,9 +1,9 @@
 """One definition of each row: its columns, types, meanings and examples.
 
 Start with ``sighting.py``: what every row of the record carries, and ``column.py``: what a column
-says about itself. ``fundamentals`` (figures and filings), ``tenders``, ``macro`` and ``entities``
-add the columns of one subject each, ``derived`` has the rows that are computed for a build,
-``operations`` what the record keeps about itself.
+says about itself; ``columns.csv`` has the meanings and examples. ``fundamentals`` (figures and
+filings), ``tenders``, ``macro`` and ``entities`` add the columns of one subject each, ``derived``
+has the rows that are computed for a build, ``operations`` what the record keeps about itself.
 
 How rows are stored belongs to ``warehouse.record``, how they are served to
 ``warehouse.contract``. Every surface takes its types, descriptions and examples from here.

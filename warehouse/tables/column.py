@@ -1,15 +1,21 @@
 """What a column of a row class says about itself, and the lists that follow from it.
 
-A column is declared once, with ``column``: its meaning and an example, whether it identifies a
-figure or is its content, and where it appears. Everything else that needs a list of columns
-(hashes, served members, bulk files, schemas, documentation) takes it from the functions here.
+A column is declared once, with ``column``: whether it identifies a figure or is its content, and
+where it appears; ``columns.csv`` has its meaning and an example. Everything else that needs a list
+of columns (hashes, served members, bulk files, schemas, documentation) takes it from the functions
+here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
+from msgspec import json
 from pydantic_core import PydanticUndefined
 from sqlmodel import Field, SQLModel
+
+from warehouse.shared.data_files import csv_rows
 
 # Where a column appears besides its table: in served rows and bulk files, in one of the two, or
 # in neither.
@@ -18,6 +24,17 @@ Appears = Literal["everywhere", "api", "file", "table"]
 # since when it was known, where it comes from, and its provenance.
 Part = Literal["own", "time", "origin", "provenance"]
 _KEY = "sankofa"
+_NUMBERS = json.Decoder(float_hook=Decimal)
+
+
+def _example(row: Mapping[str, str]) -> Any:
+    """Return the example of a line: a text, or JSON for what is none; null if it is empty."""
+    text = row["example"]
+    return _NUMBERS.decode(text) if row["type"] == "json" else text or None
+
+
+# What each column means, and an example, by ``Metric.value``.
+_TEXTS = {row["column"]: (row["meaning"], _example(row)) for row in csv_rows(__name__, "columns")}
 
 
 @dataclass(frozen=True)
@@ -35,8 +52,7 @@ class Column:
 
 
 def column(
-    description: str,
-    example: Any,
+    name: str,
     default: Any = PydanticUndefined,
     *,
     identity: int | None = None,
@@ -48,7 +64,9 @@ def column(
     since: str | None = None,
     free_text: bool = False,
 ) -> Any:
-    """Declare a column; every surface shows the description and the example in its schema.
+    """Declare a column; every surface shows its meaning and the example in its schema.
+
+    ``name`` is that of its line in ``columns.csv``: the class and the column.
 
     - ``identity``: it is one of the columns that identify the row's figure. The number is its
       place among them, which is part of the stored hashes and never changes.
@@ -60,9 +78,10 @@ def column(
     - ``free_text``: people wrote it. The audit searches such columns of a release for contacts.
     """
     declared = Column(identity, content, appears, shown_as, after, part, since, free_text)
+    meaning, example = _TEXTS[name]
     return Field(
         default,
-        description=description,
+        description=meaning,
         schema_extra={"examples": [example], "json_schema_extra": {_KEY: declared}},
     )
 

@@ -10,6 +10,7 @@ from sqlmodel import SQLModel
 from tests.helpers.paths import ROOT
 from warehouse import tables
 from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.shared.data_files import csv_rows
 from warehouse.tables.column import columns_of, content_of, identity_of, shown_columns
 
 PACKAGES = ("warehouse", "quality", "assets", "pipelines", "api", "mcp")
@@ -101,6 +102,18 @@ def copies() -> dict[tuple[str, str | None], list[str]]:
                 if longest_copy(names) > MOST:
                     found.setdefault((name, names[0]), []).append(f"{name}:{line} {names}")
     return found
+
+
+def test_every_line_of_columns_csv_describes_the_column_that_it_names() -> None:
+    every_class = {
+        base.__name__: base
+        for row in ROW_CLASSES.values()
+        for base in row.__mro__
+        if issubclass(base, SQLModel)
+    }
+    for line in csv_rows("warehouse.tables.column", "columns"):
+        row, name = line["column"].split(".")
+        assert every_class[row].model_fields[name].description == line["meaning"], line["column"]
 
 
 @pytest.mark.slow
