@@ -1,22 +1,27 @@
 """The declaration of a source: whose documents, which licence, how to fetch and parse them.
 
-The sources themselves are declared in ``sources.py`` of their subject.
+The sources themselves are declared in ``sources.py`` of their subject, and described in the
+``sources.toml`` next to it.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
-from typing import IO, Literal
+from functools import cache, partial
+from importlib.resources import files
+from typing import IO, Any, Literal
 from urllib.parse import urlsplit
+
+from pydantic import ConfigDict, TypeAdapter
 
 from assets.declared_files import DeclaredFiles, LicenseEvidence, variant_of
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import Fetch, FetchTask, Window, fetch_addresses
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document, Landing, World
-from warehouse.record.tables import RecordTable
+from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.errors import LicenceError
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY, Settings
 from warehouse.shared.urls import FICTIONAL_URL
@@ -79,6 +84,8 @@ class Source:
     in a zip, by its name there; else None. ``evidence`` says how the licence is known, unless the
     page at ``license_url`` states it.
     """
+
+    __pydantic_config__ = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     key: str
     subject: str
@@ -169,6 +176,44 @@ def declared_source(
         archives=frozenset({"zip"}),
         other_hosts=entry.hosts,
     )
+
+
+def described_source(
+    module: str,
+    key: str,
+    parser: Parser,
+    fetch: Fetch | None = None,
+    member_url: Callable[[str], str | None] | None = None,
+) -> Source:
+    """Return the source of a table of the ``sources.toml`` beside a module, with its code.
+
+    Its subject is their folder. Without ``fetch`` its ``requests`` are fetched as they are.
+    """
+    package = module.rpartition(".")[0]
+    described = _descriptions(package)[key]
+    if fetch is None and "requests" in described:
+        fetch = partial(fetch_addresses, tuple(described["requests"]))
+    return _SOURCE.validate_python(
+        {
+            **described,
+            "tables": [_TABLES[name] for name in described["tables"]],
+            "key": key,
+            "subject": package.rpartition(".")[2],
+            "parser": parser,
+            "fetch": fetch,
+            "member_url": member_url,
+        }
+    )
+
+
+@cache
+def _descriptions(package: str) -> dict[str, Any]:
+    return tomllib.loads(files(package).joinpath("sources.toml").read_text("utf-8"))
+
+
+_TABLES = {table.name: table for table in RECORD_TABLES}
+# Refuses a member that a source does not have, and one of another type.
+_SOURCE = TypeAdapter(Source)
 
 
 def in_world(source: Source, world: World) -> Source:

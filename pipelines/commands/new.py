@@ -84,6 +84,7 @@ def _check_name(kind: Kind, key: str) -> None:
 
 def _source(root: Path, name: _Name) -> Scaffold:
     sources, parser = "assets/macro/sources.py", f"assets/macro/{name.snake}.py"
+    described = "assets/macro/sources.toml"
     test = f"tests/unit/assets/test_macro_{name.snake}.py"
     text = _text(root, sources)
     _refuse_taken(f'"{name.key}"', text, sources)
@@ -97,8 +98,12 @@ def _source(root: Path, name: _Name) -> Scaffold:
         lines = "".join(f"    {module},\n" for module in sorted({*modules, name.snake}))
         line = f"from assets.macro import (\n{lines})"
     text = text[: imported.start()] + line + text[imported.end() :]
+    entry = f'    _described("{name.key}", Parser(1, {name.snake}.parse)),\n'
     return Scaffold(
-        {sources: _inserted(text, r"^(?=\)\n\Z)", name.filled("source_entry.txt"), sources)},
+        {
+            sources: _inserted(text, r"^(?=\)\n\Z)", entry, sources),
+            described: f"{_text(root, described)}\n{name.filled('source_entry.txt')}",
+        },
         {parser: name.filled("source_parser.txt"), test: name.filled("source_test.txt")},
     )
 
