@@ -1,19 +1,19 @@
 """The files of an export, as data: ``files.csv``, and one for each panel.
 
-The SQL of rows that are more than those of a table is in ``sql/exports.sql``, and ``columns.csv``
-has the columns that no table has.
+The SQL of rows that are more than those of a table is in ``sql/exports.sql``. ``file_columns.csv``
+has the columns of each file, and ``columns.csv`` those that no table has.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pyarrow as pa
 from sqlmodel import SQLModel
 
+from warehouse import tables
 from warehouse.methodology.signals import PANEL_BY_KEY, PANELS, SIGNAL_SET
-from warehouse.publish.row_json import PROVENANCE
 from warehouse.publish.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
@@ -27,28 +27,7 @@ from warehouse.record.tables import DECIMAL, arrow_schema
 from warehouse.serve.exports import ArtifactKind
 from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.shared.tiers import TierName
-from warehouse.tables import (
-    OPEN_CLASSES,
-    DerivedFigure,
-    ElementFact,
-    Entity,
-    EntityIdentifier,
-    Filing,
-    FundamentalVintage,
-    ListedIssuer,
-    MacroAnnual,
-    MacroSeries,
-    Metric,
-    PartyMatch,
-    QualityMetric,
-    SharedFact,
-    Sighting,
-    Signal,
-    SilentRevision,
-    TenderParty,
-    TenderRelease,
-    TenderReleaseVintage,
-)
+from warehouse.tables import OPEN_CLASSES
 from warehouse.tables.column import Part, identity_of, shown_columns
 
 # The columns of each file: name, type, meaning, and the SQL that computes it.
@@ -96,16 +75,9 @@ _OWN = {
 }
 
 
-def own(*names: str) -> Columns:
-    """Return columns of ``columns.csv``."""
-    return tuple(_OWN[name] for name in names)
-
-
-def columns(
-    row: type[SQLModel], names: Iterable[str], sql: Mapping[str, str] | None = None
-) -> Columns:
+def columns(row: type[SQLModel], names: Iterable[str]) -> Columns:
     """Return columns of a row class under the names that they have in files."""
-    schema, shown, expressions = arrow_schema(row), shown_columns(row, "file"), sql or {}
+    schema, shown = arrow_schema(row), shown_columns(row, "file")
     selected = []
     for name in names:
         info = row.model_fields[name]
@@ -114,149 +86,74 @@ def columns(
                 schema.field(name).with_name(shown.get(name, name)),
                 str(info.description),
                 info.examples[0] if info.examples else None,
-                expressions.get(name, name),
+                name,
             )
         )
     return tuple(selected)
 
 
-def parts(row: type[SQLModel], *names: Part) -> Columns:
-    """Return the columns of these parts of a row that appear in files; all without parts."""
-    return columns(row, shown_columns(row, "file", *names))
+# The columns of each file, and lists of columns that several have.
+_LINES = {row["name"]: row for row in csv_rows(__name__, "file_columns")}
 
 
-def provenance() -> Columns:
-    """Return the provenance columns."""
-    return parts(Sighting, "provenance") + own("provenance_id")
+def _columns(line: str) -> Columns:
+    """Return the columns of a line of ``file_columns.csv``: each once, where it comes first.
+
+    With a minus before its name, a column is left out.
+    """
+    found: dict[str, FileColumn] = {}
+    for word in _LINES[line]["columns"].split():
+        if word.startswith("-"):
+            del found[word.removeprefix("-")]
+            continue
+        for column in _named(word):
+            found.setdefault(column.name, column)
+    return tuple(found.values())
 
 
-def vintages(row: type[SQLModel] = Sighting) -> Columns:
-    """Return the columns that make any as_of a single filter."""
-    return own("vintage") + parts(row, "time") + own("superseded_at", "latest")
+def _named(word: str) -> Columns:
+    """Return the columns that a word names: one of ``columns.csv``, or those of another line.
 
-
-def record_id(sql: str = "row_id", name: str = "record_id") -> Columns:
-    """Return the primary key column, computed by ``sql``."""
-    return (replace(_OWN[name], sql=sql),)
+    Of a row class: a column, such as ``MacroSeries.available_at``; what files show of it,
+    ``Signal.file``, or of a part of it, ``Filing.own``; ``Metric.all``.
+    """
+    if word in _LINES:
+        return _columns(word)
+    row_class, _, name = word.rpartition(".")
+    if not row_class:
+        return (_OWN[name],)
+    row: type[SQLModel] = getattr(tables, row_class)
+    if name == "all":
+        return columns(row, row.model_fields)
+    if name == "file":
+        return columns(row, shown_columns(row, "file"))
+    if name in get_args(Part):
+        return columns(row, shown_columns(row, "file", cast(Part, name)))
+    return columns(row, (name,))
 
 
 # Ids that are hashes, in the order in which they end a row, before its primary key.
 _HASHES = ("party_id", "fact_id", "provenance_id")
-
-
-def keyed(key: Columns, *others: Columns) -> Columns:
-    """Return the columns of a file: those to read, the hashes, and as the last the primary key."""
-    rest = sum(others, ())
-    by_name = {column.name: column for column in rest}
-    hashes = tuple(by_name[name] for name in _HASHES if name in by_name)
-    return (*(column for column in rest if column not in hashes), *hashes, *key)
-
-
-def _dated(row: type[SQLModel], own: Columns | None = None) -> Columns:
-    """Return the columns of a row with vintages; ``own`` if they are not those of its class."""
-    own = parts(row, "own") if own is None else own
-    return own + parts(row, "origin") + vintages(row) + provenance()
-
-
 # Parts of an id are separated by a control character that no published text contains.
 _HASHED_ID = "md5(concat_ws(chr(31), {}))"
-_SIGNAL_ID = (
-    "signal_key, country, month, dimension, dimension_value, coalesce(service_id, ''), measure, "
-    "coalesce(currency, ''), vintage"
-)
 
 
-# One award as one vintage of one release states it. Releases of a process repeat its awards: of an
-# ocid and award_id take the newest release.
-_OF_AWARD = own(
-    *("award_id", "award_date", "award_status", "amount", "currency", "amount_implausible"),
-    *("service_id", "supplier_name", "suppliers", "supplier_service_ids"),
-)
-# What every row of an award repeats of its release.
-AWARDED_IN = columns(TenderRelease, ("ocid", "release_id", "country"))
-AWARD_ORIGIN = columns(TenderRelease, ("parties_withheld",)) + parts(TenderRelease, "origin")
-_NAMED_IN = ("ocid", "release_id", "country")
-_NAMED = tuple(name for name in shown_columns(TenderParty, "file", "own") if name not in _NAMED_IN)
+def _keyed(line: str) -> Columns:
+    """Return the columns of a file: those to read, the hashes, and as the last the primary key.
 
-# The same for all facts of the file, or null; the country is given by its alpha-2 code.
-_SAME_FOR_TENDERS = ("country_iso3", "dataset", "period_type", "base_period")
-_FACT = tuple(name for name in SharedFact.model_fields if name not in _SAME_FOR_TENDERS)
-_REVISION = tuple(name for name in shown_columns(SilentRevision, "file") if name != "revision_id")
-
-# By the names that ``files.csv`` has for them.
-_COLUMNS: Mapping[str, Columns] = {
-    "FACT": keyed(record_id(name="fact_id"), _dated(FundamentalVintage)),
-    "DERIVED": keyed(
-        record_id(name="fact_id"),
-        parts(DerivedFigure, "own"),
-        vintages(DerivedFigure),
-        provenance(),
-    ),
-    "ELEMENT": keyed(record_id(name="fact_id"), _dated(ElementFact)),
-    "FILING": keyed(record_id(), _dated(Filing)),
-    "LISTING": keyed(record_id(), _dated(ListedIssuer)),
-    "RELEASE": keyed(record_id(), _dated(TenderReleaseVintage)),
-    "AWARD": keyed(
-        record_id("award_row_id"), AWARDED_IN, _OF_AWARD, AWARD_ORIGIN, vintages(), provenance()
-    ),
-    "PARTY": keyed(
-        record_id(),
-        _dated(
-            TenderParty,
-            columns(TenderParty, _NAMED_IN)
-            + own("party_id")
-            + columns(PartyMatch, ("service_id", "match_method"))
-            + columns(TenderParty, _NAMED),
-        ),
-    ),
-    "TENDER_FACT": keyed(
-        record_id(_HASHED_ID.format("fact_id, measure, vintage")),
-        columns(TenderRelease, ("country",)),
-        columns(SharedFact, _FACT),
-        vintages(),
-        provenance(),
-    ),
-    "SERIES": keyed(record_id(), _dated(MacroSeries)),
-    "SERIES_NOW": keyed(
-        record_id(),
-        parts(MacroSeries, "own"),
-        parts(MacroSeries, "origin"),
-        columns(MacroSeries, ("available_at", "available_at_evidence")),
-        own("vintage"),
-        provenance(),
-    ),
-    "ANNUAL": keyed(record_id(), _dated(MacroAnnual)),
-    "ORGANISATION": keyed(
-        record_id(_HASHED_ID.format("service_id")),
-        parts(Entity, "own"),
-        own("aliases", "listings", "datasets"),
-        provenance(),
-    ),
-    "IDENTIFIER": keyed(
-        record_id(_HASHED_ID.format("service_id, id_type, id_match, coalesce(issuer, '')")),
-        columns(Entity, ("service_id",)),
-        parts(EntityIdentifier, "own"),
-        own("match_method"),
-        # Of an LEI that the record of an organisation states, only these.
-        columns(Sighting, PROVENANCE[:3]),
-    ),
-    **{
-        name: keyed(
-            record_id(_HASHED_ID.format(", ".join((*identity_of(Metric), *more)))),
-            columns(Metric, Metric.model_fields),
-        )
-        # One of twelve months has a row for each value.
-        for name, more in (("METRIC", ()), ("TRAILING_METRIC", ("answers_from",)))
-    },
-    "SIGNAL": keyed(record_id(_HASHED_ID.format(_SIGNAL_ID)), parts(Signal)),
-    "QUALITY": keyed(
-        record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))), parts(QualityMetric)
-    ),
-    "SILENT_REVISION": keyed(record_id("revision_id"), columns(SilentRevision, _REVISION)),
-}
+    That is a column of the row, or the hash of several; ``*`` stands for the identity of its class.
+    """
+    row = _LINES[line]
+    hashed = row["id_hash_of"]
+    if "*" in hashed:
+        row_class: type[SQLModel] = getattr(tables, row["columns"].partition(".")[0])
+        hashed = hashed.replace("*", ", ".join(identity_of(row_class)))
+    key = replace(_OWN[row["id"]], sql=row["id_sql"] or _HASHED_ID.format(hashed))
+    by_name = {column.name: column for column in _columns(line)}
+    hashes = [by_name.pop(name) for name in _HASHES if name in by_name]
+    return (*by_name.values(), *hashes, key)
 
 
-_OF_RELEASE = AWARDED_IN + AWARD_ORIGIN + vintages() + provenance()
 SQL = sql_file(
     __name__,
     "exports",
@@ -264,7 +161,7 @@ SQL = sql_file(
         "id_of_party": PARTY_ID,
         "same_party": SAME_PARTY,
         "named_awards": NAMED_AWARDS,
-        "of_release": ", ".join(f"released.{column.sql}" for column in _OF_RELEASE),
+        "of_release": ", ".join(f"released.{column.sql}" for column in _columns("OF_RELEASE")),
     },
 )
 _STATEMENTS = {
@@ -356,7 +253,7 @@ def _export_file(row: Mapping[str, str]) -> ExportFile:
     Its rows are those of a statement, or of the table it needs, in the order of the snapshot. An
     open file has open rows only, whatever else the table has.
     """
-    columns: Columns = _COLUMNS[row["columns"]]
+    columns = _keyed(row["columns"])
     needs = tuple(row["needs"].split())
     relation = f"SELECT * FROM {needs[0]} WHERE {row['where'].format(OPEN=_OPEN) or 'TRUE'}"
     names = {column.sql: column.name for column in columns}
@@ -397,7 +294,7 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
             panel.title,
             "open-panel",
             "AF-TENDER",
-            _COLUMNS["SIGNAL"],
+            _keyed("SIGNAL"),
             f"SELECT * FROM signals WHERE signal_key = '{panel.key}' AND {_OPEN}",
             ("country", "month", "dimension", "dimension_value", "measure", "vintage", "record_id"),
             ("month",),
