@@ -37,9 +37,19 @@ def _example(row: Mapping[str, str]) -> Any:
 _TEXTS = {row["column"]: (row["meaning"], _example(row)) for row in csv_rows(__name__, "columns")}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Column:
-    """What the declaration of a column says beyond its type, meaning and example."""
+    """What the declaration of a column says beyond its type, meaning and example.
+
+    - ``identity``: it is one of the columns that identify the row's figure. The number is its
+      place among them, which is part of the stored hashes and never changes.
+    - ``content``: a change of its value is a new vintage of the figure.
+    - ``appears``: where it appears besides its table; ``shown_as`` is its name there if that
+      differs, ``after`` the column that it follows there if the class has it elsewhere.
+    - ``since``: the version of the software that added it. Rows and builds made before have no
+      value: a null is left out of the hash of the content, and the member is not required.
+    - ``free_text``: people wrote it. The audit searches such columns of a release for contacts.
+    """
 
     identity: int | None = None
     content: bool = False
@@ -51,38 +61,17 @@ class Column:
     free_text: bool = False
 
 
-def column(
-    name: str,
-    default: Any = PydanticUndefined,
-    *,
-    identity: int | None = None,
-    content: bool = False,
-    appears: Appears = "everywhere",
-    shown_as: str | None = None,
-    after: str | None = None,
-    part: Part = "own",
-    since: str | None = None,
-    free_text: bool = False,
-) -> Any:
+def column(name: str, default: Any = PydanticUndefined, **declared: Any) -> Any:
     """Declare a column; every surface shows its meaning and the example in its schema.
 
-    ``name`` is that of its line in ``columns.csv``: the class and the column.
-
-    - ``identity``: it is one of the columns that identify the row's figure. The number is its
-      place among them, which is part of the stored hashes and never changes.
-    - ``content``: a change of its value is a new vintage of the figure.
-    - ``appears``: where it appears besides its table; ``shown_as`` is its name there if that
-      differs, ``after`` the column that it follows there if the class has it elsewhere.
-    - ``since``: the version of the software that added it. Rows and builds made before have no
-      value: a null is left out of the hash of the content, and the member is not required.
-    - ``free_text``: people wrote it. The audit searches such columns of a release for contacts.
+    ``name`` is that of its line in ``columns.csv``: the class and the column. What else is
+    ``declared`` are members of ``Column``.
     """
-    declared = Column(identity, content, appears, shown_as, after, part, since, free_text)
     meaning, example = _TEXTS[name]
     return Field(
         default,
         description=meaning,
-        schema_extra={"examples": [example], "json_schema_extra": {_KEY: declared}},
+        schema_extra={"examples": [example], "json_schema_extra": {_KEY: Column(**declared)}},
     )
 
 

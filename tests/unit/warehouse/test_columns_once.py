@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import get_args
 
 import pytest
 from sqlmodel import SQLModel
@@ -11,7 +12,14 @@ from tests.helpers.paths import ROOT
 from warehouse import tables
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables.column import columns_of, content_of, identity_of, shown_columns
+from warehouse.tables.column import (
+    Appears,
+    Part,
+    columns_of,
+    content_of,
+    identity_of,
+    shown_columns,
+)
 
 PACKAGES = ("warehouse", "quality", "assets", "pipelines", "api", "mcp")
 ROW_CLASSES = {
@@ -114,6 +122,13 @@ def test_every_line_of_columns_csv_describes_the_column_that_it_names() -> None:
     for line in csv_rows("warehouse.tables.column", "columns"):
         row, name = line["column"].split(".")
         assert every_class[row].model_fields[name].description == line["meaning"], line["column"]
+
+
+def test_every_column_appears_at_a_place_and_belongs_to_a_part_that_exists() -> None:
+    for row in ROW_CLASSES.values():
+        for name, column in columns_of(row).items():
+            assert column.appears in get_args(Appears), f"{row.__name__}.{name}"
+            assert column.part in get_args(Part), f"{row.__name__}.{name}"
 
 
 @pytest.mark.slow
