@@ -40,37 +40,17 @@ from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency, SeriesType
 from warehouse.tables.tenders import Role
 
-# Ids are minted in upper case.
-_ID = pattern_text(
-    "[A-Za-z0-9]+(:[A-Za-z0-9.&_-]{1,24})?",
-    "an id of letters and digits, an LEI, or EXCHANGE:TICKER; search finds it by name",
-    upper=True,
-)
-# The key of an exchange rate has a form of its own: FX. and two currencies, in any case.
-# The others are all codes that do not begin with FX. (RE2 and Rust have no look-ahead.)
-_SERIES_CODE = pattern_text(
-    r"([Ff][Xx]\.[A-Za-z]{3}\.[A-Za-z]{3}"
-    r"|[A-EG-Za-eg-z0-9_.:/-][A-Za-z0-9_.:/-]{0,63}"
-    r"|[Ff]([A-WY-Za-wy-z0-9_.:/-][A-Za-z0-9_.:/-]{0,62})?"
-    r"|[Ff][Xx]([A-Za-z0-9_:/-][A-Za-z0-9_.:/-]{0,61})?)",
-    "a code of letters, digits and . _ : / -; a rate is FX.<base>.<quote>, such as FX.EUR.ZAR",
-)
+# The types of texts that match a pattern.
+_PATTERNS = {
+    row["type"]: pattern_text(row["pattern"], row["expected"], upper=row["upper"] == "yes")
+    for row in csv_rows(__name__, "parameter_patterns")
+}
 _LINE_ITEM = choice(tuple(item.name for item in line_items.LINE_ITEMS))
 _TYPES: Mapping[str, ParameterType] = {
+    **_PATTERNS,
     "adjust": choice(("splits",)),
-    "id": _ID,
-    "ids": list_of(_ID, 100),
+    "ids": list_of(_PATTERNS["id"], 100),
     "country": COUNTRY,
-    "code": pattern_text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -"),
-    "element": pattern_text("[A-Za-z0-9_.:-]{3,255}", "an element such as us-gaap:Goodwill"),
-    "series": _SERIES_CODE,
-    "exchange": pattern_text("[A-Za-z0-9]{3,4}", "the MIC of an exchange", upper=True),
-    "form": pattern_text("[A-Za-z0-9][A-Za-z0-9 ./-]{0,63}", "letters, digits, blanks and . / -"),
-    "entity": pattern_text(
-        "(DC[A-Za-z0-9]+|[A-Z]{3})",
-        "an issuer id starting with DC, or an alpha-3 country code, in upper case",
-        upper=True,
-    ),
     "panel": pattern_text(
         "[a-z0-9-]+", "lower-case letters, digits and hyphens only", words=tuple(PANEL_BY_KEY)
     ),
@@ -79,7 +59,6 @@ _TYPES: Mapping[str, ParameterType] = {
     ),
     # Of a tool: only words that are known now.
     "known panel": choice(tuple(PANEL_BY_KEY)),
-    "currency": pattern_text("[A-Z]{3}", "an ISO 4217 code"),
     "version": pattern_text(DATA_VERSION.pattern, "a data_version from an earlier answer"),
     "cursor": opaque_text(LONGEST_CURSOR),
     # The schema has the highest ceiling; ``row_limit`` checks that of the caller's tier.
@@ -102,7 +81,7 @@ _TYPES: Mapping[str, ParameterType] = {
     "id type": choice(ID_TYPES),
     "kind": choice(SEARCH_KINDS),
     "line item": _LINE_ITEM,
-    "members": list_of(pattern_text("[A-Za-z_0-9]{1,64}", "the name of a member of a row"), 100),
+    "members": list_of(_PATTERNS["member"], 100),
     "line items": list_of(_LINE_ITEM, 50),
     "metric": choice(tuple(FORMULA_BY_SLUG)),
     "metric set": choice((METRIC_SET, TRAILING_SET)),
@@ -193,28 +172,22 @@ def of_tool(parameter: Parameter) -> Parameter:
     return replace(parameter, kind=COUNTRY_OR_NAME, description=description)
 
 
-# A tool takes one claim as its own arguments, or several of the same members, described once.
-_SEVERAL = {**_CLAIMS.kind.schema, "items": {"type": "object"}}
-_OF_TOOL = {
-    "MATCHED_OF_TOOL": replace(
-        _MATCHED,
-        kind=replace(
-            _MATCHED.kind,
-            schema={**_MATCHED.kind.schema, "items": {"type": "object"}},
-            members=tuple(map(of_tool, MATCHED)),
-        ),
-        description="Up to 200 objects with name, country, id_value, id_type.",
-    ),
-    "CLAIMS_OF_TOOL": replace(
-        _CLAIMS,
-        kind=replace(_CLAIMS.kind, schema=_SEVERAL, members=tuple(map(of_tool, CLAIM))),
-        description="Several claims, each an object of the other arguments.",
-        required=False,
-    ),
-}
+def _described_once(several: Parameter, description: str, required: bool) -> Parameter:
+    """Return a parameter of objects as tools take it: their members are not in its schema."""
+    schema = {**several.kind.schema, "items": {"type": "object"}}
+    kind = replace(several.kind, schema=schema, members=tuple(map(of_tool, several.kind.members)))
+    return replace(several, kind=kind, description=description, required=required)
+
+
 PARAMETERS: Mapping[str, Parameter] = {
     **_DECLARED,
     "CLAIMS": _CLAIMS,
     "MATCHED": _MATCHED,
-    **_OF_TOOL,
+    "MATCHED_OF_TOOL": _described_once(
+        _MATCHED, "Up to 200 objects with name, country, id_value, id_type.", required=True
+    ),
+    # A tool takes one claim as its own arguments, or several of the same members.
+    "CLAIMS_OF_TOOL": _described_once(
+        _CLAIMS, "Several claims, each an object of the other arguments.", required=False
+    ),
 }

@@ -46,37 +46,15 @@ def _words(words: Collection[str]) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
-_COUNT: Schema = {"type": "integer", "minimum": 0}
+# Those that no words of the code are part of.
+_FIXED: Mapping[str, Schema] = {
+    row["type"]: msgspec.json.decode(row["schema"]) for row in csv_rows(__name__, "schema_types")
+}
 _TYPES: Mapping[str, Schema] = {
-    **{name: {"type": name} for name in ("string", "integer", "number", "boolean", "null")},
-    "date": {"type": "string", "format": "date"},
-    "datetime": {"type": "string", "format": "date-time"},
-    "count": _COUNT,
-    "amount": {"type": "number", "minimum": 0},
-    "version": {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]+$"},
-    # Not closed: what is inside keeps the form of OCDS.
-    "object": {"type": "object"},
-    "organisation": {
-        "type": "object",
-        "properties": {
-            "id": {"type": ["string", "integer", "null"]},
-            "name": {"type": ["string", "null"]},
-        },
-    },
-    "annual": {"const": "annual"},
-    "ok": {"const": "ok"},
-    "ok or degraded": {"enum": ["ok", "degraded"]},
-    "ok or failed": {"enum": ["ok", "failed"]},
-    "burst or monthly": {"enum": ["burst", "monthly"]},
-    "measured": {"anyOf": [{"type": "number"}, _words(["UNMEASURED"])]},
-    "matches": {
-        "type": "array",
-        "maxItems": 20,
-        "items": {"$ref": "#/components/schemas/Match"},
-    },
+    **_FIXED,
     "LeftOut": {
         "type": "object",
-        "properties": {key: {**_COUNT, "examples": [0]} for key in get_args(AbsentReason)},
+        "properties": {key: {**_FIXED["count"], "examples": [0]} for key in get_args(AbsentReason)},
         "required": list(get_args(AbsentReason)),
         "additionalProperties": False,
     },
@@ -87,10 +65,7 @@ _TYPES: Mapping[str, Schema] = {
     "IdType": _words(ID_TYPES),
     "ProblemCode": _words(PROBLEMS),
     "ClaimWord": _words(get_args(Verdict)),
-    "Evidence": _words(("identifier", "exact_name")),
     "ChangeKind": _words(get_args(ChangeKind)),
-    # Members of a Fact or an observation: those that say which figure it is, and where it is from.
-    "Figure": {"type": "object"},
 }
 # Rows with the members of others, and own ones.
 _EXTENDED = {"EntityMatch": "Entity", "RankedMetric": "Metric", "AdjustedFact": "Fact"}
