@@ -36,14 +36,7 @@ from warehouse.serve.rows import (
     published_by,
     row_statement,
 )
-from warehouse.serve.table_query import (
-    Empty,
-    Filter,
-    TableQuery,
-    filters_of,
-    query_rows,
-    why_empty,
-)
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows, why_empty
 from warehouse.shared.json_encoding import encode
 from warehouse.tables import DERIVED_ABSENCES
 
@@ -219,7 +212,7 @@ class _Named(msgspec.Struct):
 
 def elements(question: Question) -> ListRows:
     """Return the values of an element of one issuer; without one, which elements it has stated."""
-    build, query = question.build, _elements_query(question)
+    build, query = question.build, elements_query(question)
     if question.parameters["element"] is not None:
         rows = query_rows(build, query, **question.page)
     else:
@@ -230,12 +223,8 @@ def elements(question: Question) -> ListRows:
     return ListRows(rows)
 
 
-def why_no_elements(question: Question) -> Empty:
-    """Return why an issuer has no such elements."""
-    return why_empty(question.build, _elements_query(question))
-
-
-def _elements_query(question: Question) -> TableQuery:
+def elements_query(question: Question) -> TableQuery:
+    """Ask for what filings of an issuer state of its elements, or of one."""
     service_id, element, as_of, vintages = (
         question.parameters[name] for name in ("service_id", "element", "as_of", "vintages")
     )

@@ -90,6 +90,11 @@ class Listing:
     kinds: Callable[[Parameters], tuple[str, ...]] | None = None
 
 
+def why_none(ask: Callable[[Question], TableQuery]) -> Callable[[Question], Empty]:
+    """Return what tells why no row of one table matches."""
+    return lambda question: why_empty(question.build, ask(question))
+
+
 def table_list(
     name: str,
     row: str,
@@ -101,7 +106,7 @@ def table_list(
         name,
         (row,),
         lambda question: ListRows(query_rows(question.build, ask(question), **question.page)),
-        lambda question: why_empty(question.build, ask(question)),
+        why_none(ask),
         datasets=datasets,
     )
 

@@ -4,16 +4,8 @@ from typing import Any
 
 import msgspec
 
-from warehouse.contract import (
-    changes,
-    claims,
-    issuers,
-    macro,
-    matching,
-    organisations,
-    tenders,
-)
-from warehouse.contract.listing import Datasets, Listing, ListRows, Question, table_list
+from warehouse.contract import changes, claims, issuers, macro, matching, organisations, tenders
+from warehouse.contract.listing import Datasets, Listing, ListRows, Question, table_list, why_none
 from warehouse.contract.problems import unknown_word
 from warehouse.publish.builds import builds_at
 from warehouse.serve.build import READABLE
@@ -112,7 +104,7 @@ _FIGURES: dict[str, Any] = {
 _OBSERVATIONS: dict[str, Any] = {
     "row": ("Observation",),
     "read": tenders.panel,
-    "why_empty": lambda question: why_empty(question.build, tenders.panel_query(question)),
+    "why_empty": why_none(tenders.panel_query),
     "member": "observations",
     "datasets": _TENDER,
 }
@@ -124,7 +116,7 @@ ELEMENTS = Listing(
     "elements",
     ("ElementFact", "ReportedElement"),
     issuers.elements,
-    issuers.why_no_elements,
+    why_none(issuers.elements_query),
     datasets=_FUND,
     kinds=lambda asked: ("ElementFact" if asked.get("element") else "ReportedElement",),
 )
@@ -133,11 +125,7 @@ TENDERS = Listing(
     "tenders", ("Release",), tenders.tenders, tenders.why_no_tenders, datasets=_TENDER
 )
 TENDER = Listing(
-    "tender",
-    ("Release",),
-    tenders.tender,
-    lambda question: why_empty(question.build, tenders.tender_query(question)),
-    datasets=_TENDER,
+    "tender", ("Release",), tenders.tender, why_none(tenders.tender_query), datasets=_TENDER
 )
 TENDER_PARTIES = Listing(
     "tender parties", ("TenderParty",), tenders.parties, tenders.why_no_parties, datasets=_TENDER
@@ -178,10 +166,7 @@ ENTITY_SEARCH = Listing(
 ENTITY = Listing("entity", ("Entity",), organisations.record, _never_empty)
 ENTITIES = table_list("organisations", "Entity", organisations.listed)
 UNIVERSE = Listing(
-    "universe",
-    ("ListedIssuer",),
-    organisations.universe,
-    lambda question: why_empty(question.build, organisations.universe_query(question)),
+    "universe", ("ListedIssuer",), organisations.universe, why_none(organisations.universe_query)
 )
 MATCH = Listing("matches", ("Matched",), matching.matched, _never_empty)
 AWARDS = Listing(
