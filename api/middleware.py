@@ -17,13 +17,7 @@ import zstandard
 from isal import isal_zlib
 
 from api.endpoints.endpoint import METHODS, RESPONSE_HEADERS, etag_matches
-from api.endpoints.known_answers import (
-    QUESTION,
-    Header,
-    KeptAnswer,
-    KeyedQuestion,
-    KnownResponses,
-)
+from api.endpoints.known_answers import QUESTION, Header, KeptAnswer, KeyedQuestion, KnownResponses
 from api.errors import send_unexpected
 from api.server.proxies import log_request
 from warehouse.contract import API_VERSION

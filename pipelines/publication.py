@@ -38,13 +38,7 @@ from quality.floors import with_freshness
 from quality.personal_data_audit import audit_finished
 from quality.report import Counts, Report, accepted_shares, append_history
 from quality.withheld_search import Finding, described
-from warehouse.publish.builds import (
-    NOTICE,
-    SAMPLE_NOTICE,
-    does_age,
-    mart_folder,
-    starter_notice,
-)
+from warehouse.publish.builds import NOTICE, SAMPLE_NOTICE, does_age, mart_folder, starter_notice
 from warehouse.publish.candidate import FAILED, Candidate, steps_manifest
 from warehouse.publish.manifest import BuildFile, with_results
 from warehouse.publish.nodes import Plan

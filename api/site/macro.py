@@ -12,13 +12,7 @@ from msgspec.structs import replace
 from api.endpoints import declarations
 from api.site import render
 from api.site.company import plain
-from api.site.formats import (
-    SERIES_TYPES,
-    country_name,
-    decimals_of,
-    scale_of,
-    series_title,
-)
+from api.site.formats import SERIES_TYPES, country_name, decimals_of, scale_of, series_title
 from api.site.sample import Row, Sample, SampleAnswer
 from api.site.then_and_now import (
     RevisionTable,

@@ -16,12 +16,7 @@ from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_nam
 from api.site.sample import Row, Sample
 from warehouse.contract.problems import Problem
 from warehouse.publish.builds import builds_at
-from warehouse.serve.catalogue import (
-    ChangedDataset,
-    changes_of,
-    export_body,
-    page_data,
-)
+from warehouse.serve.catalogue import ChangedDataset, changes_of, export_body, page_data
 from warehouse.tables.operations import QualityStatus
 
 _TEXT = msgspec.json.Decoder(str)

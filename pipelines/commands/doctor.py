@@ -24,13 +24,7 @@ from assets.ingest.land import Prober, probe
 from assets.ingest.load import failed_documents, lost_documents
 from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source, asked_url_of, fetch_task
-from pipelines.builds import (
-    BEGIN,
-    builds_before_withheld,
-    is_loaded,
-    last_published,
-    list_builds,
-)
+from pipelines.builds import BEGIN, builds_before_withheld, is_loaded, last_published, list_builds
 from pipelines.commands import doctor_machine as machine
 from pipelines.commands.doctor_machine import CheckContext, Finding, fault, note, ok
 from pipelines.commands.exit_status import Exit

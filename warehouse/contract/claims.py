@@ -18,11 +18,7 @@ import msgspec
 
 from warehouse.contract.issuers import is_known_issuer
 from warehouse.contract.listing import ListRows, Parameters, Question
-from warehouse.contract.problems import (
-    Problem,
-    conflicting_parameters,
-    unknown_id,
-)
+from warehouse.contract.problems import Problem, conflicting_parameters, unknown_id
 from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id
 from warehouse.serve.rows import Condition, between, equal, fetch_rows, in_country, page_of

@@ -8,13 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from warehouse.contract import problems
-from warehouse.contract.parameter_types import (
-    FLAG,
-    NUMBER,
-    Parameter,
-    ParameterType,
-    as_declared,
-)
+from warehouse.contract.parameter_types import FLAG, NUMBER, Parameter, ParameterType, as_declared
 from warehouse.shared.json_encoding import encode
 
 Arguments = dict[str, Any]

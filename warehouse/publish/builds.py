@@ -16,12 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from warehouse.publish.manifest import (
-    BuildFile,
-    BuildManifest,
-    decode_manifest,
-    encode_manifest,
-)
+from warehouse.publish.manifest import BuildFile, BuildManifest, decode_manifest, encode_manifest
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable, SankofaError, UnknownVersion
 from warehouse.shared.files import check_of_file, move_into_place, sync
 from warehouse.shared.locks import named_lock

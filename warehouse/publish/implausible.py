@@ -8,12 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from warehouse.methodology.signals import (
-    AMOUNT_TIMES,
-    FEWEST_AMOUNTS,
-    MONEY_BELOW,
-    MOST_TENDERERS,
-)
+from warehouse.methodology.signals import AMOUNT_TIMES, FEWEST_AMOUNTS, MONEY_BELOW, MOST_TENDERERS
 from warehouse.shared.data_files import sql_file
 
 # The 99.9th percentile is the largest amount but for one of so many.

@@ -34,11 +34,7 @@ from warehouse.publish.manifest import BuildFile, step_key
 from warehouse.shared import files
 from warehouse.shared.errors import DamagedFile, SankofaError
 from warehouse.shared.file_store import require_known_store
-from warehouse.shared.files import (
-    check_of_file,
-    decode_sealed,
-    sha256_of_file,
-)
+from warehouse.shared.files import check_of_file, decode_sealed, sha256_of_file
 from warehouse.shared.settings import Settings, cores, spill_folder, usable_memory_mb
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
