@@ -43,7 +43,7 @@ def test_the_closed_vocabularies_are_these() -> None:
     assert names == {
         *("role", "series_type", "frequency", "dataset", "line_items", "statement", "order"),
         *("metric", "vintages", "period_type", "id_type", "section", "format", "dimension"),
-        *("kind", "level", "publication"),
+        *("kind", "level", "publication", "metric_set", "adjust"),
     }
 
 

@@ -116,7 +116,7 @@ def bucket_file(home: Path, kind: str, issuer: str) -> Path:
         return KINDS[kind](home)
     with closing(Mart(home / "marts")) as mart:
         build = mart.build()
-        (found,) = build.files_with("fundamentals", "organisation", issuer)
+        (found,) = build.files_with("fundamentals", "service_id", issuer)
         (path,) = (
             file.path
             for file in build._manifest.of("mart", "fundamentals")

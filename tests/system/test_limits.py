@@ -14,7 +14,15 @@ from api.app import create_app
 from tests.helpers.full_disk import no_room_for_files
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import make_world
-from warehouse.control.keys import KeyStore, create_key, list_keys, revoke_key, rotate_key, sandbox
+from warehouse.control.keys import (
+    KeyStore,
+    create_key,
+    list_keys,
+    revoke_key,
+    rotate_key,
+    sandbox,
+    signing_secret,
+)
 from warehouse.serve.build import Mart
 from warehouse.serve.counters import month_at
 from warehouse.serve.usage import Usage
@@ -152,7 +160,7 @@ def test_a_server_error_does_not_count_against_the_month(
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
 
-    monkeypatch.setattr("api.resources.declared.entity", broken)
+    monkeypatch.setattr("api.resources.declared.answer", broken)
     answer = service.get(ENTITY, service.sample)
     assert answer.status_code == 500 and monthly(answer) == 3_000
 
@@ -249,6 +257,8 @@ def test_a_usage_store_that_cannot_be_written_is_named_and_locks_nobody_out(
     mart: Mart, tmp_path: Path
 ) -> None:
     service = LimitedService(mart, LimitStores(str(tmp_path / "k.lmdb"), str(tmp_path / "u.lmdb")))
+    # As a service has it that was started once.
+    signing_secret(service.keys, "cursor")
 
     with no_room_for_files():
         full = service.client.simulate_get("/v1/status")
