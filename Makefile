@@ -14,6 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test suite test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster; an empty home begins with real documents, with WORLD=fictional with the sample world
+# Ready within a minute: without the elements that are no line item, unless they are wanted.
+run: export SANKOFA_ELEMENTS := $(or $(SANKOFA_ELEMENTS),0)
 run: $(SERVICE)
 	@$(BIN)/sankofa up $(if $(WORLD),--world $(WORLD))
 

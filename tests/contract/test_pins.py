@@ -140,6 +140,7 @@ def test_a_build_of_the_next_format_is_refused_and_says_what_to_do(two: Two) -> 
 
 def test_no_visit_makes_a_key_store_that_was_lost(two: Two) -> None:
     key_file = Path(two.marts).with_name("control.sqlite")
+    assert two.get("/v1/entities/DCA1", two.paid).status_code == 200
     key_file.rename(two.marts / "away")
     for path in ("/docs", "/v1/tenders", "/v1/entities/DCA1"):
         two.get(path, two.paid)
