@@ -84,7 +84,8 @@ SELECT {{vintage}}, printf('DC%08d', i // {ITEMS * YEARS}) AS service_id,
     make_date(y, 1, 1) AS period_start, make_date(y, 12, 31) AS period_end,
     'FY' || y AS fiscal_label, 'consolidated/ifrs' AS basis, 'ifrs' AS accounting_standard,
     'ifrs-full:Revenue' AS element, NULL::DATE AS measuring_unit_date,
-    NULL::VARCHAR AS conflicts_with, NULL::VARCHAR AS restatement_kind
+    NULL::VARCHAR AS conflicts_with, NULL::VARCHAR AS restatement_kind,
+    NULL::VARCHAR AS split_ratio
 FROM (
     SELECT i, v, y, make_date(y + v, 3, 31) AS available,
         CASE WHEN v = 1 AND hash(i) % 10 < 3 THEN make_date(y + 2, 3, 31) END AS superseded
