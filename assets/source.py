@@ -185,7 +185,7 @@ def described_source(
     fetch: Fetch | None = None,
     member_url: Callable[[str], str | None] | None = None,
 ) -> Source:
-    """Return the source of a table of the ``sources.toml`` beside a module, with its code.
+    """Return the source of a table of the ``sources.toml`` next to a module, with its code.
 
     Its subject is their folder. Without ``fetch`` its ``requests`` are fetched as they are.
     """

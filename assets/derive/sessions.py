@@ -19,7 +19,7 @@ from warehouse.tables import ExchangeSession
 
 TABLES = ("first_listings", "exchange_sessions")
 # Fixed days, so that a build does not depend on when it is made: the first filings with XBRL are of
-# 2009, and a calendar is asked for the next session at most.
+# 2009, and a calendar is read for the next session at most.
 _FIRST_DAY, _LAST_DAY = Timestamp("2009-01-01"), Timestamp("2031-12-31")
 # Every calendar has this year: what it tells of its bounds needs some days.
 _ANY_YEAR = {"start": "2020-01-01", "end": "2020-12-31"}

@@ -12,9 +12,6 @@ from tests.helpers.paths import ROOT
 KEYS = frozenset(source.key for source in SOURCES)
 SUBJECTS = frozenset(source.subject for source in SOURCES)
 PACKAGES = ("api", "assets", "mcp/mcp_server", "pipelines", "quality", "warehouse")
-# Where the key of a source may stand outside its subject, and why.
-ALLOWED = {
-}
 # A key that is also the name of something else.
 ORDINARY_WORDS = frozenset({"listings"})
 
@@ -37,15 +34,10 @@ def test_no_module_outside_its_subject_names_a_source() -> None:
     named = {
         path.as_posix(): keys
         for path in modules()
-        if not path.as_posix().startswith((*subject_folders, *ALLOWED))
+        if not path.as_posix().startswith(subject_folders)
         and (keys := keys_in(ROOT / path))
     }
     assert not named, "derive it from the declaration of the source (assets/source.py)"
-
-
-@pytest.mark.parametrize("folder", ALLOWED)
-def test_no_exception_has_become_needless(folder: str) -> None:
-    assert any(keys_in(path) for path in (ROOT / folder).rglob("*.py"))
 
 
 def test_a_subject_names_only_its_own_sources() -> None:
