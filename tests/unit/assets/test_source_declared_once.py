@@ -34,8 +34,7 @@ def test_no_module_outside_its_subject_names_a_source() -> None:
     named = {
         path.as_posix(): keys
         for path in modules()
-        if not path.as_posix().startswith(subject_folders)
-        and (keys := keys_in(ROOT / path))
+        if not path.as_posix().startswith(subject_folders) and (keys := keys_in(ROOT / path))
     }
     assert not named, "derive it from the declaration of the source (assets/source.py)"
 
