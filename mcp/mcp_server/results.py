@@ -117,7 +117,7 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
         columns["source"] = tuple(sources.number(*each) for each in cited)
     others: list[Members] = [{} for _ in rows]
     shared: Members = {}
-    # An element is what is asked for where it states no line.
+    # Figures of an element that is no line have nothing else that says what they are.
     left_out = LEFT_OUT if "line_item" in columns else LEFT_OUT - {"element"}
     for name in [name for name in columns if name not in left_out]:
         column: Sequence[Raw] = columns[name]

@@ -10,18 +10,13 @@ from tests.helpers.contract_client import (
     WireResponse,
     example_url,
 )
-from tests.helpers.every_list import READ
+from tests.helpers.every_list import OF_ONE_RECORD, READ
 from tests.helpers.waiting import wait_until
 from warehouse.shared.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
 KEYED = [endpoint for endpoint in READ if endpoint.path not in OPEN]
 LIMITED = [endpoint for endpoint in READ if "limit" in endpoint.query]
-# Those that answer 404 to the example have no preview of it.
-OF_ONE_RECORD = (
-    *("/v1/fundamentals/{service_id}", "/v1/tenders/{ocid}"),
-    *("/v1/elements/{service_id}", "/v1/entities/{service_id}"),
-)
 
 
 @pytest.mark.parametrize("name", ["X-API-Key", "x-api-key", "X-Api-KEY"])

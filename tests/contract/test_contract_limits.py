@@ -10,7 +10,7 @@ import pytest
 
 from api.app import create_app
 from tests.helpers.contract_client import Contract, WireResponse, example_url
-from tests.helpers.every_list import READ
+from tests.helpers.every_list import OF_ONE_RECORD, READ
 from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
@@ -23,11 +23,6 @@ from warehouse.shared.tiers import TIERS, TierName
 
 KEYED = [endpoint.path for endpoint in READ if endpoint.needs_key]
 # Rows that no licence restricts, and those of one record, have no ceiling here.
-# They answer 404 to the example, or have one row.
-OF_ONE_RECORD = (
-    *("/v1/fundamentals/{service_id}", "/v1/tenders/{ocid}"),
-    *("/v1/elements/{service_id}", "/v1/entities/{service_id}"),
-)
 LIMITED = [
     endpoint.path
     for endpoint in READ

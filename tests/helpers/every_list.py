@@ -18,6 +18,11 @@ from warehouse.shared.tiers import TIERS
 
 # Requests by GET; those by POST have tests of their own.
 READ = tuple(endpoint for endpoint in ENDPOINTS if endpoint.method == "get")
+# Endpoints that answer 404 to the example of an organisation or a process, or have one row.
+OF_ONE_RECORD = (
+    *("/v1/fundamentals/{service_id}", "/v1/tenders/{ocid}"),
+    *("/v1/elements/{service_id}", "/v1/entities/{service_id}"),
+)
 LISTS: dict[str, Endpoint] = {
     endpoint.name: endpoint for endpoint in READ if endpoint.listing is not None
 }

@@ -217,8 +217,7 @@ def _table(row: Mapping[str, str]) -> MartTable:
     like = name.replace(_OF_TRAILING, "")
     of_set = "" if like == name else _OF_TRAILING
     is_stated = like in _SQL.texts
-    next_sessions = _SQL.statement("next_sessions", rows=name)
-    fill = {"of_set": of_set, "next_sessions": next_sessions}
+    fill = {"of_set": of_set, "with_sessions": _SQL.statement("with_sessions", rows=name)}
     rows = _SQL.statement(like, **fill) if is_stated else f"SELECT * FROM {name}"
     rows = getattr(served_rows, row["rows"]) if row["rows"] else rows
     how: Any = row["file_how"]

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from warehouse.serve.build import Build
 from warehouse.serve.engines import FileReader
 from warehouse.serve.packs import rows_by_number
-from warehouse.serve.rows import Condition, Key, Order, equal, fetch_keyed
+from warehouse.serve.rows import Condition, Key, Order, equal, fetch_keyed, matching
 
 _LARGEST_FIRST = Order("amount DESC, row_number")
 # Comes after every row of a file.
@@ -46,12 +46,11 @@ def _currencies(
     table: str, files: Sequence[FileReader], where: Sequence[Condition]
 ) -> Iterator[str]:
     """Yield the currencies of rows, that of most amounts first; '' comes last."""
-    matching = " AND ".join(["1 = 1", *(condition.sql for condition in where)])
-    statement = f"SELECT amount_currency, count(*) FROM {table} WHERE {matching} GROUP BY 1"
-    values = [value for condition in where for value in condition.values]
+    conditions, values = matching(table, where)
+    statement = f"SELECT amount_currency, count(*) FROM {table} WHERE {conditions} GROUP BY 1"
     counts = Counter[str]()
     for file in files:
-        counts.update({str(currency): count for currency, count in file.query(statement, *values)})
+        counts.update({str(currency): count for currency, count in file.run(statement, values)})
     yield from sorted(filter(None, counts), key=lambda currency: (-counts[currency], currency))
     yield ""
 

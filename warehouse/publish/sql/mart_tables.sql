@@ -4,52 +4,44 @@
 -- Inputs: fundamentals, newest_statements, filings, first_listings, exchange_sessions,
 --   derived_figures, elements, macro_annual, macro_series, entities, identifiers, quality,
 --   page_data; metrics and metrics_absent, or the same of another set
--- Outputs: next_sessions, fundamentals, newest_statements, filings, derived_figures, elements,
+-- Outputs: with_sessions, fundamentals, newest_statements, filings, derived_figures, elements,
 --   macro_annual, series, entities, universe, metrics, screens, metrics_absent, quality, page_data
 --   (queries)
 
--- name: next_sessions
--- For each filing and day of rows the first session that opens after they were public, on the
--- exchange where the issuer is listed first. A day is over in UTC, as for every as_of.
-SELECT service_id, available_at, accepted_at, session_on AS tradable_from
-FROM (
-    SELECT DISTINCT
-        service_id, available_at, accepted_at, mic,
-        coalesce(
-            TRY_CAST(accepted_at AS TIMESTAMPTZ), CAST(available_at + 1 AS TIMESTAMPTZ)
-        ) AS public_at
-    FROM {{ rows }}
-    JOIN first_listings USING (service_id)
-    WHERE available_at IS NOT NULL
-) AS public
-ASOF JOIN exchange_sessions AS sessions
-    ON sessions.mic = public.mic AND sessions.opens_at >= public.public_at
--- before the calendar begins there is no next session
-WHERE session_on <= CAST(public_at AS DATE) + 30;
+-- name: with_sessions
+-- Rows, each with the first session that opens after it was public, on the exchange where the
+-- issuer is listed first. A day is over in UTC, as for every as_of.
+SELECT known.*, tradable_from
+FROM {{ rows }} AS known
+LEFT JOIN (
+    SELECT service_id, available_at, accepted_at, session_on AS tradable_from
+    FROM (
+        SELECT DISTINCT
+            service_id, available_at, accepted_at, mic,
+            coalesce(
+                TRY_CAST(accepted_at AS TIMESTAMPTZ), CAST(available_at + 1 AS TIMESTAMPTZ)
+            ) AS public_at
+        FROM {{ rows }}
+        JOIN first_listings USING (service_id)
+        WHERE available_at IS NOT NULL
+    ) AS public
+    ASOF JOIN exchange_sessions AS sessions
+        ON sessions.mic = public.mic AND sessions.opens_at >= public.public_at
+    -- before the calendar begins there is no next session
+    WHERE session_on <= CAST(public_at AS DATE) + 30
+) AS following
+    ON following.service_id = known.service_id
+    AND following.available_at = known.available_at
+    AND following.accepted_at IS NOT DISTINCT FROM known.accepted_at;
 
 -- name: fundamentals
-SELECT figures.*, row_id AS fact_id, tradable_from
-FROM fundamentals AS figures
-LEFT JOIN ({{ next_sessions }}) AS following
-    ON following.service_id = figures.service_id
-    AND following.available_at = figures.available_at
-    AND following.accepted_at IS NOT DISTINCT FROM figures.accepted_at;
+SELECT *, row_id AS fact_id FROM ({{ with_sessions }});
 
 -- name: newest_statements
-SELECT figures.*, row_id AS fact_id, tradable_from
-FROM newest_statements AS figures
-LEFT JOIN ({{ next_sessions }}) AS following
-    ON following.service_id = figures.service_id
-    AND following.available_at = figures.available_at
-    AND following.accepted_at IS NOT DISTINCT FROM figures.accepted_at;
+SELECT *, row_id AS fact_id FROM ({{ with_sessions }});
 
 -- name: filings
-SELECT filings.*, tradable_from
-FROM filings
-LEFT JOIN ({{ next_sessions }}) AS following
-    ON following.service_id = filings.service_id
-    AND following.available_at = filings.available_at
-    AND following.accepted_at IS NOT DISTINCT FROM filings.accepted_at;
+SELECT * FROM ({{ with_sessions }});
 
 -- name: derived_figures
 SELECT * REPLACE (CAST(inputs AS JSON) AS inputs), row_id AS fact_id FROM derived_figures;
