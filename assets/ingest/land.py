@@ -75,6 +75,18 @@ def probe(client: Prober, source: Source, settings: Settings) -> None:
             raise answered.error from None
 
 
+def missing_setting(client: Client, source: Source, settings: Settings) -> str | None:
+    """Return which key or setting a source that can be fetched lacks; nothing is requested."""
+    if source.fetch is None:
+        return f"{source.key} cannot be fetched: `sankofa ingest {source.key} PATH` reads files"
+    try:
+        # Not iterated: a fetcher checks its settings when called and sends its first request later.
+        source.fetch(fetch_task(client, source, Window(), settings))
+    except SankofaError as error:
+        return str(error)
+    return None
+
+
 def land_live(
     landing: Landing,
     source: Source,

@@ -18,12 +18,11 @@ from rich.text import Text
 
 from assets.fetching.addresses import LOOPBACK
 from assets.fetching.client import FetchError
-from assets.fetching.fetchers import Window
 from assets.ingest.failures import in_words
-from assets.ingest.land import Prober, probe
+from assets.ingest.land import Prober, missing_setting, probe
 from assets.ingest.load import failed_documents, lost_documents
 from assets.ingest.sources import SOURCES, sources_of
-from assets.source import Source, asked_url_of, fetch_task
+from assets.source import Source, asked_url_of
 from pipelines.builds import BEGIN, builds_before_withheld, is_loaded, last_published, list_builds
 from pipelines.commands import doctor_machine as machine
 from pipelines.commands.doctor_machine import CheckContext, Finding, fault, note, ok
@@ -227,13 +226,11 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
         )
     if source.fetch is None:
         return ok(source.key, f"read from recordings; {landed}")
-    try:
-        # Not iterated: a fetcher checks its settings when called and sends its first request later.
-        source.fetch(fetch_task(client, source, Window(), context.settings))
-    except SankofaError as error:
+    missing = missing_setting(client, source, context.settings)
+    if missing is not None:
         report = fault if context.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
-        return report(source.key, f"a key or setting is missing: {error}", do)
+        return report(source.key, f"a key or setting is missing: {missing}", do)
     return (
         _probe_source(context, client, source, landed) if context.live else ok(source.key, landed)
     )

@@ -14,7 +14,7 @@ import msgspec
 import xxhash
 
 from warehouse.shared.errors import DamagedFile, DatastoreUnavailable
-from warehouse.shared.settings import Settings
+from warehouse.shared.settings import SETTINGS_FILE, Settings
 
 # Replace a file at once: a reader sees the old one or the new one, also after a power cut.
 
@@ -67,6 +67,7 @@ def private_paths(settings: Settings) -> Iterator[Path]:
             yield Path(url)
     yield from (settings.work, settings.caches, settings.dagster, settings.logs)
     yield Path(settings.metrics)
+    yield from settings.home.glob(SETTINGS_FILE)
     for url in (settings.control, settings.usage):
         if "://" not in url:
             # Databases have files beside them.

@@ -1,5 +1,7 @@
 """Settings: every ``SANKOFA_*`` environment variable with its type, default and meaning.
 
+A home can have a file ``settings.env`` with lines ``NAME=value``; the environment goes before it.
+
 ``read_settings`` is called once, at each entry point: the ``sankofa`` command, ``python -m api``,
 ``python -m mcp_server`` and the Dagster definitions. Everything below them is passed the values;
 nothing else reads the environment. To add a setting, add a field to ``Settings`` and its meaning to
@@ -26,6 +28,8 @@ from warehouse.shared.errors import SankofaError
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
 # A person opens some, a slider loads some more; one page takes about a fiftieth of a second.
 PAGES_PER_MINUTE = 240
+HOME = ".sankofa"
+SETTINGS_FILE = "settings.env"
 _PREFIX = "SANKOFA_"
 # With the driver, as SQLAlchemy writes it: Dagster's tables do not work with the default one.
 _RUNS_SCHEME = "postgresql+psycopg2://"
@@ -171,7 +175,7 @@ class Settings(BaseModel):
         alias_generator=lambda field: f"{_PREFIX}{field.upper()}",
     )
 
-    home: Folder = _setting(".sankofa")
+    home: Folder = _setting(HOME)
     landing: Place = _in_home("landing", "SANKOFA_LANDING_URL")
     record: Place = _in_home("record", "SANKOFA_RECORD_URL")
     marts: Text = _in_home("marts")
@@ -317,10 +321,43 @@ def readable_settings(environment: Mapping[str, str]) -> tuple[Settings, list[Se
     return read_settings(rest), errors
 
 
+def store_setting(settings: Settings, name: str, text: str) -> Path:
+    """Store a setting in the file of the home, which only its user can read; return the file.
+
+    Raise SettingError, and store nothing, if its value is not allowed.
+    """
+    home = {"SANKOFA_HOME": str(settings.home)}
+    stored = {**_stored(home), name: text}
+    read_settings({**stored, **home})
+    file = settings.home / SETTINGS_FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".partial")
+    partial.touch(0o600)
+    partial.write_text("".join(f"{key}={value}\n" for key, value in stored.items()), "utf-8")
+    partial.replace(file)
+    return file
+
+
+def _stored(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of the file of a home."""
+    file = Path(environment.get("SANKOFA_HOME") or HOME, SETTINGS_FILE)
+    if not file.is_file():
+        return {}
+    settings: dict[str, str] = {}
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1):
+        name, equals, text = (part.strip() for part in line.partition("="))
+        if not name or name.startswith("#"):
+            continue
+        if not equals or not name.startswith(_PREFIX):
+            raise SankofaError(f"{file}, line {number}: write {_PREFIX}NAME=value, or # first")
+        settings[name] = text
+    return settings
+
+
 def _validated(environment: Mapping[str, str]) -> Settings:
     values: dict[str, Any] = {
         name: text
-        for name, text in environment.items()
+        for name, text in {**_stored(environment), **environment}.items()
         if name.startswith(_PREFIX) and text.strip()
     }
     # SANKOFA_BASE_URL is a setting of its own, not the URL of a source "url".
