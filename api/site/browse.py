@@ -194,7 +194,7 @@ def countries_page(site: render.Site, req: falcon.Request) -> render.Reply:
 
 
 def country_page(site: render.Site, req: falcon.Request, code: str) -> render.Reply:
-    """Return everything held of one country."""
+    """Return everything there is of one country."""
     render.check_names(req)
     sample, build = site.sample, site.sample.mart.build()
     country = alpha_2(build, country_code(code) or code) or code

@@ -1,4 +1,4 @@
-"""``sankofa verify``: whether everything held is what was written, and what to do if not."""
+"""``sankofa verify``: whether everything stored is what was written, and what to do if not."""
 
 import json
 import shutil
@@ -121,7 +121,7 @@ def _summarise(damaged: list[Damage], repaired: int) -> None:
             console().print(Text(f"  → {damage.do}", "cyan"))
     made = sum(damage.remake for damage in damaged)
     click.echo(
-        "\neverything held is intact"
+        "\neverything stored is intact"
         if not damaged
         else f"\n{len(damaged):,} damaged: {made:,} can be made again, {len(damaged) - made:,} "
         "need a backup"

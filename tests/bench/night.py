@@ -22,7 +22,7 @@ SCALE = 10
 GOALS = {"nothing": 4, "twenty rates": 9, "a day of three portals": 15}
 
 
-def report(scale: int = SCALE, nights: int = 3) -> None:
+def report(scale: int = SCALE, nights: int = 2) -> None:
     """Print what each publication costs."""
     os.environ["SANKOFA_WITHHELD_KEY"] = WITHHELD_KEY
     world = SampleWorld(size="small", scale=scale)
@@ -41,6 +41,8 @@ def report(scale: int = SCALE, nights: int = 3) -> None:
                     f"(goal {goal})",
                     flush=True,
                 )
+        peak = getrusage(RUSAGE_CHILDREN).ru_maxrss >> 10
+        print(f"  the largest process of them took {peak:,} MB", flush=True)
 
 
 def _append(record: Record, what: str, day: date, turn: int) -> int:

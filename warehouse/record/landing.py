@@ -118,7 +118,7 @@ class Landing:
             response.headers,
             size,
         )
-        with self._bodies_kept():
+        with self.bodies_kept():
             return self._store(document, body)
 
     def _store(self, document: Document, body: IO[bytes]) -> tuple[Document, bool]:
@@ -197,7 +197,7 @@ class Landing:
         It can be repeated: a body that an interrupted removal left is deleted, too. In an object
         store nobody may land the same bytes meanwhile: they would be missing, and be fetched again.
         """
-        with self._bodies_kept(exclusively=True):
+        with self.bodies_kept(exclusively=True):
             for path in self._all_notes():
                 if _digest_of(path) in chosen and not _is_removed(path):
                     note = replace(self._document(path), removal=removal)
@@ -223,8 +223,8 @@ class Landing:
                 self._files.delete_file(path)
 
     @contextmanager
-    def _bodies_kept(self, *, exclusively: bool = False) -> Iterator[None]:
-        """Keep removals of bodies apart from those who land the same bytes, on this machine."""
+    def bodies_kept(self, *, exclusively: bool = False) -> Iterator[None]:
+        """Keep removals and copies of bodies apart from those who land some, on this machine."""
         if not self._is_folder:
             yield
             return
