@@ -41,6 +41,7 @@ _MOST_SAID = 5
 # Lines that nearly every filing states: their vintages tell the days of filings.
 _DATED_BY = ("revenue", "total_assets", "profit", "total_equity", "cfo")
 _PERIOD_TITLES, _TITLES = titles("period"), titles("statement")
+_METRIC_GROUPS = titles("metric")
 _STATEMENT_OF = {line.name: line.statement for line in LINE_ITEMS}
 _MEANINGS = {line.name: line.meaning for line in LINE_ITEMS}
 _ORDER = {line.name: place for place, line in enumerate(LINE_ITEMS)}
@@ -105,7 +106,7 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
     return Page(
         "company.html",
         headline=_headline(facts.rows, known_now),
-        key_metrics=_key_metrics(sample, service_id, days, as_of),
+        **_metrics(sample, service_id, days, as_of),
         now=now,
         figure_of=figure_of,
         revised=revised_since(facts.rows, now),
@@ -120,7 +121,6 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
         days=days,
         period_types=_period_types(sample, service_id),
         period_titles=_PERIOD_TITLES,
-        metrics=sample.ask(declarations.METRICS, 2, **of_issuer),
         formulas=FORMULA_BY_SLUG,
         shares=METRICS_IN_PERCENT,
         filings=sample.ask(declarations.FILINGS, **of_issuer),
@@ -182,19 +182,20 @@ def _headline(then: Sequence[Row], now: Sequence[Row]) -> tuple[str, list[dict[s
     # A year without a value is a gap, and not a line from the one before to the one after.
     return same[0], [
         {
-            "name": f"{words(name)}{', today' if is_now else ''}",
+            "name": f"{words(name)}{', today' if is_now else ', then' if now else ''}",
             "points": [[labels[end], by_year.get(end)] for end in sorted(labels)],
-            "faint": is_now,
+            # One colour for each day; without another day, one for each line.
+            "tone": ("now" if is_now else "then") if now else None,
         }
         for (name, is_now), by_year in values.items()
         if by_year
     ]
 
 
-def _key_metrics(
+def _metrics(
     sample: Sample, service_id: str, days: Sequence[str], as_of: date | None
-) -> tuple[list[str], dict[str, dict[str, Row]]]:
-    """Return the newest years, and the main metrics of each as it was first known whole."""
+) -> dict[str, Any]:
+    """Return metrics by year, each as it was first known whole: all, the main ones, by group."""
     by_metric: dict[str, dict[str, Row]] = {}
     years: set[str] = set()
     until = str(as_of or sample.today)
@@ -208,7 +209,15 @@ def _key_metrics(
     shown = [name for name in _HEADLINES if name in by_metric]
     others = [name for name in by_metric if name not in _HEADLINES]
     chosen = (shown + others)[: len(_HEADLINES)]
-    return sorted(years, reverse=True), {name: by_metric[name] for name in chosen}
+    groups: dict[str, list[str]] = {group: [] for group in _METRIC_GROUPS.values()}
+    for name in by_metric:
+        groups.setdefault(_METRIC_GROUPS.get(name, "Other"), []).append(name)
+    return {
+        "metric_years": sorted(years, reverse=True),
+        "metrics": by_metric,
+        "key_metrics": chosen,
+        "metric_groups": {group: names for group, names in groups.items() if names},
+    }
 
 
 def _record(sample: Sample, service_id: str) -> Row:
@@ -366,6 +375,7 @@ def _vintage_lines(figures: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
     return [
         {
             "name": rows[0].get("fiscal_label") or rows[0]["period_end"],
+            "tone": "muted" if len(rows) == 1 else None,
             "points": [
                 [row["available_at"], plain(row["value_reported"]), f"vintage {row['vintage']}"]
                 for row in rows

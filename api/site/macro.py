@@ -272,14 +272,15 @@ def _series_lines(
     beside: Sequence[tuple[Row, SampleAnswer]],
 ) -> list[dict[str, Any]]:
     known = f"as of {as_of}" if as_of else "latest"
-    # Dashed, as the present is on every page.
-    later = other if as_of and compare and compare > as_of else None
+    # The later of two days is the present, which has one colour on every page.
+    now = other if as_of and compare and compare > as_of else answer
+    tones = {} if beside else {id(answer): "then", id(other): "then", id(now): "now"}
     lines = [(_label(entry) if beside else known, answer)]
     if other is not None:
         lines.append((f"{_label(entry)}, as of {compare}" if beside else f"as of {compare}", other))
     lines += [(_label(row), part) for row, part in beside]
     return [
-        {"name": name, "points": _points(part.rows), "faint": part is later}
+        {"name": name, "points": _points(part.rows), "tone": tones.get(id(part))}
         for name, part in lines
         if part.rows
     ]

@@ -41,8 +41,8 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 # A key is typed into these pages: no script, style or request of another origin is allowed.
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'",
+    "font-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -180,6 +180,7 @@ class Site:
         build = self._build()
         return self._environment.get_template(page.template).render(
             root=root_of(req),
+            origin=req.context.base_url,
             static=f"{root_of(req)}site/",
             path=req.path.strip("/"),
             notice="" if build is None else build.notice,
@@ -255,7 +256,7 @@ def _fence(renderer: RendererHTML, tokens: Sequence[Token], index: int, *_: obje
     token = tokens[index]
     box = "" if token.info == "text" else ' class="snippet" data-tool="code"'
     return (
-        f'<div{box}><pre tabindex="0" role="region" aria-label="Code">'
+        f'<div{box}><pre tabindex="0" role="group" aria-label="Code">'
         f"<code>{escape(token.content)}</code></pre></div>\n"
     )
 

@@ -1,9 +1,27 @@
 // Charts as SVG, drawn with D3 from the data in a figure: values on hover and by arrow keys,
-// names that switch lines off, downloads, and a link that restores what is shown.
+// names at the ends of lines that switch them off, downloads, and a link that restores what is shown.
+//
+// A line has the next colour of the palette, or a tone: "then" and "now" have one colour each on
+// every page, "muted" is the background that other lines are compared with.
 /* global d3 */
 import { element } from "./site.js";
 
 const HEIGHT = 320, MARGIN = { top: 12, right: 26, bottom: 30, left: 62 };
+const FONT = "Hanken Grotesk, system-ui, sans-serif", FONT_SIZE = 13;
+// Names stand at the ends of lines where the plot is wide enough for both, else above it.
+const LABELLED_FROM = 560, WIDEST_LABEL = 190, LABEL_HEIGHT = 25, PICTURE_WIDTH = 860;
+const pen = document.createElement("canvas").getContext("2d");
+
+function textWidth(text) {
+  pen.font = `600 ${FONT_SIZE}px ${FONT}`;
+  return pen.measureText(text).width;
+}
+
+function shortened(name) {
+  let text = name;
+  while (textWidth(text) > WIDEST_LABEL - 20) text = `${text.slice(0, -2)}…`;
+  return text;
+}
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const colours = () => ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"].map(colour);
@@ -68,7 +86,10 @@ class Chart {
       });
       buttons.append(button);
     }
-    figure.querySelector("figcaption").after(this.legend, this.plot, this.reading);
+    // Not in the plot: what is in a slider cannot be reached by itself.
+    const frame = element("div", null, { className: "frame" });
+    frame.append(this.legend, this.plot);
+    figure.querySelector("figcaption").after(frame, this.reading);
     figure.append(buttons);
     for (const name of ["pointermove", "pointerdown"]) this.plot.addEventListener(name, (event) => this.point(event));
     this.plot.addEventListener("pointerleave", () => this.read(this.at, true));
@@ -89,7 +110,7 @@ class Chart {
     this.lines = spec.series.map((series, index) => ({
       name: series.name,
       index,
-      faint: Boolean(series.faint),
+      tone: series.tone,
       points: series.points.map(([x, text, note]) => ({ x, text, note, y: text === null || text === undefined ? null : Number(text) })),
     }));
     this.xs = [...new Set(this.lines.flatMap((line) => line.points.map((point) => point.x)))];
@@ -108,15 +129,25 @@ class Chart {
 
   get shown() { return this.lines.filter((line) => !this.hidden.has(line.name)); }
 
-  lineColour(line) { return line.faint ? colour("dim") : colours()[line.index % 8]; }
+  lineColour(line) { return line.tone ? colour(line.tone) : colours()[line.index % 8]; }
 
-  drawLegend() {
+  // Next to the past the present is dashed.
+  isDashed(line) { return line.tone === "now" && this.lines.some((other) => other.tone === "then"); }
+
+  drawLegend(labels) {
+    const labelled = labels !== null;
+    this.legend.classList.toggle("ends", labelled);
     this.legend.replaceChildren(...this.lines.map((line) => {
-      const item = element("li"), button = element("button", null, { type: "button", className: "key" });
+      const item = element("li"), button = element("button", null, { type: "button", className: "key", title: line.name });
       const swatch = element("span", null, { className: "swatch" });
       swatch.style.background = this.lineColour(line);
       button.append(swatch, line.name);
       button.setAttribute("aria-pressed", String(!this.hidden.has(line.name)));
+      if (labelled) {
+        item.style.top = `${labels.tops.get(line)}px`;
+        item.style.width = `${labels.width}px`;
+        button.style.color = this.lineColour(line);
+      }
       button.addEventListener("click", () => {
         if (!this.hidden.delete(line.name)) this.hidden.add(line.name);
         keepState(this.id, this.hidden, this.at);
@@ -128,56 +159,83 @@ class Chart {
     }));
   }
 
-  scales(width, height) {
+  // How wide the names are, where a plot of that width has room for them.
+  labelWidth(width) {
+    if (width < LABELLED_FROM) return 0;
+    return Math.min(WIDEST_LABEL, 20 + Math.max(0, ...this.lines.map((line) => textWidth(line.name))));
+  }
+
+  // Where each name goes: at the end of its line, moved apart where two would overlap. The names of
+  // lines that are switched off stay at the bottom, to switch them on again.
+  labelTops(y) {
+    const lowest = HEIGHT - LABEL_HEIGHT;
+    const wanted = this.lines.map((line) => {
+      const last = this.hidden.has(line.name) ? null : line.points.findLast((point) => point.y !== null);
+      return { line, top: last ? y(last.y) - LABEL_HEIGHT / 2 : lowest };
+    }).sort((first, second) => first.top - second.top);
+    wanted.forEach((label, index) => { label.top = Math.max(label.top, index ? wanted[index - 1].top + LABEL_HEIGHT : 0); });
+    wanted.reverse().forEach((label, index) => { label.top = Math.min(label.top, index ? wanted[index - 1].top - LABEL_HEIGHT : lowest); });
+    return new Map(wanted.map(({ line, top }) => [line, top]));
+  }
+
+  scales(width, height, right) {
     const values = this.shown.flatMap((line) => line.points.map((point) => point.y)).filter((value) => value !== null);
     let [low, high] = values.length ? d3.extent(values) : [0, 1];
     if (this.spec.percent || this.spec.zero) low = Math.min(0, low);
     if (low === high) { high += Math.abs(high) * 0.1 || 1; low -= low > 0 && !this.spec.zero && !this.spec.percent ? low * 0.1 : 0; }
     const y = d3.scaleLinear([low, high], [height - MARGIN.bottom, MARGIN.top]).nice(5);
-    const across = [MARGIN.left, width - MARGIN.right];
+    const across = [MARGIN.left, width - right];
     if (!this.xs.every(isDay)) return { x: d3.scalePoint(this.xs, across).padding(0.5), y, place: (x) => x };
     const days = [...this.xs, ...(this.spec.until ? [this.spec.until] : [])].map(asDate);
     return { x: d3.scaleUtc(d3.extent(days), across), y, place: asDate };
   }
 
   draw() {
-    const { spec } = this, width = this.width = Math.max(this.plot.clientWidth, 260), height = HEIGHT;
-    this.drawLegend();
-    const { x, y, place } = this.scales(width, height);
-    this.x = (value) => x(place(value));
-    const svg = d3.create("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("width", width).attr("height", height).attr("font-family", "system-ui, sans-serif").attr("font-size", 12).attr("aria-hidden", "true");
-    const ink = colour("dim"), faint = colour("line");
-    const ticks = y.ticks(5);
-    svg.append("g").selectAll("line").data(ticks).join("line").attr("x1", MARGIN.left).attr("x2", width - MARGIN.right).attr("y1", y).attr("y2", y).attr("stroke", faint);
-    svg.append("g").selectAll("text").data(ticks).join("text").attr("x", MARGIN.left - 8).attr("y", y).attr("dy", "0.32em").attr("text-anchor", "end").attr("fill", ink).text((tick) => forPeople(tick, spec.percent));
-    const axis = d3.axisBottom(x).tickSizeOuter(0);
-    if (x.ticks) {
-      // The first label has its year: without it, "April" would be of any.
-      const format = x.tickFormat(), year = d3.utcFormat("%Y"), month = d3.utcFormat("%b %Y");
-      axis.ticks(Math.max(3, Math.floor(width / 110))).tickFormat((day, index) => (index || format(day) === year(day) ? format(day) : month(day)));
-    }
-    else axis.tickValues(this.xs.filter((_, index) => (this.xs.length - 1 - index) % Math.ceil(this.xs.length / Math.max(2, Math.floor(width / 110))) === 0));
-    svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`).call(axis)
-      .call((group) => { group.attr("font-size", 12); group.selectAll("text").attr("fill", ink); group.selectAll("line,path").attr("stroke", faint); });
-    const path = d3.line().defined((point) => point.y !== null).x((point) => this.x(point.x)).y((point) => y(point.y));
-    if (spec.kind === "step") path.curve(d3.curveStepAfter);
-    // What is faint lies below.
-    for (const line of this.shown.toSorted((first, second) => second.faint - first.faint)) {
-      const last = line.points.at(-1);
-      const points = spec.until && last ? [...line.points, { ...last, x: spec.until }] : line.points;
-      const stroke = this.lineColour(line);
-      svg.append("path").attr("d", path(this.withGaps(points))).attr("fill", "none").attr("stroke", stroke).attr("stroke-width", line.faint ? 1.5 : 2).attr("stroke-dasharray", line.faint ? "4 3" : null).attr("stroke-linejoin", "round");
-      if (line.points.length <= 60) {
-        svg.append("g").attr("fill", stroke).selectAll("circle").data(line.points.filter((point) => point.y !== null)).join("circle").attr("cx", (point) => this.x(point.x)).attr("cy", (point) => y(point.y)).attr("r", line.faint ? 2 : 3);
-      }
-    }
-    this.rule = svg.append("line").attr("y1", MARGIN.top).attr("y2", height - MARGIN.bottom).attr("stroke", colour("focus")).attr("stroke-dasharray", "4 3").attr("visibility", "hidden").node();
-    this.svg = svg.node();
-    this.plot.replaceChildren(this.svg, this.tip);
+    const width = this.width = Math.max(this.plot.clientWidth, 260);
+    const { svg, x, labels } = this.drawing(width);
+    this.x = x;
+    this.drawLegend(labels);
+    this.rule = svg.append("line").attr("y1", MARGIN.top).attr("y2", HEIGHT - MARGIN.bottom).attr("stroke", colour("focus")).attr("stroke-dasharray", "4 3").attr("visibility", "hidden").node();
+    this.plot.replaceChildren(svg.node(), this.tip);
     this.plot.setAttribute("aria-valuemin", "0");
     this.plot.setAttribute("aria-valuemax", String(Math.max(this.xs.length - 1, 0)));
     this.plot.dataset.drawn = String(this.shown.length);
     this.read(this.at, true);
+  }
+
+  // The plot at a width: its SVG, where a value is on the axis, and where names go, null for none.
+  drawing(width) {
+    const { spec } = this, height = HEIGHT, labelWidth = this.labelWidth(width), right = MARGIN.right + labelWidth;
+    const scales = this.scales(width, height, right), { y } = scales;
+    const x = (value) => scales.x(scales.place(value));
+    const svg = d3.create("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("width", width).attr("height", height).attr("font-family", FONT).attr("font-size", 12).attr("aria-hidden", "true");
+    const ink = colour("dim"), faint = colour("line");
+    const ticks = y.ticks(5);
+    svg.append("g").selectAll("line").data(ticks).join("line").attr("x1", MARGIN.left).attr("x2", width - right).attr("y1", y).attr("y2", y).attr("stroke", faint);
+    svg.append("g").selectAll("text").data(ticks).join("text").attr("x", MARGIN.left - 8).attr("y", y).attr("dy", "0.32em").attr("text-anchor", "end").attr("fill", ink).text((tick) => forPeople(tick, spec.percent));
+    const axis = d3.axisBottom(scales.x).tickSizeOuter(0);
+    if (scales.x.ticks) {
+      // The first label has its year: without it, "April" would be of any.
+      const format = scales.x.tickFormat(), year = d3.utcFormat("%Y"), month = d3.utcFormat("%b %Y");
+      axis.ticks(Math.max(3, Math.floor((width - right) / 110))).tickFormat((day, index) => (index || format(day) === year(day) ? format(day) : month(day)));
+    }
+    else axis.tickValues(this.xs.filter((_, index) => (this.xs.length - 1 - index) % Math.ceil(this.xs.length / Math.max(2, Math.floor((width - right) / 110))) === 0));
+    svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`).call(axis)
+      .call((group) => { group.attr("font-size", 12).attr("font-family", null); group.selectAll("text").attr("fill", ink); group.selectAll("line,path").attr("stroke", faint); });
+    const path = d3.line().defined((point) => point.y !== null).x((point) => x(point.x)).y((point) => y(point.y));
+    if (spec.kind === "step") path.curve(d3.curveStepAfter);
+    // What is in the background lies below.
+    const depth = (line) => (line.tone === "muted" ? 0 : this.isDashed(line) ? 1 : 2);
+    for (const line of this.shown.toSorted((first, second) => depth(first) - depth(second))) {
+      const last = line.points.at(-1), muted = line.tone === "muted";
+      const points = spec.until && last ? [...line.points, { ...last, x: spec.until }] : line.points;
+      const stroke = this.lineColour(line);
+      svg.append("path").attr("d", path(this.withGaps(points))).attr("fill", "none").attr("stroke", stroke).attr("stroke-width", muted ? 1.25 : 2.25).attr("stroke-opacity", muted ? 0.6 : null).attr("stroke-dasharray", this.isDashed(line) ? "5 4" : null).attr("stroke-linejoin", "round");
+      if (!muted && line.points.length <= 60) {
+        svg.append("g").attr("fill", stroke).selectAll("circle").data(line.points.filter((point) => point.y !== null)).join("circle").attr("cx", (point) => x(point.x)).attr("cy", (point) => y(point.y)).attr("r", 3);
+      }
+    }
+    return { svg, x, labels: labelWidth ? { tops: this.labelTops(y), width: labelWidth } : null };
   }
 
   // The value of a line at a place: a stepped line keeps its value until the next step.
@@ -234,34 +292,21 @@ class Chart {
 
   fileName(ending) { return `${this.spec.title.replace(/[^A-Za-z0-9]+/g, "-").slice(0, 60)}.${ending}`; }
 
-  // With title, unit, names and source, so that the picture can stand alone.
+  // With title, unit, names and source, so that the picture can be used alone.
   picture() {
-    const { spec, width } = this, bottom = 28, ns = "http://www.w3.org/2000/svg";
-    // Names that do not fit beside each other go on: widths are guessed from the number of letters.
-    let across = 16, row = 0;
-    const keys = this.shown.map((line) => {
-      const wide = 30 + 6.5 * line.name.length;
-      if (across > 16 && across + wide > width) { across = 16; row += 1; }
-      across += wide;
-      return { line, x: across - wide, y: 50 + 16 * row };
-    });
-    const top = 64 + 16 * row;
-    const whole = d3.create("svg").attr("xmlns", ns).attr("width", width).attr("height", HEIGHT + top + bottom).attr("viewBox", `0 0 ${width} ${HEIGHT + top + bottom}`).attr("font-family", "system-ui, sans-serif");
-    whole.append("rect").attr("width", "100%").attr("height", "100%").attr("fill", colour("ground"));
-    const text = (x, y, size, fill, words) => whole.append("text").attr("x", x).attr("y", y).attr("font-size", size).attr("fill", fill).text(words);
-    text(16, 24, 16, colour("ink"), spec.title).attr("font-weight", "600");
-    text(16, 42, 12, colour("dim"), spec.unit);
-    for (const { line, x, y } of keys) {
-      whole.append("rect").attr("x", x).attr("y", y).attr("width", 10).attr("height", 10).attr("fill", this.lineColour(line));
-      text(x + 14, y + 9, 11, colour("ink"), line.name);
+    const { spec } = this, width = PICTURE_WIDTH, top = 56, whole = HEIGHT + top + 28;
+    const picture = d3.create("svg").attr("xmlns", "http://www.w3.org/2000/svg").attr("width", width).attr("height", whole).attr("viewBox", `0 0 ${width} ${whole}`).attr("font-family", FONT);
+    picture.append("rect").attr("width", "100%").attr("height", "100%").attr("fill", colour("ground"));
+    const text = (x, y, size, fill, words) => picture.append("text").attr("x", x).attr("y", y).attr("font-size", size).attr("fill", fill).text(words);
+    text(16, 26, 16, colour("ink"), spec.title).attr("font-weight", "600");
+    text(16, 44, 12, colour("dim"), spec.unit);
+    const { svg, labels } = this.drawing(width);
+    picture.node().append(svg.attr("aria-hidden", null).attr("y", top).node());
+    for (const line of this.shown) {
+      text(width - labels.width - 14, top + labels.tops.get(line) + 17, FONT_SIZE, this.lineColour(line), shortened(line.name)).attr("font-weight", "600");
     }
-    const inner = this.svg.cloneNode(true);
-    inner.removeAttribute("aria-hidden");
-    inner.setAttribute("y", String(top));
-    inner.lastElementChild.remove();
-    whole.node().append(inner);
     text(16, HEIGHT + top + 18, 11, colour("dim"), `Source: ${spec.source}. Sankofa`);
-    return new XMLSerializer().serializeToString(whole.node());
+    return new XMLSerializer().serializeToString(picture.node());
   }
 
   saveSvg() { save(this.fileName("svg"), "image/svg+xml", this.picture()); }

@@ -47,7 +47,7 @@ function rowsTable(rows) {
 
 function region(name, label, attributes) {
   const box = element(name, null, { tabIndex: 0, ...attributes });
-  box.setAttribute("role", "region");
+  box.setAttribute("role", "group");
   box.setAttribute("aria-label", label);
   return box;
 }

@@ -15,7 +15,7 @@ function specOf(day) {
   const today = story.days.at(-1);
   return {
     ...story.chart,
-    series: [{ name: `known on ${day}`, points: points(day) }, ...(day === today ? [] : [{ name: "known today", points: points(today), faint: true }])],
+    series: [...(day === today ? [] : [{ name: `known on ${day}`, points: points(day), tone: "then" }]), { name: "known today", points: points(today), tone: "now" }],
   };
 }
 

@@ -110,11 +110,10 @@ function suggest(form) {
 function slide(form) {
   const days = form.dataset.days.split(" ").filter(Boolean), field = form.elements.as_of;
   if (days.length < 2 || form.querySelector("[type=range]")) return;
-  const today = field.max || new Date().toISOString().slice(0, 10);
-  const steps = [...days, today];
+  const { today } = form.dataset, steps = [...days, today];
   const at = field.value ? Math.max(0, steps.findLastIndex((day) => day <= field.value)) : steps.length - 1;
   const range = element("input", null, { type: "range", name: "", min: "0", max: String(steps.length - 1), value: String(at) });
-  const label = element("label", null, { className: "grow" }), words = element("span", "From publication to publication: "), shown = element("output");
+  const label = element("label", null, { className: "grow" }), words = element("span", "Step through publications: "), shown = element("output");
   words.append(shown);
   label.append(words, range);
   field.closest("label").after(label);
@@ -135,7 +134,7 @@ function slide(form) {
     timer = setTimeout(() => load(form), 250);
   };
   range.addEventListener("input", choose);
-  field.addEventListener("change", () => load(form));
+  field.addEventListener("change", () => { if (form.reportValidity()) load(form); });
 }
 
 let loading = 0;
