@@ -128,6 +128,7 @@ def _drop(sql: duckdb.DuckDBPyConnection, *tables: str) -> None:
 
 def _vintages(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return the rows of ``signals``: one vintage per closing that changed a row."""
+    _VINTAGES.run(sql, "in_units")
     _VINTAGES.run(sql, "divisions")
     sql.register("divided", divide(_VINTAGES.query(sql, "operands").to_arrow_table()))
     _VINTAGES.run(sql, "quotients")

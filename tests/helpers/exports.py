@@ -80,6 +80,8 @@ def signals(value: Callable[[int], Decimal | None] = lambda n: Decimal(n) / 8) -
         "dimension_value": "all",
         "service_id": None,
         "measure": "share",
+        "numerator": None,
+        "denominator": None,
         "unit": "share",
         "currency": None,
         "n_eligible": 8,

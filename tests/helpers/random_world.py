@@ -273,6 +273,7 @@ def _signal(
         **{"closed_at": date(2018, month.month + 1, 5), "dimension": "category"},
         **{"dimension_value": "works", "service_id": None, "measure": "category_share_count"},
         **{"value": Decimal(random.randrange(10**6)) / 10**6, "unit": "share", "currency": None},
+        **{"numerator": None, "denominator": None},
         **{"n_eligible": 4, "n_observed": 2, "coverage": Decimal("0.5"), "n_withheld": 0},
         **{"vintage": vintage, "available_at": begins, "superseded_at": ends},
         **{"methodology_ref": "signals-v1/procurement-demand", "license_class": "cc-by"},

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,53 @@ def test_counts_add_up_in_every_row_of_the_sample_world(sample: Tables) -> None:
             assert 0 <= row["value"] <= 1
 
 
+def test_a_value_is_its_numerator_divided_by_its_denominator(sample: Tables) -> None:
+    rows, _, _ = sample
+    fractions = {row["measure"] for row in rows if row["numerator"] is not None}
+    # Neither quantiles nor squares of shares have parts that could be added up.
+    without = {"supplier_hhi", "buyer_hhi", "median_days", "median_tenderers", "ratio_median"}
+    without |= {"p10_tenderers", "p90_tenderers", "p90_days", "ratio_p25", "ratio_p75"}
+    assert fractions == {row["measure"] for row in rows if row["value"] is not None} - without
+    for row in rows:
+        parts = (row["numerator"], row["denominator"])
+        if row["measure"] not in fractions or row["value"] is None:
+            assert parts == (None, None)
+        else:
+            assert row["value"] == model.ten(Fraction(parts[0]) / Fraction(parts[1]))
+
+
+def test_the_parts_of_twelve_months_add_up_to_the_year(sample: Tables) -> None:
+    rows, releases, parties = ([row for row in table if row["country"] == "ZA"] for table in sample)
+    day, year = date(2026, 4, 5), 2025
+    parts: dict[tuple[str, str, str | None], list[Fraction]] = {}
+    for row in rows_known_on(rows, day):
+        if row["month"].year == year and row["numerator"] is not None:
+            sums = parts.setdefault(
+                (row["measure"], row["dimension_value"], row["currency"]), [Fraction(), Fraction()]
+            )
+            sums[0] += Fraction(row["numerator"])
+            sums[1] += Fraction(row["denominator"])
+    opened = [
+        process
+        for process in model.processes(releases, parties, day)
+        if process.opened is not None and process.opened.year == year
+    ]
+    bids = [process.bidders for process in opened if process.bidders]
+    assert parts["single_bid_rate", "all", None] == [bids.count(1), len(bids)]
+    assert parts["mean_tenderers", "all", None] == [sum(bids), len(bids)]
+    money = [
+        process
+        for process in opened
+        if process.category and process.value and process.currency == "ZAR"
+    ]
+    works = [process.value for process in money if process.category == "works"]
+    assert works
+    assert parts["category_share_value", "works", "ZAR"] == [
+        sum(filter(None, works)),
+        sum(process.value for process in money if process.value),
+    ]
+
+
 def test_vintages_of_a_row_follow_one_another(sample: Tables) -> None:
     rows, _, _ = sample
     chains: dict[tuple[Any, ...], list[Row]] = {}
@@ -173,7 +221,10 @@ def test_vintages_of_a_row_follow_one_another(sample: Tables) -> None:
         assert [row["vintage"] for row in chain] == list(range(1, len(chain) + 1))
         for before, after in pairwise(chain):
             assert before["superseded_at"] == after["available_at"] > before["available_at"]
-            assert answer_of(before) != answer_of(after)
+            parts = ("numerator", "denominator")
+            assert (answer_of(before), *map(before.get, parts)) != (
+                *(answer_of(after), *map(after.get, parts)),
+            )
         assert chain[-1]["superseded_at"] is None
 
 

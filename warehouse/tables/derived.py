@@ -212,6 +212,8 @@ class Signal(SQLModel):
     service_id: str | None = column("Signal.service_id", identity=8)
     measure: str = column("Signal.measure", identity=6)
     value: Decimal | None = column("Signal.value")
+    numerator: Decimal | None = column("Signal.numerator", None, since="1.0.0")
+    denominator: Decimal | None = column("Signal.denominator", None, since="1.0.0")
     unit: str = column("Signal.unit")
     currency: str | None = column("Signal.currency", identity=7)
     n_eligible: int = column("Signal.n_eligible")

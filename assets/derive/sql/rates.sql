@@ -205,7 +205,7 @@ SELECT
     panel, measure, country_no, month_no,
     CASE in_category WHEN 0 THEN 'all' ELSE 'category' END AS dimension,
     CASE in_category WHEN 0 THEN 'all' ELSE CAST(in_category AS VARCHAR) END AS dimension_value,
-    closing_no,
+    closing_no, CASE statistic WHEN 'mean' THEN 'ratio' ELSE 'quantile' END AS kind,
     coalesce(
         CASE statistic
             WHEN 'mean' THEN mean

@@ -1,7 +1,8 @@
 -- Measures before division, as whole numbers per row and closing.
 --
 -- The value of a row is
---   of kind ratio: term1 / denominator
+--   of kind ratio: term1 / denominator, both of which are served
+--   of kind quantile: the same, but neither says anything by itself
 --   of kind hhi:   (term1 * half² + 2 * term2 * half + term3) / denominator²
 --   of kind pair:  the mean of term1 / term2 and term3 / denominator.
 -- A denominator of 0 means that nothing was observed: there is no value. A square of a large sum
@@ -24,7 +25,7 @@ CREATE TEMP TABLE raw (
     measure {{ measures }},
     currency INTEGER,
     closing_no INTEGER,
-    kind ENUM('ratio', 'hhi', 'pair') DEFAULT 'ratio',
+    kind ENUM('ratio', 'quantile', 'hhi', 'pair') DEFAULT 'ratio',
     term1 HUGEINT NOT NULL DEFAULT 0,
     term2 HUGEINT NOT NULL DEFAULT 0,
     term3 HUGEINT NOT NULL DEFAULT 0,

@@ -3,8 +3,17 @@
 -- Python divides, each distinct division once: most rows repeat that of another row or closing.
 --
 -- Inputs: raw, closings, closing_sources, codes, parties
--- Outputs: divisions, quotients, valued, coverages, dimension_texts, vintages, provenances
---   (tables); operands, pairs (queries); the rows of signals
+-- Outputs: in_units (macro); divisions, quotients, valued, coverages, dimension_texts, vintages,
+--   provenances (tables); operands, pairs (queries); the rows of signals
+
+-- name: in_units
+-- A part of a fraction as it is served: amounts are summed in ten-thousandths. Exact; null if a
+-- number has no place in the column.
+CREATE OR REPLACE TEMP MACRO in_units(part, currency) AS
+TRY_CAST(
+    TRY_CAST(part AS DECIMAL(33, 0)) * CASE WHEN currency IS NULL THEN 1.0000 ELSE 0.0001 END
+    AS DECIMAL(38, 18)
+);
 
 -- name: divisions
 -- Each distinct division.
@@ -34,7 +43,12 @@ JOIN divided USING (division_no);
 CREATE TEMP TABLE valued AS
 SELECT
     raw.panel, raw.country_no, raw.month_no, raw.dimension, raw.dimension_value, raw.party_no,
-    raw.measure, raw.currency, raw.closing_no, raw.is_only, quotients.value, raw.n_eligible,
+    raw.measure, raw.currency, raw.closing_no, raw.is_only, quotients.value,
+    -- only a ratio of sums over processes or awards can be added up with others
+    CASE WHEN raw.kind = 'ratio' AND quotients.value IS NOT NULL THEN raw.term1 END AS numerator,
+    CASE WHEN raw.kind = 'ratio' AND quotients.value IS NOT NULL THEN raw.denominator END
+        AS denominator,
+    raw.n_eligible,
     CASE WHEN quotients.value IS NULL THEN 0 ELSE raw.n_observed END AS n_observed, raw.n_withheld
 FROM raw
 LEFT JOIN quotients
@@ -55,12 +69,13 @@ SELECT n_observed, n_eligible, coverage
 FROM shares;
 
 -- name: vintages
--- A closing that changes nothing is no vintage.
+-- A closing that changes nothing is no vintage. An amount may change and its share stay the same.
 CREATE TEMP TABLE vintages AS
 WITH compared AS (
     SELECT
-        *, (value, n_eligible, n_observed, n_withheld) AS numbers,
-        lag((value, n_eligible, n_observed, n_withheld)) OVER in_order AS numbers_before,
+        *, (value, numerator, denominator, n_eligible, n_observed, n_withheld) AS numbers,
+        lag((value, numerator, denominator, n_eligible, n_observed, n_withheld)) OVER in_order
+            AS numbers_before,
         row_number() OVER in_order = 1 AS is_first
     FROM valued
     WHERE NOT is_only
@@ -73,7 +88,7 @@ WITH compared AS (
 
 SELECT
     panel, country_no, month_no, dimension, dimension_value, party_no, measure, currency,
-    closing_no, value, n_eligible, n_observed, n_withheld,
+    closing_no, value, numerator, denominator, n_eligible, n_observed, n_withheld,
     CAST(row_number() OVER in_order AS INTEGER) AS vintage,
     lead(closing_no) OVER in_order AS next_closing
 FROM compared
@@ -88,7 +103,7 @@ UNION ALL
 -- most rows have a single closing: there is nothing to compare them with
 SELECT
     panel, country_no, month_no, dimension, dimension_value, party_no, measure, currency,
-    closing_no, value, n_eligible, n_observed, n_withheld, 1, NULL
+    closing_no, value, numerator, denominator, n_eligible, n_observed, n_withheld, 1, NULL
 FROM valued
 WHERE is_only;
 
@@ -158,7 +173,8 @@ SELECT
     coalesce(party_text.served_value, value_text.served_value) AS dimension_value,
     coalesce(party_text.service_id, value_text.service_id) AS service_id,
     CAST(vintages.measure AS VARCHAR) AS measure,
-    vintages.value,
+    vintages.value, in_units(vintages.numerator, vintages.currency) AS numerator,
+    in_units(vintages.denominator, vintages.currency) AS denominator,
     units.unit,
     codes.code AS currency,
     vintages.n_eligible, vintages.n_observed, coverages.coverage, vintages.n_withheld,

@@ -122,6 +122,10 @@ ROWS: dict[str, tuple[str, str]] = {
         "0 AS n_observed, 1.0 AS value",
         "0 AS n_observed, NULL AS value",
     ),
+    "a value is its numerator / its denominator": (
+        "0.26 AS value, 1 AS numerator, 4 AS denominator",
+        "0.25 AS value, 1 AS numerator, 4 AS denominator",
+    ),
     "a month is given by its first day": (
         "DATE '2020-01-02' AS month",
         "DATE '2020-01-01' AS month",
