@@ -161,6 +161,7 @@ SELECT
     currency,
     dimension,
     dimension_value,
+    legal_name,
     list(strftime(month, '%Y-%m-%d') ORDER BY month) AS month,
     -- DOUBLE, since these are drawn and not calculated with; the file has the exact digits
     list(CAST(value AS DOUBLE) ORDER BY month) AS value,
@@ -168,7 +169,9 @@ SELECT
     list(n_eligible ORDER BY month) AS eligible,
     list(n_observed ORDER BY month) AS observed
 FROM current_rows INNER JOIN largest USING (signal_key, country, dimension, dimension_value)
-GROUP BY signal_key, country, measure, unit, currency, dimension, dimension_value, weight
+LEFT JOIN ({{ named_entities }}) AS named USING (service_id)
+GROUP BY
+    signal_key, country, measure, unit, currency, dimension, dimension_value, legal_name, weight
 ORDER BY signal_key, country, measure, dimension, weight DESC, dimension_value, currency;
 
 -- name: example_issuer

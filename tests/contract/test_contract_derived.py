@@ -290,6 +290,15 @@ def test_signal_panel_keys_are_those_that_export_lists(api: Contract) -> None:
     api.problem("/v1/signals/Upper", 400, "parameter_invalid")
 
 
+def test_a_panel_of_issuers_names_each_of_them(api: Contract) -> None:
+    rows = api.get("/v1/signals/listed-award-intensity?limit=1000").rows
+    names = {row["dimension_value"]: row["legal_name"] for row in rows}
+    assert names
+    for service_id, name in names.items():
+        (record,) = api.get(f"/v1/entities/{service_id}").rows
+        assert name == record["legal_name"] is not None
+
+
 @pytest.mark.every_store
 def test_signal_panel_limit_is_at_least_1(api: Contract) -> None:
     assert len(api.get("/v1/signals/single-bid-rate?limit=2").rows) == 2

@@ -193,7 +193,7 @@ _MEMBERS: Mapping[str, tuple[str, ...]] = {
         *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
         *PROVENANCE,
     ),
-    "signals": (*members_of(Signal, "own"), *PROVENANCE),
+    "signals": (*_insert(members_of(Signal, "own"), "service_id", "legal_name"), *PROVENANCE),
     "quality": members_of(QualityMetric),
     "catalogue": CATALOGUE_MEMBERS,
     "changes": CHANGE_MEMBERS,

@@ -17,7 +17,7 @@ async function seriesOf(country) {
 const names = new Map([...form.elements.country.options].map((option) => [option.value, option.text]));
 
 function label(series, several) {
-  const parts = [several ? names.get(series.country) : null, series.dimension === "all" ? null : series.dimension_value, series.currency];
+  const parts = [several ? names.get(series.country) : null, series.dimension === "all" ? null : series.legal_name ?? series.dimension_value, series.currency];
   return parts.filter(Boolean).join(", ") || names.get(series.country);
 }
 

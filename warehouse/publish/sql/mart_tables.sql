@@ -3,10 +3,10 @@
 --
 -- Inputs: fundamentals, newest_statements, filings, first_listings, exchange_sessions,
 --   derived_figures, elements, macro_annual, macro_series, entities, identifiers, quality,
---   page_data; metrics and metrics_absent, or the same of another set
+--   signals, page_data; metrics and metrics_absent, or the same of another set
 -- Outputs: with_sessions, fundamentals, newest_statements, filings, derived_figures, elements,
---   macro_annual, series, entities, universe, metrics, screens, metrics_absent, quality, page_data
---   (queries)
+--   macro_annual, series, entities, universe, metrics, screens, metrics_absent, signals, quality,
+--   page_data (queries)
 
 -- name: with_sessions
 -- Rows, each with the first session that opens after it was public, on the exchange where the
@@ -83,6 +83,11 @@ LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 -- name: metrics_absent
 SELECT absent.*, country
 FROM metrics{{ of_set }}_absent AS absent
+LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
+
+-- name: signals
+SELECT signals.*, legal_name
+FROM signals
 LEFT JOIN ({{ named_entities }}) AS entity USING (service_id);
 
 -- name: quality
