@@ -23,6 +23,7 @@ from warehouse.publish.served_rows import (
     UNIVERSE,
 )
 from warehouse.publish.snapshot import ORDERS
+from warehouse.publish.tables import MART_TABLES
 from warehouse.record.tables import DECIMAL, arrow_schema
 from warehouse.serve.exports import ArtifactKind
 from warehouse.shared.data_files import csv_rows, sql_file
@@ -171,6 +172,10 @@ _STATEMENTS = {
     "organisations": SQL.statement("organisations", organisations=CURRENT_ENTITIES),
     "identifiers": CURRENT_IDENTIFIERS,
     "universe": UNIVERSE,
+    # With the session from which each can be traded.
+    **{
+        table.name: table.rows for table in MART_TABLES if table.name in ("fundamentals", "filings")
+    },
 }
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _AS_OF = (

@@ -65,6 +65,7 @@ class Fact:
     filed: date
     accession: str
     form: str | None
+    accepted_at: str | None = None
 
     @property
     def taxonomy(self) -> str:
@@ -244,6 +245,7 @@ def add_figures(
             "document_id": fact.accession,
             "form": fact.form,
             "document_url": filing_page(document, cik, fact.accession),
+            "accepted_at": fact.accepted_at,
         }
         for fact in facts
     }

@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -40,7 +40,7 @@ from assets.filings.companyfacts import (
 )
 from assets.filings.cross_checks import WITNESSES, Witness
 from assets.filings.figures import unit_of, without_filling_zeros
-from assets.filings.issuers import ANNUAL_REPORTS, MARKETS, accession_number
+from assets.filings.issuers import ANNUAL_REPORTS, EDGAR_CLOCK, MARKETS, accession_number
 from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, Element
 from assets.filings.periods import Span, years_of
 from assets.parsing.csv_lines import LineTooLong, bounded_lines, has_undecoded_bytes
@@ -93,6 +93,7 @@ class _Submission:
     period: date
     year_end: int | None
     available_at: date
+    accepted_at: str | None
     instance: str
 
     def why_days_are_unknown(self) -> str | None:
@@ -289,7 +290,13 @@ def _located_cells(
 
 
 def _read_submission(location: str, cells: _Cells) -> _Submission:
-    """Return a submission; ValueError says what cannot be read of it."""
+    """Return a submission; ValueError says what cannot be read of it.
+
+    It is public on the day of its filing, as in company facts: what EDGAR accepts after hours is
+    dated the next working day. Where the SEC moved a filing date back, the filing could not be
+    read before it was accepted.
+    """
+    accepted = _accepted(cells["accepted"].strip())
     return _Submission(
         location,
         accession_number(cells["adsh"]),
@@ -298,26 +305,21 @@ def _read_submission(location: str, cells: _Cells) -> _Submission:
         cells["form"],
         read_member("period", _day_of, cells),
         _year_end(cells["fye"]),
-        _available_at(cells),
+        max(read_member("filed", _day_of, cells), accepted.date()),
+        # Midnight is what lists have for a time that is not known.
+        accepted.isoformat() if accepted.time() != time() else None,
         cells["instance"],
     )
 
 
-def _available_at(cells: _Cells) -> date:
-    """Return the day on which a filing was public: that of its filing, as in company facts.
-
-    What EDGAR accepts after hours is dated the next working day. Where the SEC moved a filing date
-    back, the filing could not be read before it was accepted.
-    """
-    accepted = cells["accepted"].strip()
-    if not _MOMENT.fullmatch(accepted):
-        raise ValueError(f"accepted: {accepted!r:.60} is not a moment")
+def _accepted(text: str) -> datetime:
+    """Return when a filing was accepted, to the minute, by EDGAR's clock."""
+    if not _MOMENT.fullmatch(text):
+        raise ValueError(f"accepted: {text!r:.60} is not a moment")
     try:
-        moment = datetime.fromisoformat(accepted)
+        return datetime.fromisoformat(text).replace(tzinfo=EDGAR_CLOCK)
     except ValueError:
-        raise ValueError(f"accepted: {accepted} is not in the calendar") from None
-    filed: date = read_member("filed", _day_of, cells)
-    return max(filed, moment.date())
+        raise ValueError(f"accepted: {text} is not in the calendar") from None
 
 
 def _year_end(text: str) -> int | None:
@@ -450,4 +452,5 @@ def _fact(
         submission.available_at,
         submission.accession,
         submission.form,
+        submission.accepted_at,
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -23,6 +24,7 @@ from warehouse.shared.data_files import csv_rows
 # Including transition periods (10-KT) and discontinued forms (10-K405, 10-KSB).
 _FORMS = ("10-K", "10-KT", "10-K405", "10-KT405", "10-KSB", "10-KSB40", "20-F", "20-FT", "40-F")
 ANNUAL_REPORTS = frozenset(form + amendment for form in _FORMS for amendment in ("", "/A"))
+EDGAR_CLOCK = ZoneInfo("America/New_York")
 _ARCHIVE = "https://www.sec.gov/Archives/edgar/data"
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 

@@ -22,7 +22,7 @@ SOURCES = (
         fetch.submissions,
         fetch.LISTS.member_url,
     ),
-    _described("sec-fsds", Parser(6, fsds.parse, fsds.stream), fetch.data_sets),
+    _described("sec-fsds", Parser(7, fsds.parse, fsds.stream), fetch.data_sets),
     _described("xbrl-filings", _REPORTS),
     _described("bmv-xbrl", _REPORTS),
     _described("cvm", Parser(8, cvm.parse, cvm.stream), fetch.statements),

@@ -11,7 +11,6 @@ from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime, time, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from stdnum import lei as lei_number
 
@@ -19,6 +18,7 @@ from assets.entities.identifiers import cik_of, identifier_row
 from assets.entities.list_files import EDGAR_MARKETS
 from assets.filings.issuers import (
     ANNUAL_REPORTS,
+    EDGAR_CLOCK,
     accession_number,
     country_of,
     filing_page,
@@ -44,9 +44,8 @@ _OWNERS = ("3", "4", "5", "144", "SC 13D", "SC 13G", "SCHEDULE 13D", "SCHEDULE 1
 # What owners report of their holdings, with amendments.
 OWNERS_REPORTS = frozenset(form + amendment for form in _OWNERS for amendment in ("", "/A"))
 _ACCEPTED = re.compile(r"([0-9-]{10}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z?")
-# The clock of EDGAR. It accepts filings from 6 to 22 o'clock, and what began before 22 soon after;
-# it dates most of what it accepts after 17:30 by the next working day.
-_EDGAR = ZoneInfo("America/New_York")
+# EDGAR accepts filings from 6 to 22 o'clock, and what began before 22 soon after; it dates most of
+# what it accepts after 17:30 by the next working day.
 _OPENS, _CLOSES, _DATED_NEXT_DAY = time(6), time(23), time(17, 30)
 
 
@@ -125,7 +124,7 @@ def _zone_of(columns: dict[str, list[Any]]) -> tzinfo | None:
             # files, that a registration is effective, appears at night.
             if accepted is not None and accepted.time() != time() and form != "EFFECT":
                 times.append((printable_text(filed), accepted))
-    zones: list[tzinfo] = [UTC, _EDGAR]
+    zones: list[tzinfo] = [UTC, EDGAR_CLOCK]
     for is_possible in (_in_hours, _is_dated_so):
         fitting = [zone for zone in zones if all(is_possible(*each, zone) for each in times)]
         if len(fitting) < len(zones):
@@ -134,11 +133,11 @@ def _zone_of(columns: dict[str, list[Any]]) -> tzinfo | None:
 
 
 def _in_hours(_: str, accepted: datetime, zone: tzinfo) -> bool:
-    return _OPENS <= accepted.replace(tzinfo=zone).astimezone(_EDGAR).time() < _CLOSES
+    return _OPENS <= accepted.replace(tzinfo=zone).astimezone(EDGAR_CLOCK).time() < _CLOSES
 
 
 def _is_dated_so(filed: str, accepted: datetime, zone: tzinfo) -> bool:
-    at = accepted.replace(tzinfo=zone).astimezone(_EDGAR)
+    at = accepted.replace(tzinfo=zone).astimezone(EDGAR_CLOCK)
     return (str(at.date()) < filed) == (at.time() >= _DATED_NEXT_DAY)
 
 
@@ -150,7 +149,7 @@ def _row(
     accepted_at, available_at = None, filed
     if accepted is not None:
         if zone is not None and accepted.time() != time():
-            accepted_at = accepted.replace(tzinfo=zone).astimezone(_EDGAR)
+            accepted_at = accepted.replace(tzinfo=zone).astimezone(EDGAR_CLOCK)
             accepted = accepted_at.astimezone(UTC)
         # After hours the SEC dates a filing by the next day; paper it accepts later than its date.
         available_at = max(filed, accepted.date())

@@ -14,6 +14,7 @@ import pyarrow as pa
 from assets.derive.derived_figures import TABLE, derived_figures
 from assets.derive.metrics import metrics
 from assets.derive.metrics_ttm import metrics_ttm
+from assets.derive.sessions import sessions
 from assets.derive.silent_revisions import silent_revisions
 from assets.exports.export import export
 from tests.helpers.organisations import derive_organisations
@@ -56,6 +57,7 @@ def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> S
         **silent_revisions(snapshot),
         **derived_figures(snapshot),
         **metrics(snapshot),
+        **sessions(snapshot),
         "signals": signals(),
         "quality": quality(data_version),
     }

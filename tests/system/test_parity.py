@@ -23,6 +23,7 @@ from tests.helpers.installation import loaded_record, sample_home, settings_of
 from tests.helpers.publishing import publish
 from tests.helpers.reads import (
     facts_known,
+    found,
     issuers,
     metrics,
     panel,
@@ -33,6 +34,7 @@ from tests.helpers.reads import (
     shared_facts,
 )
 from tests.helpers.whole_tables import query
+from warehouse.contract import lists
 from warehouse.methodology.metrics import METRIC_SET, TRAILING_SET
 from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
@@ -149,7 +151,7 @@ def same(read: list[Row], exported: list[Row], **renamed: str) -> int:
 
 def test_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     """The figures of an organisation include those of every id that resolves to it."""
-    compared = 0
+    compared, dated = 0, 0
     pointed: dict[Any, Any] = dict(
         query(world.mart.build(), "SELECT service_id, same_as FROM same_as")
     )
@@ -166,7 +168,20 @@ def test_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
         for issuer, ids in known_as.items():
             read = parsed_rows(facts_known(world.mart, issuer, day))
             compared += same(read, [row for row in exported if row["service_id"] in ids])
-    assert compared > 1000
+        dated += sum(row["tradable_from"] is not None for row in exported)
+    assert compared > 1000 and dated > 100
+
+
+def test_filings_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
+    compared, timed = 0, 0
+    for day in days(8):
+        exported = world.rows_on("af-fund-filings", day)
+        for issuer in {row["service_id"] for row in exported}:
+            rows = found(lists.FILINGS, world.mart, service_id=issuer, as_of=day)
+            own = [row for row in exported if row["service_id"] == issuer]
+            compared += same(parsed_rows(rows), own)
+        timed += sum(None not in (row["accepted_at"], row["tradable_from"]) for row in exported)
+    assert compared > 50 and timed > 10
 
 
 def test_derived_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
@@ -199,14 +214,15 @@ def test_metrics_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
 
 def test_organisations_and_their_identifiers_are_those_of_the_files(world: ParityWorld) -> None:
     build = world.mart.build()
-    for table, file, lists in (
+    for table, file, as_json in (
         ("entities", "af-entities", ("other_names", "former_names", "trading_names", "listings")),
         ("identifiers", "af-identifiers", ()),
     ):
         read = [json.loads(row) for row in fetch_page(build, table, (), None).rows]
         exported = run_sql(f"FROM '{world.file(file)}'")
         parsed = [
-            row | {name: row[name] and json.loads(row[name]) for name in lists} for row in exported
+            row | {name: row[name] and json.loads(row[name]) for name in as_json}
+            for row in exported
         ]
         assert same(read, parsed) == len(exported) > 20
 

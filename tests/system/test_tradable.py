@@ -23,6 +23,9 @@ CASES = (
     ("DCNEWYORK", ("XNYS:A",), FRIDAY, "2019-04-12T16:31:22-04:00", "2019-04-15"),
     ("DCMORNING", ("XNYS:B",), FRIDAY, "2019-04-12T07:01:00-04:00", "2019-04-12"),
     ("DCOPENING", ("XNYS:C",), FRIDAY, "2019-04-12T09:31:00-04:00", "2019-04-15"),
+    # A data set states minutes: it may have been half a minute after the bell.
+    ("DCMINUTE", ("XNYS:J",), FRIDAY, "2019-04-12T09:30:00-04:00", "2019-04-15"),
+    ("DCINTIME", ("XNYS:K",), FRIDAY, "2019-04-12T09:29:00-04:00", "2019-04-12"),
     ("DCDAYALONE", ("XNYS:D",), FRIDAY, None, "2019-04-15"),
     ("DCEASTER", ("XNYS:E",), date(2019, 4, 18), None, "2019-04-22"),
     ("DCAFRICA", ("XJSE:F",), date(2019, 4, 18), "2019-04-18T16:31:00-04:00", "2019-04-23"),

@@ -30,7 +30,7 @@ class FilingVintage(Filing):
 
     # The day of the exchange on which one can act on what became public.
     tradable_from: date | None = column(
-        "FilingVintage.tradable_from", None, appears="api", part="time", since="1.0.0"
+        "FilingVintage.tradable_from", None, part="time", since="1.0.0"
     )
 
 

@@ -106,7 +106,10 @@ def test_rows_are_those_of_company_facts_but_for_their_source() -> None:
     of_facts = companyfacts.parse(document("sec-companyfacts"), facts_of_the_same_filing())
 
     def comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        kept = [{name: row[name] for name in row.keys() - PROVENANCE} for row in rows]
+        # Company facts do not say when a filing was accepted.
+        kept = [
+            {name: row[name] for name in row.keys() - PROVENANCE - {"accepted_at"}} for row in rows
+        ]
         return sorted(kept, key=lambda row: (row["line_item"], row["period_end"]))
 
     assert comparable(of_set) == comparable(of_facts.rows["fundamentals"])
@@ -135,23 +138,26 @@ def test_whether_a_filing_was_amended_later_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "filed", "public"),
+    ("accepted", "filed", "public", "moment"),
     [
-        ("2021-03-29 06:51:00.0", "20210329", date(2021, 3, 29)),
+        ("2021-03-29 06:51:00.0", "20210329", date(2021, 3, 29), "2021-03-29T06:51:00-04:00"),
         # After hours on a Friday: EDGAR dates it the next working day.
-        ("2021-03-26 17:42:00.0", "20210329", date(2021, 3, 29)),
+        ("2021-03-26 17:42:00.0", "20210329", date(2021, 3, 29), "2021-03-26T17:42:00-04:00"),
         # It was on its way when the hour struck.
-        ("2021-03-29 17:31:00.0", "20210329", date(2021, 3, 29)),
+        ("2021-03-29 17:31:00.0", "20210329", date(2021, 3, 29), "2021-03-29T17:31:00-04:00"),
         # The SEC moved the filing date back: nobody could read it before it was accepted.
-        ("2021-03-30 08:14:00.0", "20210329", date(2021, 3, 30)),
-        ("2021-03-29 06:51:00", "20210329", date(2021, 3, 29)),
+        ("2021-03-30 08:14:00.0", "20210329", date(2021, 3, 30), "2021-03-30T08:14:00-04:00"),
+        ("2021-03-12 06:51:00", "20210312", date(2021, 3, 12), "2021-03-12T06:51:00-05:00"),
+        # Only the day is known.
+        ("2021-03-29 00:00:00.0", "20210329", date(2021, 3, 29), None),
     ],
 )
 def test_a_filing_is_public_on_its_filing_date_but_not_before_it_was_accepted(
-    accepted: str, filed: str, public: date
+    accepted: str, filed: str, public: date, moment: str | None
 ) -> None:
     parsed = parse(data_set({}, submission={"accepted": accepted, "filed": filed}))
-    assert {row["available_at"] for row in parsed.rows["fundamentals"]} == {public}
+    days = {(row["available_at"], row["accepted_at"]) for row in parsed.rows["fundamentals"]}
+    assert days == {(public, moment)}
 
 
 def test_what_is_no_number_of_the_whole_filer_is_counted_with_its_reason() -> None:

@@ -123,7 +123,13 @@ def test_a_figure_has_the_moment_of_the_filing_that_states_it(tmp_path: Path) ->
     published = [
         Published(f"a-{number}", number, {LAST_YEAR: {"total_assets": 100}}) for number in (1, 2)
     ]
-    named = [row | {"document_id": each.name} for each in published for row in rows_of(each)]
+    # A data set states the minute; the list has the second.
+    minutes = {"a-1": "2019-03-29T16:31:00-04:00"}
+    named = [
+        row | {"document_id": each.name, "accepted_at": minutes.get(each.name)}
+        for each in published
+        for row in rows_of(each)
+    ]
     append(record, FUNDAMENTALS, facts(*named), Load("test", ("d",)))
     moments = {"a-1": "2019-03-29T16:31:22-04:00", "a-2": "2019-03-30T09:00:00-04:00", "a-3": None}
     listing = {"form": "20-F", "received_on": FIRST_DAY, "withdrawn": False}
@@ -147,6 +153,24 @@ def test_a_figure_has_the_moment_of_the_filing_that_states_it(tmp_path: Path) ->
         (whole,) = snapshot.rows(moment.format("newest_statements"))
     # The value is that of the first filing; the statement as a whole that of the second.
     assert (vintage, whole) == ((moments["a-1"],), (moments["a-2"],))
+
+
+def test_the_minute_of_a_data_set_counts_for_the_whole_filing_where_no_list_has_it(
+    tmp_path: Path,
+) -> None:
+    record, minute = Record(str(tmp_path / "record")), "2019-03-29T16:31:00-04:00"
+    lines: dict[str, int] = {"total_assets": 100, "total_equity": 40}
+    rows = [
+        row | {"document_id": "a-1", "accepted_at": moment}
+        for row, moment in zip(
+            rows_of(Published("a-1", 1, {LAST_YEAR: lines})), (minute, None), strict=True
+        )
+    ]
+    append(record, FUNDAMENTALS, facts(*rows), Load("test", ("d",)))
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    with Snapshot(tmp_path / "stage", record, loads, "20990101.1") as snapshot:
+        snapshot.copy_record([FUNDAMENTALS])
+        assert snapshot.rows("SELECT accepted_at FROM fundamentals") == [(minute,), (minute,)]
 
 
 LINES = st.dictionaries(

@@ -10,7 +10,8 @@
 
 -- name: with_sessions
 -- Rows, each with the first session that opens after it was public, on the exchange where the
--- issuer is listed first. A day is over in UTC, as for every as_of.
+-- issuer is listed first. A day is over in UTC, as for every as_of. Some moments are known to the
+-- minute: what was accepted in the minute of the opening came too late for it.
 SELECT known.*, tradable_from
 FROM {{ rows }} AS known
 LEFT JOIN (
@@ -19,7 +20,8 @@ LEFT JOIN (
         SELECT DISTINCT
             service_id, available_at, accepted_at, mic,
             coalesce(
-                TRY_CAST(accepted_at AS TIMESTAMPTZ), CAST(available_at + 1 AS TIMESTAMPTZ)
+                date_trunc('minute', TRY_CAST(accepted_at AS TIMESTAMPTZ)) + INTERVAL 1 MINUTE,
+                CAST(available_at + 1 AS TIMESTAMPTZ)
             ) AS public_at
         FROM {{ rows }}
         JOIN first_listings USING (service_id)

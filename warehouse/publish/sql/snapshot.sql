@@ -10,17 +10,24 @@
 --   all_statements, restatement_kinds (queries)
 
 -- name: remaining_rows
--- The stored figures, each with the moment at which its filing was accepted, from the list of the
--- filings. The number of a filing is that of no other.
+-- The stored figures, each with the moment at which its filing was accepted: from the list of the
+-- filings, which has seconds, or from a data set, which has minutes. The number of a filing is that
+-- of no other.
 CREATE OR REPLACE TEMP TABLE remaining_rows AS
-SELECT figures.* REPLACE (coalesce(figures.accepted_at, listed.accepted_at) AS accepted_at)
+SELECT figures.* REPLACE (moments.accepted_at AS accepted_at)
 FROM {{ rows }} AS figures
 LEFT JOIN (
-    SELECT document_id, max(accepted_at) AS accepted_at
-    FROM {{ filings }}
+    SELECT
+        document_id,
+        coalesce(max(accepted_at) FILTER (is_listed), max(accepted_at)) AS accepted_at
+    FROM (
+        SELECT document_id, accepted_at, TRUE AS is_listed FROM {{ filings }}
+        UNION ALL
+        SELECT document_id, accepted_at, FALSE FROM {{ rows }}
+    ) AS stated
     WHERE accepted_at IS NOT NULL
     GROUP BY document_id
-) AS listed ON listed.document_id = figures.document_id;
+) AS moments ON moments.document_id = figures.document_id;
 
 -- name: all_vintages
 -- Every vintage. latest is true for the last vintage of a figure unless that was a withdrawal.
