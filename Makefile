@@ -13,11 +13,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test suite test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
 
-## run: REST, MCP and Dagster; an empty home begins with real documents, with WORLD=fictional with the sample world
+## run: REST, MCP and Dagster; an empty home begins with real documents, with WORLD=fictional with the sample world; PORT= and the next two
 # Ready within a minute: without the elements that are no line item, unless they are wanted.
 run: export SANKOFA_ELEMENTS := $(or $(SANKOFA_ELEMENTS),0)
 run: $(SERVICE)
-	@$(BIN)/sankofa up $(if $(WORLD),--world $(WORLD))
+	@$(BIN)/sankofa up $(if $(WORLD),--world $(WORLD)) $(if $(PORT),--port $(PORT) \
+	  --mcp-port $$(($(PORT) + 1)) --dagster-port $$(($(PORT) + 2)))
 
 ## test: every check, and every test but the long trials, at the same time
 test: $(STAMP)

@@ -110,7 +110,7 @@ def explain(
     """Say why a value is or is not served; raise NothingPublished before the first build."""
     with closing(Mart(settings.marts)) as mart:
         build, finder = mart.build(), Finder(settings)
-        found = finder.served(text)
+        found = finder.served(text) or _named(finder, build, text)
         if found is None:
             return _explain_absent(finder, build, text, as_of)
         if field_name is not None:
@@ -421,19 +421,28 @@ def _interval_state(begins: str, ends: str, day: str, as_of: date | None) -> str
     return _ANSWER if ends > day else f"replaced by a later year on {ends}"
 
 
-def _explain_absent(finder: Finder, build: Build, text: str, as_of: date | None) -> Explanation:
-    """Explain a text that no stored row has: search the documents themselves for it.
+def _named(finder: Finder, build: Build, text: str) -> Found | None:
+    """Return what has a name, ticker or LEI; raise SankofaError if several have it."""
+    rows = [row for row in _search(build, text) if row["match"] != "near"]
+    if len(rows) > 1:
+        raise SankofaError(f"{text!r} may be any of these, name one: {', '.join(_ids(rows))}")
+    return finder.served(rows[0]["id"]) if rows else None
 
-    Raise SankofaError if it is a name, or spelled like an id, and say which ids there are.
-    """
-    found = found_rows(build, text, _SEARCHED_KINDS, None, _MOST_FOUND)
-    ids = [
+
+def _search(build: Build, text: str) -> list[dict[str, Any]]:
+    return found_rows(build, text, _SEARCHED_KINDS, None, _MOST_FOUND)
+
+
+def _ids(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    return [
         row["id"] if row["name"] in (None, row["id"]) else f"{row['id']} ({row['name']})"
-        for row in found
+        for row in rows
     ]
-    if any(row["match"] != "near" for row in found):
-        raise SankofaError(f"{text!r} is no id; name one of those that it finds: {', '.join(ids)}")
-    near = finder.suggestions(text) or ids
+
+
+def _explain_absent(finder: Finder, build: Build, text: str, as_of: date | None) -> Explanation:
+    """Explain a text that no stored row has: search the documents themselves for it."""
+    near = finder.suggestions(text) or _ids(_search(build, text))
     noted = finder.landing.find()
     landed = [document for document in noted if document.removal is None]
     removed = len(noted) - len(landed)

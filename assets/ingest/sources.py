@@ -1,5 +1,7 @@
 """All sources, of all subjects."""
 
+from collections.abc import Iterable
+
 from assets.declared_files import own_entries
 from assets.entities.list_files import TABLES, ListEntry
 from assets.entities.sources import SOURCES as ENTITIES
@@ -16,6 +18,7 @@ from assets.tenders.sources import SOURCES as TENDERS
 from assets.tenders.sources import portal_source
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
+from warehouse.shared.texts import nearest
 
 # The built-in sources; ``sources_of`` adds those of an installation.
 SOURCES = (*FILINGS, *MACRO, *ENTITIES, *TENDERS)
@@ -47,5 +50,12 @@ def source_of(settings: Settings, key: str) -> Source:
     """Return the source of an installation that has a key."""
     sources = {source.key: source for source in sources_of(settings)}
     if key not in sources:
-        raise SankofaError(f"unknown source: {key}; one of {', '.join(sources)}")
+        raise unknown_source(key, sources)
     return sources[key]
+
+
+def unknown_source(key: str, known: Iterable[str]) -> SankofaError:
+    """Return the error of a key that no source has; it names those that are spelt alike."""
+    near = ", ".join(nearest(key, known))
+    meant = f"did you mean {near}? " if near else ""
+    return SankofaError(f"unknown source: {key}; {meant}`sankofa sources` lists all")

@@ -1,6 +1,6 @@
 """An agent session over MCP: find a company, read a past figure, correct a rejected call.
 
-Set SANKOFA_API_KEY first; the sandbox key is enough.
+Set SANKOFA_API_KEY first; the sandbox key is enough. SANKOFA_MCP_URL names another server.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
 
-SERVER = "http://127.0.0.1:8322/mcp"
+SERVER = os.environ.get("SANKOFA_MCP_URL", "http://127.0.0.1:8322/mcp")
 KEY = {"X-API-Key": os.environ["SANKOFA_API_KEY"]}
 
 

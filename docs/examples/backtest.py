@@ -6,7 +6,7 @@ that is with figures for years that had ended by then but were published months 
 prices, act one session after ``as_of``, or on a figure from its ``tradable_from`` on: the first
 session after it was public, by the calendar of the exchange.
 
-Set SANKOFA_API_KEY first; the sandbox key is enough.
+Set SANKOFA_API_KEY first; the sandbox key is enough. SANKOFA_URL names another service.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
-SERVICE = "http://127.0.0.1:8321"
+SERVICE = os.environ.get("SANKOFA_URL", "http://127.0.0.1:8321")
 KEY = os.environ["SANKOFA_API_KEY"]
 Ranked = dict[str, dict[str, Any]]
 

@@ -8,7 +8,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,6 +47,8 @@ from warehouse.shared.settings import readable_settings
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
 _MAX_THREADS = 8
+# Sources of which the same is to be said are counted from so many on; JSON has each.
+_MOST_ALIKE = 2
 # Faults of files that are listed; `sankofa verify` lists all.
 _MOST_FILES = 5
 
@@ -221,8 +226,8 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
     if not source.permitted:
         return note(
             source.key,
-            f"refused: its licence ({source.license_name}) does not permit serving",
-            "once it is cleared, set its licence class where it is declared",
+            "refused: its licence does not permit serving, or none is stated",
+            "`sankofa sources` names licences; once one is cleared, declare its class",
         )
     if source.fetch is None:
         return ok(source.key, f"read from recordings; {landed}")
@@ -301,10 +306,13 @@ def doctor(
     """
     findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
-    for area, finding in _examine(CheckContext(settings, live, errors)):
+    for area, found in groupby(_examine(CheckContext(settings, live, errors)), itemgetter(0)):
         if not as_json:
-            _show(finding, None if findings and findings[-1][0] == area else area)
-        findings.append((area, finding))
+            console().print(Text(f"\n{area}", "bold"))
+        seen = [finding for _, finding in found]
+        for finding in [] if as_json else _folded(seen):
+            _show(finding)
+        findings += ((area, finding) for finding in seen)
     counts = Counter(finding.state for _, finding in findings)
     if as_json:
         print_json([{"area": area, **vars(finding)} for area, finding in findings])
@@ -314,10 +322,20 @@ def doctor(
     context.exit(Exit.FAILED if counts["fault"] else Exit.OK)
 
 
-def _show(finding: Finding, area: str | None) -> None:
+def _folded(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings; many that differ in their subject alone as one of so many sources."""
+    alike: dict[Finding, list[Finding]] = {}
+    for finding in findings:
+        alike.setdefault(replace(finding, subject=""), []).append(finding)
+    for finding, same in alike.items():
+        if len(same) > _MOST_ALIKE:
+            yield replace(finding, subject=f"{len(same)} sources")
+        else:
+            yield from same
+
+
+def _show(finding: Finding) -> None:
     out = console()
-    if area is not None:
-        out.print(Text(f"\n{area}", "bold"))
     mark, style = _MARKS[finding.state]
     line = Text.assemble((f"{mark} ", style), (finding.subject, "bold"), f": {finding.says}")
     out.print(Padding(line, (0, 0, 0, 1), expand=False))

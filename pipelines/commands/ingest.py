@@ -9,7 +9,7 @@ import click
 
 from assets.fetching.fetchers import Window
 from assets.ingest.land import world_in
-from assets.ingest.sources import sources_of
+from assets.ingest.sources import sources_of, unknown_source
 from pipelines.builds import BEGIN
 from pipelines.commands.sources import complete_source
 from pipelines.output import json_option, print_json, progress_console
@@ -121,7 +121,7 @@ def _keys_and_paths(
         looks_like_path = any(sign in unknown[0] for sign in "./")
         if looks_like_path:
             raise SankofaError(f"no such file: {unknown[0]}; check the path")
-        raise SankofaError(f"unknown source: {unknown[0]}; one of {', '.join(known)}")
+        raise unknown_source(unknown[0], known)
     return tuple(keys), tuple(Path(argument) for argument in arguments if argument not in keys)
 
 

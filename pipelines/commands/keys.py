@@ -211,10 +211,11 @@ def _store() -> KeyStore:
 
 
 def _read(store: KeyStore) -> list[ApiKey]:
-    try:
-        return key_store.list_keys(store)
-    except SankofaError as error:
-        raise type(error)(f"{error}; `sankofa keys create` creates one that is missing") from error
+    path = store.database.path
+    if path is not None and not path.exists():
+        click.echo("there are no keys yet: `sankofa keys create` makes the first", err=True)
+        return []
+    return key_store.list_keys(store)
 
 
 def _show(key: str, as_json: bool) -> None:

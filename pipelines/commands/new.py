@@ -9,6 +9,7 @@ from typing import Literal
 import click
 
 from pipelines.output import json_option, print_json
+from warehouse.shared.data_files import HOME_CURRENCY
 from warehouse.shared.errors import SankofaError
 
 Kind = Literal["source", "portal", "metric", "panel"]
@@ -78,7 +79,7 @@ def _check_name(kind: Kind, key: str) -> None:
         "metric": (_UNDERSCORED, "lower-case words joined by underscores, such as cash_to_assets"),
         "panel": (_HYPHENED, "lower-case words joined by hyphens, such as stated-value"),
     }[kind]
-    if not pattern.fullmatch(key):
+    if not pattern.fullmatch(key) or (kind == "portal" and key[:2].upper() not in HOME_CURRENCY):
         raise SankofaError(f"{key!r} cannot be the name of a {kind}: give {form}")
 
 

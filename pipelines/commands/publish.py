@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import click
+from rich.status import Status
 
 from pipelines.builds import refuse_empty
 from pipelines.commands.quality import current_left_out, print_left_out
 from pipelines.dagster_home import PUBLISH, killed_runs
 from pipelines.output import Column, json_option, number, print_json, print_table, progress_console
 from pipelines.publication import Publishing
+from pipelines.stages import STAGES
 from warehouse.control.models import recorded
 from warehouse.publish.builds import builds_at
 from warehouse.publish.steps import ProcessPool
@@ -35,11 +38,11 @@ def publish(confirm_loss: str, as_json: bool) -> None:
     config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
     before = builds_at(settings.marts).current()
     with (
-        progress_console().status("Deriving, auditing, exporting"),
+        progress_console().status("Looking for what is new") as status,
         _confirmed(settings, confirm_loss),
     ):
         try:
-            metadata = {} if _is_unchanged(settings) else _run(settings, config)
+            metadata = {} if _is_unchanged(settings) else _run(settings, config, status)
         except AlreadyPublished:
             # By another run, meanwhile.
             metadata = {}
@@ -80,11 +83,19 @@ def _is_unchanged(settings: Settings) -> bool:
         return Publishing(settings, compute).ends_unchanged()
 
 
-def _run(settings: Settings, config: Mapping[str, object]) -> dict[str, dict[str, Any]]:
-    """Run the publication; return the metadata of its assets."""
+def _run(
+    settings: Settings, config: Mapping[str, object], status: Status
+) -> dict[str, dict[str, Any]]:
+    """Run the publication, and show how far it is; return the metadata of its assets."""
     from pipelines.jobs import run_job
 
-    return run_job(settings, PUBLISH, config=config)
+    ended = count(1)
+
+    def show(*_: object) -> None:
+        status.update(f"{next(ended)} of {len(STAGES)} stages done: deriving, auditing, exporting")
+
+    status.update("Deriving, auditing, exporting")
+    return run_job(settings, PUBLISH, config=config, when_step_ends=show)
 
 
 @contextmanager

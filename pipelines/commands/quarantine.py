@@ -205,9 +205,9 @@ def why(subject: str, field: str | None, as_of: datetime | None, limit: int, as_
     """Say why a value is or is not served.
 
     Give the service_id of an organisation, a series or indicator, or the ocid of a contracting
-    process; of a name, ticker or LEI it says which ids there are. FIELD narrows it: a line item, a
-    metric, an identifier type or a member of the entity; a country or a period of a series; a
-    release or a member of releases such as tender.value.
+    process. A name, ticker or LEI will do if only one organisation has it. FIELD narrows it: a line
+    item, a metric, an identifier type or a member of the entity; a country or a period of a series;
+    a release or a member of releases such as tender.value.
 
     It lists the vintages with their days and what became of each (served, superseded, withdrawn,
     not known on that day, withheld, left out by a rule), the documents that mention it, and what

@@ -72,7 +72,7 @@ def test_every_live_source_is_fetched_every_night_and_retried(defined: Defined) 
 def test_an_unknown_source_is_refused_with_the_list_of_sources() -> None:
     result = CliRunner().invoke(sankofa, ["ingest", "nonsense"])
     assert result.exit_code != 0
-    assert "unknown source: nonsense; one of sec-companyfacts" in result.output
+    assert "unknown source: nonsense; `sankofa sources` lists all" in result.output
 
 
 def test_a_live_source_without_a_contact_says_what_to_set() -> None:
