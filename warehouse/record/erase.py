@@ -27,9 +27,11 @@ from warehouse.record.relations import sql_text
 from warehouse.record.row_index import SUMS, delete_stale_indexes
 from warehouse.record.store import COMMIT_ATTEMPTS, NO_HOOKS, ROW_GROUP, Record, commit_entries
 from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
 from warehouse.tables import ErasedEntry
 
+_SQL = sql_file(__name__, "own_tables")
 _APPEND_ONLY = "delta.appendOnly"
 # Sightings in one statement: Delta parses a longer list slowly.
 _CHUNK = 2_000
@@ -92,11 +94,8 @@ def versions_with(record: Record, document: str) -> list[str]:
         f"FROM {record.relation(table.name)} WHERE {_of(document)}"
         for table in RECORD_TABLES
     )
-    rows = record.query(f"""
-        SELECT DISTINCT data_version FROM {record.relation("versions")}
-        JOIN ({first_loads}) USING (table_name) WHERE load_seq >= first_load
-        ORDER BY data_version
-    """)
+    versions = record.relation("versions")
+    rows = record.query(_SQL.statement("versions_with", versions=versions, first_loads=first_loads))
     return [str(name) for name in rows["data_version"].to_pylist()]
 
 
@@ -182,23 +181,12 @@ def _of(document: str) -> str:
 
 
 def _delete_withdrawals(record: Record, table: RecordTable, document: str) -> None:
-    """Delete withdrawals of figures that the document alone had shown.
-
-    A later document withdrew them, and repeats their identity. A withdrawal of a figure that no
-    document ever showed is a statement of its own, and stays.
-    """
+    """Delete withdrawals of figures that the document alone had shown."""
     if record.stored_table(table.name) is None:
         return
-    relation, of_document = record.relation(table.name), _of(document)
-    sightings = record.query(f"""
-        SELECT DISTINCT sighting FROM {relation} AS withdrawal
-        SEMI JOIN (SELECT * FROM {relation} WHERE NOT withdrawn AND {of_document}) AS erased
-          ON erased.figure = withdrawal.figure AND erased.figure_check = withdrawal.figure_check
-        ANTI JOIN (SELECT * FROM {relation} WHERE NOT withdrawn AND NOT {of_document}) AS shown
-          ON shown.figure = withdrawal.figure AND shown.figure_check = withdrawal.figure_check
-        WHERE withdrawal.withdrawn
-    """)["sighting"].to_pylist()
-    for chunk in _chunks(sightings):
+    relation = record.relation(table.name)
+    statement = _SQL.statement("unshown_withdrawals", relation=relation, of_document=_of(document))
+    for chunk in _chunks(record.query(statement)["sighting"].to_pylist()):
         chosen = ", ".join(str(int(sighting)) for sighting in chunk)
         _delete(record, table.name, f"withdrawn AND sighting IN ({chosen})")
 

@@ -15,9 +15,11 @@ from deltalake import DeltaTable
 from warehouse.record.relations import sql_text
 from warehouse.record.store import COMMIT_ATTEMPTS, Record, last_transaction, try_commit_entries
 from warehouse.record.tables import RecordTable
+from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
 from warehouse.tables import LoadEntry
 
+_SQL = sql_file(__name__, "own_tables")
 # The metadata key of a commit that holds its ledger entry.
 ENTRY_KEY = "sankofa.load"
 
@@ -89,29 +91,11 @@ def loaded_documents(record: Record, source: str) -> set[str]:
 
 
 def _unaffected_loads(record: Record) -> str:
-    """Return the query of all loads, each with the documents that need not be read again.
-
-    A document that states what an erased one had stated before it was counted as read, and none
-    of that was stored. So the documents of the source that were observed from then on, and were
-    read before the erasure, count as not read.
-    """
+    """Return the query of all loads, each with the documents that need not be read again."""
     loads = record.relation("loads")
     if not record.files("erased"):
         return f"SELECT * FROM {loads}"
-    # The key of a document ends with the moment at which it was observed, in a form that sorts.
-    return f"""
-        SELECT loads.* REPLACE (list_filter(documents, lambda document:
-            first_observed IS NULL OR split_part(document, '-', 3) < first_observed) AS documents)
-        FROM {loads} AS loads LEFT JOIN (
-            SELECT source, erased_at,
-                strftime(first_observed_at, '%Y%m%dT%H%M%S%f') AS first_observed
-            FROM {record.relation("erased")} WHERE kept_days IS NULL
-        ) AS erased ON erased.source = loads.source AND loads.loaded_at < erased.erased_at
-        -- Of several erasures the earliest document counts.
-        QUALIFY row_number() OVER (
-            PARTITION BY loads.load_id, loads.table_name, loads.loaded_at
-            ORDER BY first_observed NULLS LAST) = 1
-    """
+    return _SQL.statement("unaffected_loads", loads=loads, erased=record.relation("erased"))
 
 
 def _entries_between(delta: DeltaTable, entered: int, newest: int) -> list[LoadEntry]:

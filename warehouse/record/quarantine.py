@@ -21,8 +21,11 @@ from warehouse.record.store import (
     try_commit_entries,
 )
 from warehouse.record.tables import RecordTable
+from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
 from warehouse.tables import FailureEntry, QuarantineEntry, RetryEntry, RetryOutcome
+
+_SQL = sql_file(__name__, "own_tables")
 
 
 class QuarantinedRow(QuarantineEntry):
@@ -93,16 +96,10 @@ def quarantine_groups(
     record: Record, source: str | None = None, reason: str | None = None
 ) -> list[QuarantineGroup]:
     """Count quarantined rows by source, table and reason, the largest group first."""
-    groups = record.query(f"""
-        -- Open: never read again (null), or refused again.
-        SELECT source, table_name, reason, count(*) AS records,
-            count(*) FILTER (became IS DISTINCT FROM 'read') AS open,
-            count(DISTINCT document) AS documents,
-            max(quarantined_at) AS last_quarantined_at, min(quarantine_id) AS example
-        FROM {_quarantine_relation(record)} WHERE {_condition(source, reason)}
-        GROUP BY source, table_name, reason
-        ORDER BY records DESC, source, table_name, reason
-    """)
+    rows, condition = _quarantined(record), _condition(source, reason)
+    groups = record.query(
+        _SQL.statement("quarantine_groups", quarantined=rows, condition=condition)
+    )
     return [QuarantineGroup(**group) for group in groups.to_pylist()]
 
 
@@ -119,24 +116,17 @@ def quarantined_with_id(record: Record, beginning: str) -> list[QuarantinedRow]:
 
 
 def _select_rows(record: Record, condition: str) -> list[QuarantinedRow]:
-    columns = ", ".join(QuarantinedRow.model_fields)
-    rows = record.query(f"""
-        SELECT {columns} FROM {_quarantine_relation(record)} WHERE {condition}
-        ORDER BY quarantined_at, quarantine_id
-    """)
+    rows = record.query(
+        f"SELECT {', '.join(QuarantinedRow.model_fields)} FROM ({_quarantined(record)}) "
+        f"WHERE {condition} ORDER BY quarantined_at, quarantine_id"
+    )
     return [QuarantinedRow(**row) for row in rows.to_pylist()]
 
 
-def _quarantine_relation(record: Record) -> str:
-    """Return the relation of all quarantined rows, each with its last retry."""
-    return f"""(
-        SELECT quarantined.*, last_retry.became, last_retry.retried_at
-        FROM {record.relation("quarantine")} AS quarantined LEFT JOIN (
-            SELECT quarantine_id, arg_max(became, retried_at) AS became,
-                max(retried_at) AS retried_at
-            FROM {record.relation("retries")} GROUP BY quarantine_id
-        ) AS last_retry USING (quarantine_id)
-    )"""
+def _quarantined(record: Record) -> str:
+    """Return the query of all quarantined rows, each with its last retry."""
+    tables = {name: record.relation(name) for name in ("quarantine", "retries")}
+    return _SQL.statement("quarantined", **tables)
 
 
 def _condition(source: str | None, reason: str | None) -> str:

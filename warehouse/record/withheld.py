@@ -18,9 +18,11 @@ from warehouse.names.spellings import Words, names_in
 from warehouse.record.erase import erasures
 from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import RecordTable
+from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import SankofaError
 from warehouse.tables import WithheldBy, WithheldEntry, WithheldKind
 
+_SQL = sql_file(__name__, "own_tables")
 _KINDS: dict[WithheldBy, WithheldKind] = {
     "name": "party",
     "party_key": "party",
@@ -91,13 +93,7 @@ def parts(subject: str, count: int) -> list[str]:
 
 def tombstones(record: Record) -> list[WithheldEntry]:
     """Return the last entry of everything ever withheld, in the order of entry."""
-    entries = record.query(f"""
-        SELECT * FROM {record.relation("withheld")}
-        -- Two entries of one moment: a thing is released only by a later entry.
-        QUALIFY row_number() OVER (
-            PARTITION BY withheld_id ORDER BY entered_at DESC, released) = 1
-        ORDER BY entered_at, withheld_id
-    """)
+    entries = record.query(_SQL.statement("tombstones", withheld=record.relation("withheld")))
     return [WithheldEntry.model_validate(row) for row in entries.to_pylist()]
 
 
