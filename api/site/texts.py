@@ -136,6 +136,7 @@ def llms_text(site: render.Site, req: falcon.Request) -> render.Body:
         mcp_url=mcp_url_for(req, site.mcp_url),
         mcp_page=MCP_PAGE,
         card=WELL_KNOWN_CARD,
+        sandbox_key=site.sandbox_key(),
         endpoints=ENDPOINTS,
         refs=REFS,
     )

@@ -32,8 +32,8 @@ OTHER = "DCGV4AEW02H8"
 
 
 def test_a_key_of_any_tier_gets_all_pages(service: Contract, sankofa: Sankofa) -> None:
-    everything = sankofa.tenders("KE")
-    with Sankofa(service.server.address, service.key("sample")) as client:
+    everything = sankofa.tenders("KE", narrow=False)
+    with Sankofa(service.server.address, service.key("sample"), narrow=False) as client:
         of_sample = client.tenders("KE", limit=60)
         again = client.tenders("KE", limit=60)
 
@@ -123,8 +123,10 @@ def test_an_identifier_that_leads_nowhere_or_to_several_is_an_error(
 ) -> None:
     with pytest.raises(UnknownIdentifier, match=r"XJSE:NONE.*search\(\)"):
         sankofa.facts("XJSE:NONE")
-    with pytest.raises(UnknownIdentifier, match="MARKET:TICKER"):
+    with pytest.raises(UnknownIdentifier, match=r"MARKET:TICKER.*Did you mean .*XJSE:UBF0"):
         sankofa.facts("Ubuntu Mining")
+    with pytest.raises(UnknownIdentifier, match="no identifier of a known form"):
+        sankofa.facts("?")
     with (
         Sankofa(service.server.address, service.key("sample")) as client,
         pytest.raises(HigherTierNeeded, match="starter"),

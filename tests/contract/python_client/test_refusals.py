@@ -60,6 +60,32 @@ def test_key_and_address_come_from_the_environment_too(
         Sankofa()
 
 
+def test_without_a_key_the_sandbox_key_of_the_service_is_used_if_there_is_one(
+    service: Contract, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("SANKOFA_API_KEY", raising=False)
+    texts: list[str] = []
+
+    def note(path: str, headers: Mapping[str, str], forward: Callable[[], Reply]) -> Reply:
+        texts.extend([path] if path == "/llms.txt" else [])
+        return forward()
+
+    with altering(service.server.port, note) as address, Sankofa(address) as client:
+        assert len(client.screen("net_margin", limit=3)) == 3
+    assert texts == ["/llms.txt"] and "public sandbox key" in caplog.text
+
+    def no_key(path: str, headers: Mapping[str, str], forward: Callable[[], Reply]) -> Reply:
+        return Reply(404, {}, b"") if path == "/llms.txt" else forward()
+
+    with (
+        altering(service.server.port, no_key) as address,
+        Sankofa(address) as client,
+        pytest.raises(KeyRefused) as refused,
+    ):
+        client.screen("net_margin")
+    assert "SANKOFA_API_KEY" in refused.value.__notes__[0]
+
+
 def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(service: Contract) -> None:
     seen: list[str] = []
 
@@ -110,7 +136,7 @@ def test_a_burst_limit_is_waited_for_as_long_as_the_service_says(
         limited(service, tmp_path, tier, lambda: now[0]) as (server, key),
         Sankofa(server.address, key) as client,
     ):
-        tenders = client.tenders("KE", limit=200)
+        tenders = client.tenders("KE", limit=200, narrow=False)
     assert len(tenders) == 200 and tenders["provenance_id"].is_unique
     assert len(waits) >= 2 and all(1 <= seconds <= 61 for seconds in waits)
 

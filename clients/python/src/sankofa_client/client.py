@@ -5,19 +5,22 @@ import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 from urllib.parse import quote
 
 import pandas as pd
 
 from sankofa_client.bulk import LATEST, BulkFiles, default_folder
+from sankofa_client.company import Company
 from sankofa_client.connection import Connection
 from sankofa_client.description import Description
-from sankofa_client.frames import open_file, open_pandas, to_frame
+from sankofa_client.frames import Day, Shape, narrowed, open_file, open_pandas, to_frame
 from sankofa_client.identifiers import Identifiers, IdType
 from sankofa_client.known_services import KnownService, default_path
 from sankofa_client.pages import Answer, Pages
+from sankofa_client.posted import Table, frame_of, objects_of, posted
 from sankofa_client.receipts import Receipt, checked
+from sankofa_client.tables import flat_suppliers, flat_tenders
 from sankofa_client.version import __version__
 
 if TYPE_CHECKING:
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-Day = str | date
 MetricSet = Literal["metrics-v1", "metrics-ttm"]
 Vintages = Literal["latest", "as_reported", "all"]
 OpenAs = Literal["pandas", "polars", "duckdb", "arrow", "path"]
@@ -42,7 +44,9 @@ class Sankofa:
     ``truncated`` (True if ``limit`` left rows out) and ``empty`` (why there are none, else None).
 
     Numbers are floats. ``decimals=True``, here or in a call, makes them ``Decimal`` with every
-    digit of the API. Dates are ``datetime64``.
+    digit of the API. Dates are ``datetime64``. Frames are narrow: the columns that say where a row
+    comes from are in ``attrs["provenance"]``; ``narrow=False``, here or in a call, leaves them in
+    the frame. Every method that returns rows takes ``limit``, ``decimals`` and ``narrow``.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Sankofa:
         *,
         data_version: str | None = None,
         decimals: bool = False,
+        narrow: bool = True,
         signing_key: str | bytes | None = None,
         known_services: str | os.PathLike[str] | None = None,
         timeout: float = 30.0,
@@ -61,10 +66,12 @@ class Sankofa:
         """Connect to a service; no request is sent yet.
 
         - ``base_url``: address of the service, by default that of ``SANKOFA_URL``.
-        - ``key``: API key, by default that of ``SANKOFA_API_KEY``. Open bulk files need none.
+        - ``key``: API key, by default that of ``SANKOFA_API_KEY``. Without one, requests that need
+          a key are sent with the public sandbox key that the service offers.
         - ``data_version``: answer everything from this version of the data. By default each
           answer comes from the newest one.
         - ``decimals``: return numbers as ``Decimal``, unless a call says otherwise.
+        - ``narrow``: leave columns of provenance out of frames, unless a call says otherwise.
         - ``signing_key``: public key, in PEM, that manifests of bulk files must be signed with. By
           default the one that the service had at first use.
         - ``known_services``: file in which these keys are remembered, with the latest version of
@@ -78,7 +85,7 @@ class Sankofa:
         if not address:
             raise ValueError("Where is the service? Pass base_url, or set SANKOFA_URL.")
         self.base_url, self.data_version = address.rstrip("/"), data_version
-        self._decimals = decimals
+        self._decimals, self._narrow = decimals, narrow
         self._connection = Connection(
             self.base_url,
             key or os.environ.get("SANKOFA_API_KEY"),
@@ -117,6 +124,12 @@ class Sankofa:
         """
         return self._identifiers.resolve(identifier, id_type)
 
+    def company(self, identifier: str) -> Company:
+        """Return an organisation with its statements, vintages, metrics and filings as methods."""
+        service_id = self.resolve(identifier)
+        record = self._pages.read(f"/v1/entities/{service_id}", {}).rows[0]
+        return Company(self, identifier, record)
+
     def facts(
         self,
         identifiers: str | Iterable[str],
@@ -129,8 +142,7 @@ class Sankofa:
         publication: Literal["newest"] | None = None,
         derived: bool | None = None,
         adjust: Literal["splits"] | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return reported figures of one organisation or of several, newest period first.
 
@@ -140,8 +152,8 @@ class Sankofa:
         has it, so that they add up. With ``derived=True`` rows are single quarters, half-years and
         trailing twelve months that follow exactly from reported figures. With ``adjust="splits"``
         ``adjusted_value`` has amounts per share and numbers of shares in the shares of the day.
-        Identifiers are as in ``resolve``; ``attrs["unknown_ids"]`` lists those of several that no
-        organisation has.
+        Identifiers are as in ``resolve``: the column ``identifier`` has the one that was passed;
+        ``attrs["unknown_ids"]`` lists those of several that no organisation has.
         """
         filters = _filters(
             as_of=as_of,
@@ -156,13 +168,12 @@ class Sankofa:
         kind = ("derivation",) if derived else ("adjusted_value" if adjust else "value_reported",)
         if isinstance(identifiers, str):
             path = f"/v1/fundamentals/{self.resolve(identifiers)}"
-            return self._frame(path, filters, limit, decimals, kind)
-        service_ids = [self.resolve(identifier) for identifier in identifiers]
-        if not service_ids:
+            return self._frame(path, filters, shape, kind, identifiers)
+        passed = {self.resolve(identifier): identifier for identifier in identifiers}
+        if not passed:
             raise ValueError("facts() needs at least one identifier")
-        answer = self._facts_of(service_ids, filters, limit, self._exact(decimals))
-        columns = self._description.columns("/v1/fundamentals", kind)
-        return to_frame(answer, columns, self._exact(decimals))
+        answer = self._facts_of(list(passed), filters, shape.get("limit"), self._exact(shape))
+        return self._as_frame("/v1/fundamentals", answer, shape, kind, passed)
 
     def elements(
         self,
@@ -171,8 +182,7 @@ class Sankofa:
         *,
         as_of: Day | None = None,
         vintages: Vintages | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return what one organisation states of an element such as ``"us-gaap:Goodwill"``.
 
@@ -182,7 +192,7 @@ class Sankofa:
         filters = _filters(element=element, as_of=as_of, vintages=vintages)
         kind = ("figures",) if element is None else ("fact_id",)
         path = f"/v1/elements/{self.resolve(identifier)}"
-        return self._frame(path, filters, limit, decimals, kind)
+        return self._frame(path, filters, shape, kind, identifier)
 
     def filings(
         self,
@@ -192,8 +202,7 @@ class Sankofa:
         from_: Day | None = None,
         to: Day | None = None,
         as_of: Day | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return the filings of one organisation, the one received last first.
 
@@ -203,15 +212,14 @@ class Sankofa:
         filters = _filters(
             service_id=self.resolve(identifier), form=form, to=to, as_of=as_of, **{"from": from_}
         )
-        return self._frame("/v1/filings", filters, limit, decimals)
+        return self._frame("/v1/filings", filters, shape, passed=identifier)
 
     def universe(
         self,
         as_of: Day | None = None,
         *,
         exchange: str | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return every listing that lists had shown by a day, in its state on that day.
 
@@ -219,7 +227,7 @@ class Sankofa:
         since. ``attrs["known_since"]`` is the day of the first list.
         """
         filters = _filters(as_of=as_of, exchange=exchange)
-        return self._frame("/v1/universe", filters, limit, decimals)
+        return self._frame("/v1/universe", filters, shape)
 
     def metrics(
         self,
@@ -228,8 +236,7 @@ class Sankofa:
         metric: str | None = None,
         metric_set: MetricSet | None = None,
         as_of: Day | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return the metrics of one organisation that were exactly computable on ``as_of``.
 
@@ -237,7 +244,7 @@ class Sankofa:
         """
         filters = _filters(metric=metric, metric_set=metric_set, as_of=as_of)
         path = f"/v1/metrics/{self.resolve(identifier)}"
-        return self._frame(path, filters, limit, decimals)
+        return self._frame(path, filters, shape, passed=identifier)
 
     def screen(
         self,
@@ -247,8 +254,7 @@ class Sankofa:
         as_of: Day | None = None,
         country: str | None = None,
         order: Literal["asc", "desc"] | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return issuers ranked by a metric, as it was exactly computable on ``as_of``.
 
@@ -258,7 +264,7 @@ class Sankofa:
         filters = _filters(
             metric=metric, metric_set=metric_set, as_of=as_of, country=country, order=order
         )
-        return self._frame("/v1/screen", filters, limit, decimals)
+        return self._frame("/v1/screen", filters, shape)
 
     def series(
         self,
@@ -270,13 +276,17 @@ class Sankofa:
         as_of: Day | None = None,
         from_: Day | None = None,
         to: Day | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        vintages: Literal["latest", "all"] = "latest",
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return observations of macroeconomic series, as they were known on ``as_of``.
 
-        Name a series such as ``"FX.EUR.ZAR"``, or give ``as_of`` for all series of a country or a
-        type; today as ``as_of`` is what is known now.
+        The index is the end of the period, ascending: ``series(…)["value"].plot()``. Name a series
+        such as ``"FX.EUR.ZAR"``, or give ``as_of`` for all series of a country or a type; today as
+        ``as_of`` is what is known now. ``limit`` leaves the newest periods.
+
+        With ``vintages="all"`` the index is the end of the period and the vintage: every value that
+        was known by ``as_of``, from the bulk file, which needs a key of the starter tier.
 
         One series may be held in several frequencies, such as daily rates and their monthly means.
         The column ``frequency`` tells their rows apart, and a warning names them unless you choose
@@ -295,7 +305,12 @@ class Sankofa:
             from_=from_,
             to=to,
         )
-        frame = self._frame("/v1/macro", filters, limit, decimals, ["series"])
+        index = ["period_end"] if vintages == "latest" else ["period_end", "vintage"]
+        if vintages == "latest":
+            frame = self._frame("/v1/macro", filters, shape, ["series"])
+        else:
+            frame = self._vintages_of_series(filters, shape)
+        frame = frame.sort_values(["series", "frequency", *index]).set_index(index)
         frequencies = sorted(frame["frequency"].unique())
         if series is not None and len(frequencies) > 1:
             warnings.warn(
@@ -312,8 +327,7 @@ class Sankofa:
         *,
         from_: Day | int | None = None,
         to: Day | int | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return annual indicators as they stand today, from one year or day to another.
 
@@ -321,7 +335,7 @@ class Sankofa:
         not use them.
         """
         filters = _filters(country=country, indicator=indicator, from_=from_, to=to)
-        return self._frame("/v1/macro", filters, limit, decimals, ["indicator"])
+        return self._frame("/v1/macro", filters, shape, ["indicator"])
 
     def tenders(
         self,
@@ -331,28 +345,69 @@ class Sankofa:
         to: Day | None = None,
         category: str | None = None,
         buyer: str | None = None,
+        supplier: str | None = None,
         status: str | None = None,
         query: str | None = None,
+        order: Literal["value"] | None = None,
         as_of: Day | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        flat: bool = False,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
-        """Return tender releases of a country, newest first.
+        """Return tender releases of a country, newest first, or the largest first.
 
         ``buyer``, ``tender``, ``awards`` and ``contracts`` are objects of the Open Contracting Data
-        Standard; ``pandas.json_normalize`` makes columns of them.
+        Standard. With ``flat=True`` there are columns of plain values instead: buyer, title,
+        status, value and currency, days, suppliers, and the sum of the awards.
         """
         filters = _filters(
             country=country,
             category=category,
             buyer=buyer,
+            supplier=supplier,
             status=status,
             query=query,
+            order=order,
             as_of=as_of,
             from_=from_,
             to=to,
         )
-        return self._frame("/v1/tenders", filters, limit, decimals)
+        frame = self._frame("/v1/tenders", filters, shape)
+        return flat_tenders(frame, self._exact(shape)) if flat else frame
+
+    def suppliers(
+        self,
+        country: str,
+        *,
+        from_: Day | None = None,
+        to: Day | None = None,
+        order: Literal["value"] | None = "value",
+        as_of: Day | None = None,
+        flat: bool = False,
+        **shape: Unpack[Shape],
+    ) -> pd.DataFrame:
+        """Return the suppliers of a country with what each won, the largest first.
+
+        ``from_`` and ``to`` bound the day of award. ``totals`` has a sum for each currency; with
+        ``flat=True`` each is a row, with ``currency`` and ``value``.
+        """
+        filters = _filters(country=country, order=order, as_of=as_of, from_=from_, to=to)
+        frame = self._frame("/v1/awards", filters, shape, ["totals"])
+        return flat_suppliers(frame, self._exact(shape)) if flat else frame
+
+    def awards(
+        self,
+        identifier: str,
+        *,
+        from_: Day | None = None,
+        to: Day | None = None,
+        order: Literal["value"] | None = None,
+        as_of: Day | None = None,
+        **shape: Unpack[Shape],
+    ) -> pd.DataFrame:
+        """Return the public contracts with a stated value that a supplier won, newest first."""
+        service_id = self.resolve(identifier)
+        filters = _filters(service_id=service_id, order=order, as_of=as_of, from_=from_, to=to)
+        return self._frame("/v1/awards", filters, shape, ["ocid"])
 
     def signal(
         self,
@@ -366,8 +421,7 @@ class Sankofa:
         as_of: Day | None = None,
         from_: Day | None = None,
         to: Day | None = None,
-        limit: int | None = None,
-        decimals: bool | None = None,
+        **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return a signal panel such as ``"single-bid-rate"``, newest month first.
 
@@ -385,7 +439,7 @@ class Sankofa:
             from_=from_,
             to=to,
         )
-        return self._frame(f"/v1/signals/{quote(signal_key, safe='')}", filters, limit, decimals)
+        return self._frame(f"/v1/signals/{quote(signal_key, safe='')}", filters, shape)
 
     def search(
         self,
@@ -401,7 +455,73 @@ class Sankofa:
         ``"near"`` the name is only spelled alike.
         """
         filters = _filters(query=query, kind=kind, country=country)
-        return self._frame("/v1/search", filters, limit, None)
+        return self._frame("/v1/search", filters, {"limit": limit})
+
+    def catalogue(
+        self,
+        section: str | None = None,
+        *,
+        dataset: str | None = None,
+        country: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what is held: series, line items, metrics, panels, countries and more.
+
+        ``name`` is what other methods take; ``section`` says of what kind a row is.
+        """
+        filters = _filters(section=section, dataset=dataset, country=country)
+        return self._frame("/v1/catalogue", filters, {})
+
+    def line_items(self) -> list[str]:
+        """Return the lines of statements in the order in which statements have them."""
+        return self._description.words("/v1/fundamentals", "line_items")
+
+    def changes(
+        self,
+        since: Day,
+        *,
+        level: Literal["fact"] | None = None,
+        dataset: str | None = None,
+        id_: str | None = None,
+        country: str | None = None,
+        **shape: Unpack[Shape],
+    ) -> pd.DataFrame:
+        """Return what arrived since a day, or what differs from the ``data_version`` that you have.
+
+        A row an issuer, series, indicator or country; with ``level="fact"`` a row a figure, with
+        ``value`` and ``value_before``.
+        """
+        filters = _filters(since=since, level=level, dataset=dataset, id=id_, country=country)
+        kind = ("changed_on",) if level is None else ("change",)
+        return self._frame("/v1/changes", filters, shape, kind)
+
+    def match(self, table: Table) -> pd.DataFrame:
+        """Return a table with the organisation of each of its rows, by evidence.
+
+        ``table`` has the columns ``name`` and ``country``, ``id_value`` and perhaps ``id_type``,
+        or all of them, as a DataFrame or as dicts; other columns and the index are kept.
+        ``service_id`` is filled where there is ``evidence``, otherwise see ``candidates``.
+        """
+        rows = frame_of(table)
+        sent = [name for name in ("name", "country", "id_value", "id_type") if name in rows]
+        answers = self._posted("/v1/match", "rows", objects_of(rows[sent]))
+        for name in ("service_id", "legal_name", "evidence", "detail", "candidates"):
+            rows[name] = answers[name].to_numpy()
+        rows.attrs.update(answers.attrs)
+        return rows
+
+    def claims(self, claims: Table) -> pd.DataFrame:
+        """Return for each claimed figure whether it was public on the day of the claim.
+
+        A claim has ``value`` and ``period``, and ``service_id`` with ``line_item``, a ``series``,
+        or an ``indicator`` with a ``country``; perhaps ``currency`` and ``as_of``. ``verdict`` says
+        how it ends, ``detail`` why, and ``known_then`` what was known on the day.
+        """
+        rows = frame_of(claims)
+        answers = self._posted("/v1/claims", "claims", objects_of(rows))
+        for name in answers.columns.drop("claimed"):
+            rows[name] = answers[name].to_numpy()
+        rows.attrs.update(answers.attrs)
+        return rows
 
     def rows(
         self,
@@ -409,13 +529,15 @@ class Sankofa:
         *,
         limit: int | None = None,
         decimals: bool | None = None,
+        narrow: bool | None = None,
         **parameters: Any,
     ) -> pd.DataFrame:
-        """Return any list of the API by its path, such as ``rows("/v1/catalogue")``.
+        """Return any list of the API by its path, such as ``rows("/v1/tender-parties")``.
 
         Write a parameter that is a word of Python with an underscore: ``from_``.
         """
-        return self._frame(path, _filters(**parameters), limit, decimals)
+        shape: Shape = {"limit": limit, "decimals": decimals, "narrow": narrow}
+        return self._frame(path, _filters(**parameters), shape)
 
     def bulk_files(self, data_version: str | None = None) -> pd.DataFrame:
         """Return the bulk files of a version: keys, titles, licences, rows, sizes, columns.
@@ -436,6 +558,7 @@ class Sankofa:
         folder: str | os.PathLike[str] | None = None,
         as_: Literal["pandas"] = "pandas",
         decimals: bool | None = None,
+        filters: list[tuple[str, str, Any]] | None = None,
     ) -> pd.DataFrame: ...
 
     @overload
@@ -486,6 +609,7 @@ class Sankofa:
         folder: str | os.PathLike[str] | None = None,
         as_: OpenAs = "pandas",
         decimals: bool | None = None,
+        filters: list[tuple[str, str, Any]] | None = None,
     ) -> Any:
         """Download a bulk file, verify it, and open it.
 
@@ -502,6 +626,8 @@ class Sankofa:
           ``"path"`` (of the verified file).
         - ``decimals``: for pandas, ``Decimal`` instead of float. The others have the DECIMAL type
           of the file.
+        - ``filters``: for pandas, conditions such as ``[("country", "==", "KE")]``: rows that do
+          not meet all of them are not read.
 
         A file has every vintage. In pandas, ``attrs["sql_as_of"]`` is the SQL that selects what was
         known on a day; drop ``superseded_at`` and ``latest`` before a backtest sees the rows.
@@ -514,7 +640,8 @@ class Sankofa:
             return path
         if as_ != "pandas":
             return open_file(path, as_)
-        frame = open_pandas(path, self._exact(decimals))
+        exact = self._decimals if decimals is None else decimals
+        frame = open_pandas(path, exact, filters)
         about = {"as_of": None, "truncated": False, "key": file.key, "sha256": file.sha256}
         frame.attrs.update({"data_version": manifest.data_version, **about, **file.members})
         return frame
@@ -532,22 +659,71 @@ class Sankofa:
         stated = checked(sent, body, self._bulk.check_signature)
         return Receipt(body, sent, stated, self._bulk.trusted_key.decode())
 
-    def _exact(self, decimals: bool | None) -> bool:
+    def _exact(self, shape: Shape) -> bool:
+        decimals = shape.get("decimals")
         return self._decimals if decimals is None else decimals
+
+    def _shaped(self, frame: pd.DataFrame, shape: Shape) -> pd.DataFrame:
+        narrow = shape.get("narrow")
+        return narrowed(frame) if (self._narrow if narrow is None else narrow) else frame
 
     def _frame(
         self,
         path: str,
         filters: Mapping[str, str],
-        limit: int | None,
-        decimals: bool | None,
+        shape: Shape,
         members: Iterable[str] = (),
+        passed: str | None = None,
     ) -> pd.DataFrame:
         """Return all pages of a list; if it is empty, ``members`` tell the kind of its rows."""
-        exact = self._exact(decimals)
-        answer = self._pages.read(path, filters, limit, exact)
-        sent = next(iter(answer.rows), members)
-        return to_frame(answer, self._description.columns(path, sent), exact)
+        answer = self._pages.read(path, filters, shape.get("limit"), self._exact(shape))
+        return self._as_frame(path, answer, shape, next(iter(answer.rows), members), passed)
+
+    def _as_frame(
+        self,
+        path: str,
+        answer: Answer,
+        shape: Shape,
+        members: Iterable[str] = (),
+        passed: str | Mapping[str, str] | None = None,
+    ) -> pd.DataFrame:
+        """Return rows as a frame; ``passed`` are the identifiers that led to them."""
+        columns = self._description.columns(path, members)
+        frame = self._shaped(to_frame(answer, columns, self._exact(shape)), shape)
+        if passed is not None:
+            ids = frame["service_id"]
+            # Rows have the id of today, also where an older one was passed.
+            identifiers = passed if isinstance(passed, str) else ids.map(passed).fillna(ids)
+            place = list(frame.columns).index("service_id") + 1
+            frame.insert(place, "identifier", identifiers)
+        return frame
+
+    def _vintages_of_series(self, filters: Mapping[str, str], shape: Shape) -> pd.DataFrame:
+        """Return every vintage of series that was known by ``as_of``, from their bulk file."""
+        compared = {"from": ("period_end", ">="), "to": ("period_end", "<=")}
+        compared["as_of"] = ("available_at", "<=")
+        if len(filters.get("country", "")) == 3:
+            compared["country"] = ("country_iso3", "==")
+        conditions: list[tuple[str, str, Any]] = []
+        for name, value in filters.items():
+            column, comparison = compared.get(name, (name, "=="))
+            is_day = column in ("period_end", "available_at")
+            wanted = date.fromisoformat(value) if is_day else value
+            conditions.append((column, comparison, wanted))
+        exact = self._exact(shape)
+        frame = self.bulk("af-macro-series", decimals=exact, filters=conditions or None)
+        # They tell the future.
+        frame = frame.drop(columns=["superseded_at", "latest"])
+        frame = frame.sort_values("period_end", kind="stable").tail(
+            shape.get("limit") or len(frame)
+        )
+        frame.attrs["as_of"] = filters.get("as_of")
+        return self._shaped(frame, shape)
+
+    def _posted(self, path: str, member: str, objects: list[dict[str, Any]]) -> pd.DataFrame:
+        """Return the answers to objects, one a row."""
+        answer = posted(self._connection, path, member, objects, self.data_version)
+        return to_frame(answer, self._description.columns(path), self._decimals)
 
     def _facts_of(
         self, service_ids: list[str], filters: Mapping[str, str], limit: int | None, exact: bool

@@ -1,10 +1,12 @@
-"""GET requests to one service: the key, problems as exceptions, and repeated attempts.
+"""Requests to one service: the key, problems as exceptions, and repeated attempts.
 
 Requests that may succeed later are repeated: those that got no answer, 429, and 502 to 504. The
 client waits as long as ``Retry-After`` says, and gives up rather than wait longer than its bound.
+Without a key, what needs one is sent with the public sandbox key that the service offers.
 """
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,12 +17,20 @@ from typing import Any
 
 import httpx
 
-from sankofa_client.errors import STATUS_ERRORS, NotReached, ProblemError, SankofaError
+from sankofa_client.errors import (
+    STATUS_ERRORS,
+    KeyRefused,
+    NotReached,
+    ProblemError,
+    SankofaError,
+)
 
 _LOG = logging.getLogger("sankofa_client")
 _RETRIED_STATUSES = (429, 502, 503, 504)
 # Without Retry-After: half a second, then twice as long each time.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
+# The text for programs names the key, if there is one.
+_SANDBOX_TEXT, _SANDBOX_KEY = "/llms.txt", re.compile(r"sk_live_[A-Za-z0-9_-]+")
 
 
 class Connection:
@@ -41,6 +51,7 @@ class Connection:
         # Redirects are not followed: the key must not go to another address.
         self._http = httpx.Client(base_url=base_url, headers=headers, timeout=timeout)
         self._retries, self._longest_wait = retries, longest_wait
+        self._may_use_sandbox = key is None
 
     def close(self) -> None:
         """Close all connections."""
@@ -56,6 +67,14 @@ class Connection:
         headers = {} if data_version is None else {"X-Data-Version": data_version}
         with self.stream(path, parameters, headers) as response:
             return response
+
+    def post(self, path: str, body: str, data_version: str | None = None) -> httpx.Response:
+        """Return the answer to a POST of JSON, which changes nothing and may be repeated."""
+        headers = {"Content-Type": "application/json"}
+        if data_version is not None:
+            headers["X-Data-Version"] = data_version
+        request = self._http.build_request("POST", path, content=body, headers=headers)
+        return self._repeated(request, True)
 
     @contextmanager
     def stream(
@@ -97,9 +116,32 @@ class Connection:
         while True:
             try:
                 return self._sent(request, whole)
+            except KeyRefused as error:
+                if not self._has_sandbox_key(error):
+                    raise
+                request.headers["X-API-Key"] = self._http.headers["X-API-Key"]
             except SankofaError as error:
                 waited = self.pause_before(attempt, error, waited)
-            attempt += 1
+                attempt += 1
+
+    def _has_sandbox_key(self, error: KeyRefused) -> bool:
+        """Return whether a request that was refused for want of a key has one now."""
+        if error.code != "key_missing" or not self._may_use_sandbox:
+            return False
+        self._may_use_sandbox = False
+        try:
+            offered = _SANDBOX_KEY.search(self.get(_SANDBOX_TEXT).text)
+        except SankofaError:
+            offered = None
+        if offered is None:
+            return False
+        self._http.headers["X-API-Key"] = offered[0]
+        _LOG.warning(
+            "no API key was given: the public sandbox key of %s is used, which has the fewest rows "
+            "and requests. Pass key=…, or set SANKOFA_API_KEY.",
+            self._http.base_url,
+        )
+        return True
 
     def _sent(self, request: httpx.Request, whole: bool) -> httpx.Response:
         """Send a request once; raise unless it succeeded."""

@@ -40,6 +40,13 @@ class Description:
         columns = max(kinds, key=lambda kind: len(names & set(kind)))
         return {name: _column(schema) for name, schema in columns.items()}
 
+    def words(self, path: str, parameter: str) -> list[str]:
+        """Return the words that a parameter of a list takes, in the order of the service."""
+        (operation,) = self._document["paths"][path].values()
+        parameters = [self._resolved(each) for each in operation["parameters"]]
+        (schema,) = (each["schema"] for each in parameters if each["name"] == parameter)
+        return list(schema.get("items", schema)["enum"])
+
     def _row_kinds(self, path: str) -> list[Mapping[str, Any]]:
         """Return the properties of each kind of row of a list."""
         members = self._body(path).get("properties", {})
@@ -60,8 +67,8 @@ class Description:
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         if "$ref" not in schema:
             return schema
-        name = schema["$ref"].rpartition("/")[2]
-        resolved: Mapping[str, Any] = self._document["components"]["schemas"][name]
+        kind, name = schema["$ref"].split("/")[-2:]
+        resolved: Mapping[str, Any] = self._document["components"][kind][name]
         return resolved
 
     @cached_property

@@ -1,20 +1,50 @@
 """Rows as DataFrames, every column with the type that the API describes; Parquet files opened."""
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import pandas as pd
 
 from sankofa_client.errors import PackageMissing
 from sankofa_client.pages import Answer
 
+Day = str | date
 Kind = Literal["text", "date", "time", "number", "integer", "flag", "other"]
 Columns = Mapping[str, tuple[Kind, bool]]
 """The columns of a list in order: the kind of each, and whether it can be null."""
 
+
+class Shape(TypedDict, total=False):
+    """What every method that returns rows takes besides its own parameters.
+
+    ``limit`` is the number of rows wanted in all, by default every row. ``decimals`` and
+    ``narrow`` are as those of the client, for one call.
+    """
+
+    limit: int | None
+    decimals: bool | None
+    narrow: bool | None
+
+
+# Where a row comes from and how it was read; a narrow frame has them in its attributes.
+_PROVENANCE = (
+    *(
+        "fact_id",
+        "record_id",
+        "provenance_id",
+        "document_url",
+        "source_url",
+        "source",
+        "source_ref",
+    ),
+    *("license_class", "observed_at", "method", "extraction_confidence", "methodology_ref"),
+)
+# Of a column that a narrow frame leaves out so many values are listed.
+_MOST_VALUES = 20
 # pandas 3 has a type for texts; before, they were objects.
 _TEXT: Any = "str" if int(pd.__version__.partition(".")[0]) >= 3 else object
 _DTYPES: Mapping[Kind, Any] = {
@@ -51,6 +81,21 @@ def to_frame(answer: Answer, columns: Columns, decimals: bool) -> pd.DataFrame:
     return frame
 
 
+def narrowed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame without the columns of provenance.
+
+    ``attrs["provenance"]`` has these columns, each with its values, or None if they are many.
+    """
+    left_out = [name for name in _PROVENANCE if name in frame]
+    provenance = {}
+    for name in left_out:
+        values = sorted({str(value) for value in frame[name].dropna().unique()})
+        provenance[name] = values if len(values) <= _MOST_VALUES else None
+    narrow = frame.drop(columns=left_out)
+    narrow.attrs["provenance"] = provenance
+    return narrow
+
+
 def _series(values: list[Any], kind: Kind, nullable: bool, decimals: bool) -> "pd.Series[Any]":
     dtype = _DTYPES[kind]
     if kind == "number":
@@ -68,13 +113,18 @@ def _series(values: list[Any], kind: Kind, nullable: bool, decimals: bool) -> "p
 def open_file(path: Path, opened_as: Literal["arrow", "duckdb", "polars"]) -> Any:
     """Return a file as an Arrow table, a relation of DuckDB or a DataFrame of polars."""
     package, reader = _READERS[opened_as]
-    return getattr(_package(package), reader)(str(path))
+    return getattr(needed(package), reader)(str(path))
 
 
-def open_pandas(path: Path, decimals: bool) -> pd.DataFrame:
-    """Return a file with floats or Decimals for DECIMAL columns, and datetime64 for dates."""
-    table, arrow = open_file(path, "arrow"), _package("pyarrow")
-    compute = _package("pyarrow.compute")
+def open_pandas(
+    path: Path, decimals: bool, filters: list[tuple[str, str, Any]] | None = None
+) -> pd.DataFrame:
+    """Return a file with floats or Decimals for DECIMAL columns, and datetime64 for dates.
+
+    ``filters`` are those of ``pyarrow.parquet.read_table``: rows that do not match are not read.
+    """
+    table = needed("pyarrow.parquet").read_table(str(path), filters=filters)
+    arrow, compute = needed("pyarrow"), needed("pyarrow.compute")
     for number, field in enumerate(table.schema):
         if arrow.types.is_decimal(field.type) and not decimals:
             # Through text: the nearest float to all digits, as the API's numbers are read.
@@ -87,11 +137,12 @@ def open_pandas(path: Path, decimals: bool) -> pd.DataFrame:
     return frame
 
 
-def _package(name: str) -> Any:
+def needed(name: str) -> Any:
+    """Return a module of a package that only some calls need."""
     try:
         return import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
         raise PackageMissing(
-            f"To open the file this way, install {package}: pip install {package}"
+            f"This call needs {package}, which is not installed: pip install {package}"
         ) from error

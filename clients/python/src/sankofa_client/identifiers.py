@@ -3,11 +3,13 @@
 import re
 from typing import Literal
 
-from sankofa_client.errors import AmbiguousIdentifier, UnknownIdentifier
+from sankofa_client.errors import AmbiguousIdentifier, SankofaError, UnknownIdentifier
 from sankofa_client.pages import Pages
 
 IdType = Literal["lei", "ticker", "isin", "figi", "cik", "registry", "aggregator"]
 
+# Organisations that the error for a text without a known form names.
+_MOST_SUGGESTIONS = 3
 # The first that fits. A service_id can have the form of an ISIN, an ISIN that of a FIGI.
 _FORMS: tuple[tuple[IdType | None, re.Pattern[str]], ...] = (
     ("ticker", re.compile(r"\S+:\S(.*\S)?")),
@@ -27,7 +29,11 @@ class Identifiers:
 
     def resolve(self, identifier: str, id_type: IdType | None = None) -> str:
         """Return the ``service_id`` that an identifier belongs to; letters may be in any case."""
-        id_type = id_type or _type_of(identifier)
+        if id_type is None:
+            fitting = [each for each, form in _FORMS if form.fullmatch(identifier)]
+            if not fitting:
+                raise UnknownIdentifier(self._no_form(identifier))
+            id_type = fitting[0]
         if id_type is None:
             return identifier.upper()
         if (id_type, identifier) not in self._found:
@@ -50,14 +56,21 @@ class Identifiers:
             )
         return next(iter(names))
 
-
-def _type_of(identifier: str) -> IdType | None:
-    """Return the type of an identifier by its form; None for a ``service_id``."""
-    for id_type, form in _FORMS:
-        if form.fullmatch(identifier):
-            return id_type
-    raise UnknownIdentifier(
-        f"{identifier!r} is no identifier of a known form: use MARKET:TICKER such as XJSE:UBF0, an "
-        "LEI, an ISIN, a FIGI or a service_id. search() finds organisations by name; resolve() "
-        "takes numbers of registers, with their id_type."
-    )
+    def _no_form(self, text: str) -> str:
+        """Return why a text leads nowhere, with organisations that it may mean."""
+        wanted = {"query": text, "kind": "organisation"}
+        try:
+            found = self._pages.read("/v1/search", wanted, _MOST_SUGGESTIONS).rows
+        except SankofaError:
+            # What can be wrong with a search is not what is wrong here.
+            found = []
+        meant = "; ".join(
+            f"{row['name']}: {', '.join((*row['listings'], row['id']))}" for row in found
+        )
+        return (
+            f"{text!r} is no identifier of a known form: use MARKET:TICKER such as XJSE:UBF0, an "
+            "LEI, an ISIN, a FIGI or a service_id. "
+            + (f"Did you mean one of these? {meant}. " if meant else "")
+            + "search() finds organisations by name; resolve() takes numbers of registers, with "
+            "their id_type."
+        )

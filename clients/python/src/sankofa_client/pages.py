@@ -83,7 +83,7 @@ class Pages:
         limit = min(sizes, default=None)
         try:
             paged = filters if limit is None else {**filters, "limit": str(limit)}
-            return _object(self._connection.get(path, paged, version).content, decimals)
+            return json_object(self._connection.get(path, paged, version).content, decimals)
         except ProblemError as error:
             if error.code not in _LIMIT_REFUSED or limit is None:
                 raise
@@ -93,7 +93,8 @@ class Pages:
         return self._page(path, filters, wanted, decimals, version)
 
 
-def _object(content: bytes, decimals: bool) -> dict[str, Any]:
+def json_object(content: bytes, decimals: bool) -> dict[str, Any]:
+    """Return the object that an answer is; numbers with a fraction as float or ``Decimal``."""
     try:
         body = json.loads(content, parse_float=Decimal if decimals else float)
     except ValueError as error:
