@@ -29,9 +29,13 @@ def main(arguments: list[str] | None = None) -> int:
         command = commands.add_parser(name)
         command.add_argument("--files", type=Path, action="append", required=True)
         if name == "run":
-            command.add_argument("--adapter", required=True, help="module:Class")
-            command.add_argument("--option", action="append", default=[], help="name=value")
-            command.add_argument("--result", type=Path, required=True)
+            command.add_argument(
+                "--adapter",
+                action="append",
+                required=True,
+                help="'module:Class name=value …'; may be repeated",
+            )
+            command.add_argument("--results", type=Path, required=True, help="a folder")
     chosen = parser.parse_args(arguments)
     try:
         files = find_files(chosen.files)
@@ -50,11 +54,17 @@ def main(arguments: list[str] | None = None) -> int:
         for question, one, other in disagreements:
             print(question, one, other, sep="\n  ")
         return bool(disagreements)
-    result = run(load(chosen.adapter, files, chosen.option), questions, truths)
-    result["seed"] = "public" if seed == PUBLIC_SEED else "hidden"
-    result["adapter"] = chosen.adapter
-    chosen.result.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
-    print(table({chosen.adapter: result}))
+    results = {}
+    chosen.results.mkdir(parents=True, exist_ok=True)
+    for wanted in chosen.adapter:
+        name, *options = wanted.split()
+        result = run(load(name, files, options), questions, truths)
+        result |= {"adapter": name, "seed": "public" if seed == PUBLIC_SEED else "hidden"}
+        result["left_out"] = len(disagreements)
+        results[name.partition(":")[2]] = result
+        path = chosen.results / f"{name.partition(':')[2]}.json"
+        path.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    print(table(results))
     return 0
 
 
