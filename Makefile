@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 # Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite test-fast test-nightly bench bench-serve check mcpb sbom audit lock clean
+.PHONY: run test suite test-fast test-nightly bench bench-serve check packages mcpb sbom audit lock clean
 
 ## run: REST, MCP and Dagster; an empty home begins with real documents, with WORLD=fictional with the sample world; PORT= and the next two
 # Ready within a minute: without the elements that are no line item, unless they are wanted.
@@ -51,22 +51,25 @@ bench: $(STAMP)
 bench-serve: $(STAMP)
 	@$(BIN)/python -m tests.bench.serve
 
-## mcpb: the MCP bundle that desktop clients install
+## mcpb: the MCP bundle that desktop clients install, and the entry for the MCP registry, in dist
 mcpb: $(STAMP)
-	@$(BIN)/python -m mcp_server.bundle dist/sankofa.mcpb
+	@$(BIN)/python -m clients.mcp.bundle dist
+
+## packages: build, check and install sankofa, sankofa-client and sankofa-mcp, in dist; REPOSITORY is the address of theirs
+packages: $(STAMP)
+	@$(call tool,packages,twine)
+	@$(BIN)/python -m deploy.packages dist --twine $(TOOLS)/bin/twine $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 ## sbom: what the service is made of, as CycloneDX, in dist/sbom.json
 sbom: $(STAMP)
-	@$(BIN)/python -m venv $(TOOLS) && $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom || \
-	  { echo "sbom: cyclonedx-bom could not be installed into $(TOOLS); it needs a package index"; exit 1; }
+	@$(call tool,sbom,cyclonedx-bom)
 	@mkdir -p dist
 	@$(TOOLS)/bin/cyclonedx-py requirements --output-reproducible --of JSON -o dist/sbom.json requirements/run.lock
 	@echo "written to dist/sbom.json"
 
 ## audit: known vulnerabilities of the locked packages; asks the Python package index
 audit: $(STAMP)
-	@$(BIN)/python -m venv $(TOOLS) && $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit || \
-	  { echo "audit: pip-audit could not be installed into $(TOOLS); it needs a package index"; exit 1; }
+	@$(call tool,audit,pip-audit)
 	@$(TOOLS)/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/run.lock || \
 	  { echo "audit: vulnerabilities were found (listed above), or the service that knows them does not answer"; exit 1; }
 
@@ -97,6 +100,12 @@ $(STAMP): $(SERVICE) requirements/dev.lock
 define install
 $(BIN)/uv pip install --quiet --require-hashes -r requirements/$(1).lock || \
   { echo "uv could not install; pip tries, which takes some minutes"; $(PIP) --require-hashes -r requirements/$(1).lock; }
+endef
+
+# $(1) is the target that needs the tool $(2).
+define tool
+$(BIN)/python -m venv $(TOOLS) && $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check $(2) || \
+  { echo "$(1): $(2) could not be installed into $(TOOLS); it needs a package index"; exit 1; }
 endef
 
 clean:

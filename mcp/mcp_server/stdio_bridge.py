@@ -1,10 +1,10 @@
 """An MCP server over stdio that passes messages on: to a server over HTTP, or to a local one.
 
-It is the program of the bundle (``bundle.py``), and how ``sankofa mcp --stdio`` reaches its own
-server. It runs on any Python, without a package:
+It is the package ``sankofa-mcp``, the program of the bundle for desktop clients, and how
+``sankofa mcp --stdio`` reaches its own server. It runs on any Python, without a package:
 
 - ``--url`` is the address of a server such as https://mcp.example.com/mcp; every message is posted
-  there with the key in ``SANKOFA_API_KEY``.
+  there with the key of ``--key``, or that in ``SANKOFA_API_KEY``.
 - With ``--home`` it becomes ``sankofa mcp --stdio`` on that folder instead; ``--command`` is the
   path of the command.
 """
@@ -90,15 +90,17 @@ class Bridge:
 
 def main() -> None:
     """Serve on stdin and stdout."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("--url", "--home", "--command"):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("--url", "--key", "--home", "--command"):
         parser.add_argument(name, type=_filled_in, default="")
     options = parser.parse_args()
     if options.home:
         os.environ["SANKOFA_HOME"] = options.home
         command = options.command or "sankofa"
         os.execvp(command, [command, "mcp", "--stdio"])  # noqa: S606
-    key = _filled_in(os.environ.get("SANKOFA_API_KEY", ""))
+    key = options.key or _filled_in(os.environ.get("SANKOFA_API_KEY", ""))
     if not options.url.startswith(("https://", "http://")) or not key:
         sys.exit("give the address of the MCP server as --url, and the key in SANKOFA_API_KEY")
     Bridge(options.url, key, sys.stdout).run(sys.stdin)

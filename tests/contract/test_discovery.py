@@ -1,6 +1,8 @@
 """Agents find the MCP server, can connect to it by a bundle, and are told how to send a key."""
 
+import hashlib
 import json
+import re
 import sys
 import zipfile
 from importlib.metadata import version
@@ -16,16 +18,16 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 from mcp_server import stdio_bridge
-from mcp_server.bundle import manifest, write_bundle
 from mcp_server.tools import TOOLS
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from api.app import create_app
+from clients.mcp.bundle import manifest, registry_entry, write_bundle
 from mcp import Client
 from tests.helpers.mcp_service import MODES, mcp_served
 from tests.helpers.mcp_world import Agents
 from tests.helpers.paths import ROOT
-from warehouse.contract.agent_discovery import PROTOCOL_VERSIONS, registry_entry
+from warehouse.contract.agent_discovery import PROTOCOL_VERSIONS
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
 
@@ -97,9 +99,21 @@ def test_the_page_has_settings_for_each_client_with_the_sandbox_key(
     assert client_name == "Claude Code" or json.loads("{" + settings)
 
 
-def test_the_entry_for_the_registry_is_that_of_this_version() -> None:
+def test_the_entry_for_the_registry_is_that_of_this_version_and_keeps_its_rules() -> None:
     entry = json.loads((ROOT / "mcp" / "server.json").read_text())
-    assert entry == registry_entry("https://mcp.sankofa.example")
+    assert entry == registry_entry()
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", entry["name"])
+    assert max(len(entry["title"]), len(entry["description"])) <= 100
+    addresses = [entry["websiteUrl"], entry["repository"]["url"], entry["icons"][0]["src"]]
+    assert all(url.startswith("https://") and len(url) <= 255 for url in addresses)
+    of_index, of_release = entry["packages"]
+    # The registry looks for its name in the description of the package.
+    readme = (ROOT / "clients" / "mcp" / "README.md").read_text("utf-8")
+    assert of_index["identifier"] == "sankofa-mcp" and f"mcp-name: {entry['name']} " in readme
+    assert {package["version"] for package in entry["packages"]} == {entry["version"]}
+    assert f"/v{entry['version']}/" in of_release["identifier"]
+    sha256 = hashlib.sha256(b"").hexdigest()
+    assert registry_entry(sha256)["packages"][1]["fileSha256"] == sha256
 
 
 class _NoTokens(TokenStorage):
@@ -164,6 +178,9 @@ def test_the_bundle_asks_for_a_key_and_is_the_same_every_time(tmp_path: Path) ->
     assert written == manifest()
     assert written["user_config"]["api_key"]["sensitive"] is True
     assert [tool["name"] for tool in written["tools"]] == list(TOOLS)
+    assert {written["icon"], "README.md"} <= set(bundle.namelist())
+    assert written["privacy_policies"][0].endswith("clients/mcp/README.md#privacy")
+    assert "\n## Privacy\n" in (ROOT / "clients" / "mcp" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -174,9 +191,10 @@ def test_the_program_of_the_bundle_reaches_a_server_without_any_package(
         url = f"--url={agents.server.address}/mcp"
         # -I and -S: nothing but the standard library.
         arguments = ["-I", "-S", stdio_bridge.__file__, url, "--home=${user_config.home}"]
-        program = StdioServerParameters(
-            command=sys.executable, args=arguments, env={"SANKOFA_API_KEY": key}
-        )
+        # A host may leave the placeholder of what its user did not fill in.
+        given = {} if mode == "legacy" else {"SANKOFA_API_KEY": key}
+        arguments += [f"--key={key if not given else '${user_config.api_key}'}"]
+        program = StdioServerParameters(command=sys.executable, args=arguments, env=given)
         async with Client(stdio_client(program), mode=mode) as client:
             tools = await client.list_tools()
             rows = await client.call_tool("get_entity", {"service_id": "DCA1"})

@@ -26,7 +26,7 @@ from tests.helpers.withheld_key import WITHHELD_KEY
 _FOLDERS = (
     *("api", "assets", "clients", "docs", "mcp", "pipelines", "quality", "tests", "warehouse"),
 )
-_FILES = ("README.md", "Makefile", "setup.cfg", "pyproject.toml", "workspace.yaml")
+_FILES = ("README.md", "Makefile", "setup.cfg", "pyproject.toml", "VERSION", "workspace.yaml")
 _NOT_COPIED = shutil.ignore_patterns("bench", "fuzz", *UNFINISHED)
 # The command as a function of the shell, which calls it in the process of the tests: to import what
 # a command needs takes seconds. Servers are processes of their own.

@@ -1,7 +1,8 @@
-"""The wheel has everything, and works where nothing else is."""
+"""Three packages are built, have everything, and work where nothing else is."""
 
+import json
 import os
-import shutil
+import re
 import signal
 import socket
 import subprocess
@@ -9,15 +10,17 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
+from deploy import packages
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 
-PACKAGES = ("api", "assets", "docs", "mcp/mcp_server", "pipelines", "quality", "warehouse")
 UV = str(Path(sys.executable).with_name("uv"))
 # Imports every module, except those that are programs: they would start.
 IMPORT_ALL = """
@@ -30,61 +33,95 @@ for file in importlib.metadata.files("sankofa"):
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build an sdist of what Git knows, and the wheel from nothing but that."""
-    folder, made = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("dist")
-    for name in (*tracked(*PACKAGES), "LICENSE", "README.md", "pyproject.toml", "setup.cfg"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, folder / name)
-    run(UV, "build", "--no-build-isolation", "--python", sys.executable, "-o", made, folder)
-    assert len(list(made.glob("*.tar.gz"))) == 1
-    (built,) = made.glob("*.whl")
-    return built
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the three packages into a folder."""
+    folder = tmp_path_factory.mktemp("packages")
+    for name in packages.PACKAGES:
+        packages.build(name, folder)
+    return folder
 
 
-def tracked(*folders: str) -> list[str]:
-    listed = run("git", "-C", ROOT, "ls-files", *folders)
-    return [name for name in listed.splitlines() if (ROOT / name).exists()]
+def names_in(wheel: Path) -> set[str]:
+    with ZipFile(wheel) as archive:
+        return set(archive.namelist())
 
 
-def run(*words: str | Path, cwd: Path | None = None, **environment: str) -> str:
-    done = subprocess.run(
-        list(map(str, words)),
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+def metadata_of(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith("/METADATA"))
+        return message_from_string(archive.read(name).decode())
 
 
 @pytest.mark.slow
-def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
-    names = {name.removeprefix("mcp/") for name in tracked(*PACKAGES)}
+def test_every_file_of_the_packages_is_in_the_wheel(built: Path) -> None:
+    names = {name.removeprefix("mcp/") for name in packages.tracked(*packages.SERVICE)}
     # Of the docs the guides, which the service shows, and not their folders.
     wanted = {name for name in names if name.count("/") == 1 or not name.startswith("docs/")}
     wanted -= {name for name in wanted if name.startswith("docs/") and name.endswith(".svg")}
-    with ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert packed == wanted
+    (wheel,) = built.glob("sankofa-*.whl")
+    assert {name for name in names_in(wheel) if ".dist-info/" not in name} == wanted
+    (client,) = built.glob("sankofa_client-*.whl")
+    sources = packages.tracked("clients/python/src")
+    wanted = {name.removeprefix("clients/python/src/") for name in sources}
+    assert {name for name in names_in(client) if ".dist-info/" not in name} == wanted
+    (bridge,) = built.glob("sankofa_mcp-*.whl")
+    assert {"sankofa_mcp/__init__.py", "sankofa_mcp/bridge.py"} < names_in(bridge)
+
+
+@pytest.mark.slow
+def test_each_package_says_what_it_is_where_an_index_shows_it(built: Path) -> None:
+    version = (ROOT / "VERSION").read_text().strip()
+    licence = (ROOT / "LICENSE").read_bytes()
+    for wheel in built.glob("*.whl"):
+        metadata = metadata_of(wheel)
+        assert metadata["Version"] == version and metadata.get_all("Classifier")
+        text = str(metadata.get_payload())
+        links = re.findall(r"\]\(([^)]+)\)", text)
+        assert len(text) > 500 and all(re.match("https?://|#", link) for link in links)
+        with ZipFile(wheel) as archive:
+            (name,) = (each for each in archive.namelist() if each.endswith("/licenses/LICENSE"))
+            assert archive.read(name) == licence
+
+
+@pytest.mark.slow
+def test_the_same_commit_gives_the_same_packages(built: Path, tmp_path: Path) -> None:
+    for path in packages.build("sankofa-mcp", tmp_path, "https://github.com/other/name"):
+        assert path.read_bytes() != (built / path.name).read_bytes()
+    for name in ("sankofa-client", "sankofa-mcp"):
+        for path in packages.build(name, tmp_path):
+            assert path.read_bytes() == (built / path.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_the_bridge_installs_by_name_without_anything_else_and_starts(
+    built: Path, tmp_path: Path
+) -> None:
+    environment = tmp_path / "venv"
+    python = environment / "bin" / "python"
+    packages.run(UV, "venv", "--quiet", "--python", sys.executable, environment)
+    by_name = ("--no-index", "--find-links", built, "sankofa-mcp")
+    packages.run(UV, "pip", "install", "--quiet", "--python", python, *by_name)
+    listed = packages.run(UV, "pip", "list", "--quiet", "--format=freeze", "--python", python)
+    assert [line.partition("=")[0] for line in listed.splitlines()] == ["sankofa-mcp"]
+
+    bridge = str(python.with_name("sankofa-mcp"))
+    command = [bridge, "--url=http://127.0.0.1:9/mcp", "--key=none"]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    answered = subprocess.run(
+        command, input=json.dumps(message), capture_output=True, text=True, check=True
+    )
+    assert "cannot be reached" in json.loads(answered.stdout)["error"]["message"]
 
 
 @pytest.mark.nightly
-def test_an_empty_environment_serves_the_sample_world_from_the_wheel(
-    wheel: Path, tmp_path: Path
+def test_an_empty_environment_serves_the_sample_world_from_packages_that_are_named(
+    built: Path, tmp_path: Path
 ) -> None:
+    said = packages.install(built, tmp_path / "venv")
+    assert "Usage: sankofa " in said and "--url" in said
+    assert (ROOT / "VERSION").read_text().strip() in said.splitlines()
+
     python = tmp_path / "venv" / "bin" / "python"
-    run(UV, "venv", "--python", sys.executable, tmp_path / "venv")
-
-    def install(*words: str | Path) -> None:
-        run(UV, "pip", "install", "--python", python, *words)
-
-    install("--require-hashes", "-r", ROOT / "requirements" / "run.lock")
-    install("--no-deps", wheel)
-    run(UV, "pip", "check", "--python", python)
-
     with up(python.with_name("sankofa"), tmp_path) as url:
         with urllib.request.urlopen(f"{url}/v1/status", timeout=30) as answer:
             assert answer.status == 200
@@ -92,9 +129,10 @@ def test_an_empty_environment_serves_the_sample_world_from_the_wheel(
             assert b"/v1/fundamentals" in answer.read()
 
     # With the extras, which some modules need.
-    install("--require-hashes", "-r", ROOT / "requirements" / "deploy.lock")
-    run(UV, "pip", "check", "--python", python)
-    imported = run(python, "-W", "ignore", "-c", IMPORT_ALL, cwd=tmp_path)
+    locked = ("--require-hashes", "-r", ROOT / "requirements" / "deploy.lock")
+    packages.run(UV, "pip", "install", "--python", python, *locked)
+    packages.run(UV, "pip", "check", "--python", python)
+    imported = packages.run(python, "-W", "ignore", "-c", IMPORT_ALL, cwd=tmp_path)
     assert len(imported.splitlines()) > 100
 
 

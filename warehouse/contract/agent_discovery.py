@@ -1,7 +1,4 @@
-"""How agents find the MCP server before they connect: server card, AI catalog, registry entry.
-
-The card and the catalog follow SEP-2127, the registry entry the schema of the MCP registry.
-"""
+"""How agents find the MCP server before they connect: server card and AI catalog (SEP-2127)."""
 
 from importlib.metadata import version
 from typing import Any
@@ -25,7 +22,6 @@ CARD_PATH = f"{MCP_PATH}/server-card"
 WELL_KNOWN_CARD = "/.well-known/mcp/server-card.json"
 WELL_KNOWN_CATALOG = "/.well-known/ai-catalog.json"
 CARD_TYPE, CATALOG_TYPE = "application/mcp-server-card+json", "application/ai-catalog+json"
-_SCHEMAS = "https://static.modelcontextprotocol.io/schemas"
 _KEY_HEADER = {
     "name": "X-API-Key",
     "description": "Your API key, the same as for REST; /docs of the service shows a sandbox key.",
@@ -36,8 +32,20 @@ _KEY_HEADER = {
 
 def server_card(server_url: str) -> dict[str, Any]:
     """Return the card of the MCP server at a URL, which is that of its host."""
-    remote = {**_remote(server_url), "supportedProtocolVersions": list(PROTOCOL_VERSIONS)}
-    return {"$schema": f"{_SCHEMAS}/v1/server-card.schema.json", **_identity(), "remotes": [remote]}
+    remote = {
+        "type": "streamable-http",
+        "url": f"{server_url}{MCP_PATH}",
+        "headers": [_KEY_HEADER],
+        "supportedProtocolVersions": list(PROTOCOL_VERSIONS),
+    }
+    return {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": NAME,
+        "title": TITLE,
+        "description": DESCRIPTION,
+        "version": version("sankofa"),
+        "remotes": [remote],
+    }
 
 
 def ai_catalog(server_url: str) -> dict[str, Any]:
@@ -49,22 +57,3 @@ def ai_catalog(server_url: str) -> dict[str, Any]:
         "url": f"{server_url}{CARD_PATH}",
     }
     return {"specVersion": "1.0", "entries": [entry]}
-
-
-def registry_entry(server_url: str) -> dict[str, Any]:
-    """Return the server.json with which the server is entered into the MCP registry."""
-    return {
-        "$schema": f"{_SCHEMAS}/2025-12-11/server.schema.json",
-        **_identity(),
-        "remotes": [_remote(server_url)],
-    }
-
-
-def _identity() -> dict[str, str]:
-    own_version = version("sankofa")
-    return {"name": NAME, "title": TITLE, "description": DESCRIPTION, "version": own_version}
-
-
-def _remote(server_url: str) -> dict[str, Any]:
-    url = f"{server_url}{MCP_PATH}"
-    return {"type": "streamable-http", "url": url, "headers": [_KEY_HEADER]}

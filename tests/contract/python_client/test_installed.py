@@ -1,19 +1,17 @@
-"""The Python client installed from its folder into an empty environment: it needs nothing else."""
+"""The Python client installed into an empty environment: it needs nothing else."""
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from deploy.packages import stage
 from tests.helpers.contract_client import Contract
-from tests.helpers.paths import ROOT
 
-FOLDER = ROOT / "clients" / "python"
 # Run with -I: without the folder of the tests, and without what the environment adds to the path.
 ASK = """
 import json, sys
@@ -39,9 +37,14 @@ print(json.dumps({
 }))
 """
 OPEN = """
+import matplotlib
+matplotlib.use("agg")
 from sankofa_client import Sankofa
 
 with Sankofa() as sankofa:
+    axes = sankofa.company("XJSE:UBF0").plot_vintages("revenue")
+    axes.figure.savefig("vintages.png")
+    print(axes.get_legend_handles_labels()[1])
     print(len(sankofa.bulk("single-bid-rate", folder="exports")))
     print(len(sankofa.bulk("single-bid-rate", folder="exports", as_="polars")))
     print(len(sankofa.bulk("single-bid-rate", folder="exports", as_="duckdb").fetchall()))
@@ -89,13 +92,11 @@ class Empty:
 
 
 @pytest.mark.nightly
-def test_the_client_installs_from_its_folder_and_asks_a_running_service(
+def test_the_client_installs_and_reads_from_a_running_service(
     service: Contract, tmp_path: Path
 ) -> None:
-    # Building writes beside the sources.
-    copied = shutil.copytree(
-        FOLDER, tmp_path / "client", ignore=shutil.ignore_patterns("*.egg-info")
-    )
+    copied = tmp_path / "client"
+    stage("sankofa-client", copied)
     empty = Empty(tmp_path, service)
     installed = empty.install(copied)
     if installed.returncode != 0 and empty.install("httpx").returncode != 0:
@@ -113,7 +114,9 @@ def test_the_client_installs_from_its_folder_and_asks_a_running_service(
     assert answer["values"] == [str(row["value_reported"]) for row in rows] != []
     assert answer["missing"].endswith("pip install cryptography")
 
-    bulk = empty.install(f"{copied}[bulk,polars,duckdb]")
+    bulk = empty.install(f"{copied}[bulk,polars,duckdb,plot]")
     assert bulk.returncode == 0, bulk.stderr
-    rows_of_forms = empty.run(OPEN).split()
+    labels, *rows_of_forms = empty.run(OPEN).splitlines()
+    # The periods that were revised, and no others.
+    assert labels == "['2020-06-30']"
     assert len(rows_of_forms) == 3 and len(set(rows_of_forms)) == 1 and int(rows_of_forms[0]) > 0

@@ -1,3 +1,9 @@
-"""The version of this client, as ``pyproject.toml`` states it."""
+"""The version of this client, as it is installed."""
 
-__version__ = "1.0.0"
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("sankofa-client")
+except PackageNotFoundError:
+    # Run from a checkout.
+    __version__ = "0"
