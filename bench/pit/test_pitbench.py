@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pitbench.adapters.plain import NoDays, Plain
 from pitbench.files import ROOT, BenchFile, find_files
 from pitbench.model import Answer, Figure, Kind, Moment, Question, Track, same
 from pitbench.questions import PUBLIC_SEED, fingerprint
+from pitbench.scoring import judge
 
 # A service whose package has some of the files; elsewhere they are looked for in vain.
 STARTER = ROOT.parent.parent / "pipelines" / "starter_world.zip"
@@ -51,6 +53,8 @@ def files(tmp_path: Path) -> list[BenchFile]:
                 ],
                 EUR=[stated(9, "2020-03-01", "a")],
             ),
+            # No element of a measure; it says in the first year what revenue is in the next.
+            "SalesRevenueGoodsNet": units(USD=[stated(101, "2020-03-01", "a")]),
             "EarningsPerShareDiluted": units(
                 **{"EUR": [stated(0.5, "2020-03-01", "a")]},
                 **{"EUR/shares": [stated(0.05, "2021-03-01", "b")]},
@@ -122,7 +126,7 @@ def test_both_readers_find_what_the_rules_say(files: list[BenchFile]) -> None:
         Question(str(number), about, as_of, moment, kind, ())
         for number, (about, as_of, moment, kind, _) in enumerate(CASES)
     ]
-    by_python = reader_python.truths(questions, reader_python.histories(files))
+    by_python = reader_python.truths(questions, reader_python.histories(files), files)
     accepted = [set(by_python[question.id].accepted) for question in questions]
     assert accepted == [set(map(Decimal, values)) for *_, values in CASES]
     assert reader_sql.truths(questions, files) == by_python
@@ -178,6 +182,19 @@ def test_who_knows_the_future_is_caught_and_who_is_silent_has_not_answered(
     for result in (run(Silent(), questions, truths), run(Failing(), questions, truths)):
         for row in (*result["tracks"].values(), *result["contested"].values()):
             assert row["unanswered"] == row["questions"] > 0
+
+
+def test_a_value_that_another_element_had_made_public_is_wrong_and_no_look_ahead(
+    files: list[BenchFile],
+) -> None:
+    asked = Question("q", figure("revenue"), "2020-12-31", "end", "known", ())
+    truth = reader_python.truths([asked], reader_python.histories(files), files)["q"]
+    assert reader_sql.truths([asked], files)["q"] == truth
+    outcomes = [judge(asked, Answer(Decimal(value)), truth) for value in (100, 101, 102)]
+    assert outcomes == ["right", "wrong", "wrong"]
+    early = replace(asked, as_of="2020-02-29")
+    truth = reader_python.truths([early], reader_python.histories(files), files)["q"]
+    assert judge(early, Answer(Decimal(101)), truth) == "look-ahead"
 
 
 @pytest.mark.parametrize(

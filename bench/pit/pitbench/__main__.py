@@ -74,7 +74,7 @@ def prepare(
     """Return the questions of a seed, the truths on which both readers agree, and the others."""
     stated = reader_python.histories(files)
     questions = draw(stated, seed, max(file.read_on for file in files))
-    first = reader_python.truths(questions, stated)
+    first = reader_python.truths(questions, stated, files)
     second = reader_sql.truths(questions, files)
     disagreements = [
         (question, first[question.id], second[question.id])

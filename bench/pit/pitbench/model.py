@@ -56,11 +56,12 @@ class Truth:
 
     ``accepted`` is what is right: one value, several if the figure is contested, none if nothing
     was known. ``known`` are all values published by then, ``later`` those published afterwards or
-    on a day that nobody knows.
+    on a day that nobody knows. ``public`` are those that any element had by then for the period.
     """
 
     accepted: frozenset[Decimal]
     known: frozenset[Decimal]
+    public: frozenset[Decimal]
     later: frozenset[Decimal]
 
     @property

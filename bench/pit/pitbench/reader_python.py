@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -49,12 +49,20 @@ def histories(files: list[BenchFile]) -> Histories:
     }
 
 
-def truths(questions: list[Question], stated: Histories) -> dict[str, Truth]:
+def truths(
+    questions: list[Question], stated: Histories, files: list[BenchFile]
+) -> dict[str, Truth]:
     """Return the truth of each question."""
-    return {question.id: _truth(question, stated[question.figure]) for question in questions}
+    others = _of_any_element(questions, files)
+    return {
+        question.id: _truth(
+            question, stated[question.figure], others.get(_period(question.figure), [])
+        )
+        for question in questions
+    }
 
 
-def _truth(question: Question, statements: list[Statement]) -> Truth:
+def _truth(question: Question, statements: list[Statement], others: list[Statement]) -> Truth:
     known = [one for one in statements if one.is_known(question.as_of, question.moment)]
     later = [one for one in statements if one not in known]
     if question.kind == "first":
@@ -65,7 +73,8 @@ def _truth(question: Question, statements: list[Statement]) -> Truth:
         for one in known:
             newest[one.element] = max(newest.get(one.element, ""), one.filed)
         decisive = [one for one in known if one.filed == newest[one.element]]
-    return Truth(_values(decisive), _values(known), _values(later))
+    public = [one for one in others if one.is_known(question.as_of, question.moment)]
+    return Truth(_values(decisive), _values(known), _values([*known, *public]), _values(later))
 
 
 def _values(statements: list[Statement]) -> frozenset[Decimal]:
@@ -86,8 +95,27 @@ def _acceptances(files: list[BenchFile]) -> dict[str, str]:
     return accepted
 
 
+def _period(figure: Figure) -> tuple[str, ...]:
+    return figure.subject, figure.currency, figure.start, figure.end
+
+
+def _of_any_element(
+    questions: list[Question], files: list[BenchFile]
+) -> Mapping[tuple[str, ...], list[Statement]]:
+    """Return what any element stated for the subjects, currencies and periods of questions."""
+    wanted = {_period(question.figure) for question in questions}
+    accepted = _acceptances(files)
+    found: dict[tuple[str, ...], list[Statement]] = defaultdict(list)
+    for file in files:
+        if file.kind == "companyfacts":
+            for figure, statement in _companyfacts(file, accepted, every_element=True):
+                if _period(figure) in wanted:
+                    found[_period(figure)].append(statement)
+    return found
+
+
 def _companyfacts(
-    file: BenchFile, accepted: Mapping[str, str]
+    file: BenchFile, accepted: Mapping[str, str], *, every_element: bool = False
 ) -> Iterator[tuple[Figure, Statement]]:
     document = _json(file)
     measures = elements()
@@ -95,7 +123,9 @@ def _companyfacts(
         for name, element in stated.items():
             measure = measures.get(f"{taxonomy}:{name}")
             if measure is None:
-                continue
+                if not every_element:
+                    continue
+                measure = ""
             for unit, rows in element["units"].items():
                 # Older files have an amount per share as EUR, newer ones as EUR/shares.
                 currency = unit.partition("/")[0]
@@ -142,4 +172,9 @@ def _json(file: BenchFile) -> Any:
     return json.loads(file.body(), parse_float=str)
 
 
-_READERS = {"companyfacts": _companyfacts, "alfred": _alfred, "worldbank": _worldbank}
+_Reader = Callable[[BenchFile, Mapping[str, str]], Iterator[tuple[Figure, Statement]]]
+_READERS: Mapping[str, _Reader] = {
+    "companyfacts": _companyfacts,
+    "alfred": _alfred,
+    "worldbank": _worldbank,
+}

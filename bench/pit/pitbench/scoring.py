@@ -33,6 +33,9 @@ def judge(question: Question, answer: Answer | None, truth: Truth) -> Outcome:
         return "right"
     if _in(answer.value, truth.known):
         return "stale" if question.kind == "known" else "wrong"
+    if _in(answer.value, truth.public):
+        # Another element had stated it: the wrong figure, and no knowledge of the future.
+        return "wrong"
     return "look-ahead" if _in(answer.value, truth.later) else "wrong"
 
 

@@ -18,11 +18,12 @@ stated_elements AS (
 measured AS (
     SELECT
         stated_elements.cik,
-        measure.element,
-        measure.measure,
+        stated_elements.taxonomy_name || ':' || stated_elements.stated.key AS element,
+        -- Other elements state no measure, and make public what they state.
+        coalesce(measure.measure, '') AS measure,
         unnest(map_entries(stated_elements.stated.value.units)) AS by_unit
     FROM stated_elements
-    INNER JOIN measure
+    LEFT JOIN measure
         ON measure.element = stated_elements.taxonomy_name || ':' || stated_elements.stated.key
 ),
 
@@ -61,11 +62,12 @@ FROM (
 )
 WHERE observation.value IS NOT NULL;
 
--- Each statement with each question about its figure, and whether it was public by then.
-WITH considered AS (
+-- Each statement with each question about its period, and whether it was public by then.
+WITH of_period AS (
     SELECT
         question.id,
         question.kind,
+        statement.measure = question.measure AS is_of_figure,
         statement.element,
         statement.filed,
         statement.amount,
@@ -78,7 +80,18 @@ WITH considered AS (
             FALSE
         ) AS was_public
     FROM question
-    INNER JOIN statement USING (track, subject, measure, currency, start_day, end_day)
+    INNER JOIN statement USING (track, subject, currency, start_day, end_day)
+),
+
+public AS (
+    SELECT id, list(DISTINCT amount) FILTER (WHERE was_public AND amount IS NOT NULL) AS amounts
+    FROM of_period
+    GROUP BY id
+),
+
+considered AS (
+    SELECT * FROM of_period
+    WHERE is_of_figure
 ),
 
 ranked AS (
@@ -93,9 +106,11 @@ ranked AS (
 )
 
 SELECT
-    id,
+    ranked.id,
     list(DISTINCT amount) FILTER (WHERE decides AND amount IS NOT NULL) AS accepted,
     list(DISTINCT amount) FILTER (WHERE was_public AND amount IS NOT NULL) AS known,
+    any_value(public.amounts) AS public,
     list(DISTINCT amount) FILTER (WHERE NOT was_public AND amount IS NOT NULL) AS later
 FROM ranked
-GROUP BY id;
+INNER JOIN public ON public.id = ranked.id
+GROUP BY ranked.id;

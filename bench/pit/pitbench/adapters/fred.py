@@ -6,6 +6,7 @@
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cache
 from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
@@ -27,6 +28,8 @@ class Fred:
         # The library opens addresses by this name; nothing else of it is changed.
         fredapi.fred.urlopen = lambda address: BytesIO(bodies[_series(address)])
         self._fred = fredapi.Fred(api_key="offline")
+        # It downloads and reads the whole series for each question.
+        self._fred.get_series_all_releases = cache(self._fred.get_series_all_releases)
 
     def answer(self, question: Question) -> Answer | None:
         """Return the last value of the period that was released by the day."""

@@ -1,8 +1,10 @@
 """Sankofa's bulk files: every vintage is in them, and their manifest has the filter of a day."""
 
 import json
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 
@@ -79,5 +81,7 @@ class Parquet(Sankofa):
 
 
 def _plain(value: Any) -> Any:
-    """Return a day as text; numbers stay exact."""
-    return value.isoformat() if hasattr(value, "isoformat") else value
+    """Return a day as text, and a moment as New York's; numbers stay exact."""
+    if isinstance(value, datetime):
+        value = value.astimezone(ZoneInfo("America/New_York"))
+    return value.isoformat() if isinstance(value, date) else value

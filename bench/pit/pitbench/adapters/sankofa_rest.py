@@ -30,7 +30,8 @@ class Rest(Sankofa):
 
     def observations(self, **filters: str) -> Rows:
         """Return the observations of a series or of an indicator."""
-        rows: Rows = self._get("/v1/macro", filters)["data"]
+        # The most that one answer has: more than any series here.
+        rows: Rows = self._get("/v1/macro", {**filters, "limit": "1000"})["data"]
         return rows
 
     def _get(self, path: str, filters: dict[str, str]) -> Any:

@@ -46,12 +46,14 @@ class Sankofa:
         figure = question.figure
         if figure.track == "series":
             # The publisher names a period by its first day.
-            rows = self.observations(series=f"FRED.{figure.subject}", as_of=question.as_of)
+            rows = self.observations(
+                series=f"FRED.{figure.subject}", as_of=question.as_of, **{"from": figure.end}
+            )
             rows = [row for row in rows if row["period_start"] == figure.end]
-            return _only(rows, "value")
+            return _one(rows, "value")
         country, indicator = figure.subject.split("/")
         year = figure.end[:4]
-        return _only(
+        return _one(
             self.observations(
                 country=country,
                 indicator=indicator,
@@ -66,7 +68,9 @@ class Sankofa:
         if question.moment == "close" and any(_is_of_the_evening(row, question) for row in rows):
             before = date.fromisoformat(question.as_of) - timedelta(days=1)
             rows = self._figure(question, before.isoformat())
-        return _only(rows, "value_reported")
+        # Under US GAAP and under IFRS are two figures there: the newer one, or the first.
+        rows.sort(key=lambda row: row["available_at"], reverse=question.kind == "known")
+        return _one(rows, "value_reported")
 
     def _figure(self, question: Question, as_of: str) -> Rows:
         figure = question.figure
@@ -93,8 +97,6 @@ def _is_of_the_evening(row: dict[str, Any], question: Question) -> bool:
     return accepted is None or not accepted[:16] < f"{question.as_of}T16:00"
 
 
-def _only(rows: Rows, member: str) -> Answer | None:
-    """Return the value of the row, or that there is none."""
-    if len(rows) > 1:
-        raise ValueError(f"{len(rows)} rows have one identity")
+def _one(rows: Rows, member: str) -> Answer:
+    """Return the value of the first row, or that there is none."""
     return Answer(Decimal(rows[0][member]) if rows else None)
