@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -12,9 +13,9 @@ from api.endpoints import declarations
 from api.endpoints.lines import csv_table
 from api.site import render
 from api.site.company import METRICS_IN_PERCENT
-from api.site.formats import country_name, headline, words
+from api.site.formats import country_name, headline, titles, words
 from api.site.macro import entries_of
-from api.site.sample import Row, SampleAnswer
+from api.site.sample import Row, Sample, SampleAnswer
 from api.site.tenders import coverage_entries, tender_countries
 from api.site.texts import guides, title_of
 from warehouse.contract.problems import Problem
@@ -31,6 +32,8 @@ _ISSUERS_PER_PAGE = 100
 _DEFAULT_METRIC = "net_margin"
 # Pages that a search finds by their titles, and tenders.
 _MOST_FOUND = 12
+# Figures at the top of the page of a country.
+_MOST_FIGURES = 8
 
 
 class Issuer(msgspec.Struct, array_like=True, frozen=True):
@@ -210,18 +213,36 @@ def country_page(site: render.Site, req: falcon.Request, code: str) -> render.Re
     }
     tenders = sample.ask(declarations.TENDERS, country=country).rows[:8] if has_tenders else []
     issuers = [each for each in issuers_of(build) if each.country == country]
+    series = coverage_entries(sample, "series", country)
     return render.Page(
         "country.html",
         code=country,
         datasets=datasets,
         issuers=issuers,
-        series=coverage_entries(sample, "series", country),
+        series=series,
         indicators=entries_of(sample, "indicator"),
+        figures=_key_figures(sample, country, series),
         categories=coverage_entries(sample, "category", country)[:8],
         parties=parties,
         tenders=tenders,
         panels=PANELS if has_tenders else (),
     )
+
+
+def _key_figures(sample: Sample, country: str, series: Sequence[Row]) -> list[list[Row]]:
+    """Return the newest values of the main indicators of a country, then of its series."""
+    known = {row["name"] for row in entries_of(sample, "indicator")}
+    questions = [{"indicator": code} for code in titles("country") if code in known]
+    # One frequency of each.
+    by_name = {row["name"]: row["frequency"] for row in reversed(series)}
+    questions += [{"series": name, "frequency": by_name[name]} for name in reversed(by_name)]
+    answers = (
+        sample.ask(declarations.MACRO, country=country, **question).only(
+            lambda row: row["value"] is not None
+        )
+        for question in questions
+    )
+    return list(islice((answer.rows for answer in answers if answer.rows), _MOST_FIGURES))
 
 
 def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:

@@ -13,8 +13,8 @@ from api.endpoints import declarations
 from api.site.formats import decimals_of, scale_of, titles, words
 from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, SampleAnswer, decoded
+from api.site.tenders import procurement_of
 from api.site.then_and_now import by_figure, figure_of, revised_since, revision_table
-from warehouse.contract import lists
 from warehouse.contract.problems import Problem
 from warehouse.contract.schemas import ROW_SCHEMAS
 from warehouse.methodology.line_items import LINE_ITEMS, STATEMENTS
@@ -31,28 +31,18 @@ _MOST_DECIMALS = 2
 _ASKED = ("as_of", "period_type")
 # What the chart at the top shows, and the metrics beneath it, if there are as many.
 _CHARTED = ("revenue", "profit")
-_HEADLINES = (
-    *("revenue_growth", "net_margin", "operating_cash_margin"),
-    *("return_on_equity", "debt_to_equity", "current_ratio"),
-)
 _MOST_YEARS = 5
 # Revisions that are said in words above the statements.
 _MOST_SAID = 5
 # Lines that nearly every filing states: their vintages tell the days of filings.
 _DATED_BY = ("revenue", "total_assets", "profit", "total_equity", "cfo")
 _PERIOD_TITLES, _TITLES = titles("period"), titles("statement")
-_METRIC_GROUPS = titles("metric")
+_METRIC_GROUPS, _HEADLINES = titles("metric"), tuple(titles("headline"))
 _STATEMENT_OF = {line.name: line.statement for line in LINE_ITEMS}
 _MEANINGS = {line.name: line.meaning for line in LINE_ITEMS}
 _ORDER = {line.name: place for place, line in enumerate(LINE_ITEMS)}
 # Ratios that people read as percentages; the others are multiples.
-METRICS_IN_PERCENT = frozenset(
-    slug
-    for slug in FORMULA_BY_SLUG
-    if slug.startswith("return_")
-    or slug.endswith(("_margin", "_growth", "_rate", "_payout", "equity_ratio", "_to_assets"))
-    or slug == "capex_to_revenue"
-)
+METRICS_IN_PERCENT = frozenset(titles("percent"))
 
 
 @dataclass(frozen=True)
@@ -124,7 +114,7 @@ def company_page(site: Site, req: falcon.Request, service_id: str) -> Reply:
         formulas=FORMULA_BY_SLUG,
         shares=METRICS_IN_PERCENT,
         filings=sample.ask(declarations.FILINGS, **of_issuer),
-        **_tenders_of(sample, record, as_of),
+        **procurement_of(sample, record, as_of),
         crosswalk=sample.ask(declarations.CROSSWALK, service_id=service_id),
     )
 
@@ -231,35 +221,6 @@ def _record(sample: Sample, service_id: str) -> Row:
     members = ROW_SCHEMAS["Entity"]["properties"].items()
     unknown: Row = {name: [] if schema.get("type") == "array" else None for name, schema in members}
     return {**unknown, "service_id": owner}
-
-
-def _tenders_of(sample: Sample, record: Row, as_of: date | None) -> dict[str, Any]:
-    """Return the awards that an organisation won, its roles in tenders, and what it buys."""
-    service_id = record["service_id"]
-    nothing: dict[str, Any] = {"awards": None, "roles": [], "bought": []}
-    if "AF-TENDER" not in record["datasets"]:
-        return nothing
-    parameters: dict[str, Any] = dict.fromkeys(
-        ("country", "from", "to", "order", "limit", "cursor")
-    )
-    parameters |= {"service_id": service_id, "as_of": as_of}
-    awards = sample.ask_list(lists.AWARDS, **parameters)
-    roles = sample.ask(declarations.TENDER_PARTIES, service_id=service_id, as_of=as_of)
-    countries = dict.fromkeys(row["country"] for row in roles.rows if row["role"] == "buyer")
-    bought = [
-        (country, sample.ask(declarations.TENDERS, country=country, buyer=service_id, as_of=as_of))
-        for country in list(countries)[:3]
-    ]
-    return {"awards": awards, "roles": _joined_roles(roles.rows), "bought": bought}
-
-
-def _joined_roles(rows: Sequence[Row]) -> list[tuple[list[str], Row]]:
-    """Return roles by what they were played in: a portal names a buyer as payer, too."""
-    same = ("country", "name", "processes", "first_release", "last_release", "match_method")
-    joined: dict[tuple[Any, ...], tuple[list[str], Row]] = {}
-    for row in rows:
-        joined.setdefault(tuple(row[name] for name in same), ([], row))[0].append(row["role"])
-    return list(joined.values())
 
 
 def filing_days(sample: Sample, service_id: str) -> list[str]:

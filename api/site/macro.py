@@ -143,10 +143,14 @@ def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> re
     codes = _countries_with_macro(sample)
     chosen = sent.get("c", [])
     chosen = [chosen] if isinstance(chosen, str) else chosen
-    chosen = [code for code in chosen if code in codes][:_MOST_COMPARED] or list(codes)[:3]
+    chosen = [code for code in chosen if code in codes][:_MOST_COMPARED]
     answers = {
-        code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code) for code in chosen
+        code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code)
+        for code in chosen or codes
     }
+    # Without a choice, the first countries that have values.
+    chosen = chosen or [code for code in codes if answers[code].rows][:3] or list(codes)[:1]
+    answers = {code: answers[code] for code in chosen}
     figures = _line_by_line(list(answers.values()))
     if render.wants_csv(req):
         return render.csv_page(indicator, figures)

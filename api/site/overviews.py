@@ -1,5 +1,6 @@
 """What summarises a whole build: the first page, revisions, quality, panels, publications."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -11,14 +12,17 @@ import msgspec
 from api.endpoints import declarations
 from api.endpoints.endpoint import mcp_url_for
 from api.site.datasets import TITLES
-from api.site.formats import words
+from api.site.formats import day
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names, root_of
 from api.site.sample import Row, Sample
+from api.site.then_and_now import Revised, revision_words
 from warehouse.contract.problems import Problem
 from warehouse.publish.builds import builds_at
 from warehouse.serve.catalogue import ChangedDataset, changes_of, export_body, page_data
 from warehouse.tables.operations import QualityStatus
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_MOST_STRIKING = 3
 _TEXT = msgspec.json.Decoder(str)
 _DOCS_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
@@ -38,29 +42,10 @@ def first_page(site: Site, req: falcon.Request) -> Reply:
         "first.html",
         counts=first.counts,
         story=first.story,
-        chart=None if first.story is None else _chart_of(first.story),
         changes=first.changes,
         titles=TITLES,
         mcp_url=mcp_url_for(req, site.mcp_url),
     )
-
-
-def _chart_of(story: Row) -> dict[str, Any]:
-    """Return a restated line as the script of the first page draws it."""
-    line = words(str(story["line_item"])).lower()
-    return {
-        "line": line,
-        "days": story["days"],
-        "figures": story["figures"],
-        "chart": {
-            "title": f"{line.capitalize()} of {story['name']}",
-            "unit": story["unit"],
-            "source": f"filings of {story['name']}",
-            "kind": "line",
-            "x": "year",
-            "zero": True,
-        },
-    }
 
 
 def revisions_page(site: Site, req: falcon.Request) -> Reply:
@@ -68,7 +53,23 @@ def revisions_page(site: Site, req: falcon.Request) -> Reply:
     check_names(req)
     body = page_data(site.sample.mart.build(), "revisions") or b"[]"
     sources = msgspec.json.decode(body, type=list[Row])
-    return Page("revisions.html", sources=sources)
+    return Page("revisions.html", sources=sources, striking=_striking(sources))
+
+
+def _striking(sources: Sequence[Row]) -> list[Revised]:
+    """Return the largest changes of numbers; one of each thing, and none that is a mere scale."""
+    largest: dict[tuple[Any, ...], Revised] = {}
+    for row in (row for source in sources for row in source["newest"]):
+        if all(_NUMBER.fullmatch(str(row[side])) for side in ("before", "after")):
+            then, now = (
+                {**row, "value": row[side], "available_at": day(row["after_first_seen_at"])}
+                for side in ("before", "after")
+            )
+            revised = Revised(then, now, revision_words(then, now))
+            thing = (*(row[name] for name in ("service_id", "ocid", "series", "indicator")),)
+            if revised.size < 1 and revised.size >= largest.get(thing, revised).size:
+                largest[thing] = revised
+    return sorted(largest.values(), key=lambda each: -each.size)[:_MOST_STRIKING]
 
 
 class BoardRow(msgspec.Struct, frozen=True):

@@ -1,18 +1,41 @@
 """Tenders: the list with its filters, one process, and who buys and supplies."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any
 
 import falcon
 
 from api.endpoints import declarations
-from api.site.formats import country_name
+from api.site.formats import country_name, scale_of
 from api.site.render import Page, Reply, Site, csv_page, page_parameters, query_without, wants_csv
 from api.site.sample import Row, Sample, Stated
+from warehouse.contract import lists
 from warehouse.contract.problems import Problem
 
-# Suppliers of a process that are looked up.
+# Suppliers of a process, and counterparts of an organisation, that are looked up.
 _MOST_LINKED = 10
+# Sample answers that totals are added up from, and the countries in which a buyer is looked up.
+_SUMMED_PAGES = 40
+_MOST_COUNTRIES = 3
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums of awards by year and by counterpart, the largest first: name, sum, number.
+
+    Of awards in the currency that most of them have; ``others`` are in another one.
+    """
+
+    currency: str
+    scale: int
+    years: list[tuple[str, Decimal, int]]
+    counterparts: list[tuple[str, Decimal, int]]
+    others: int
 
 
 def tenders_page(site: Site, req: falcon.Request) -> Reply:
@@ -84,6 +107,79 @@ def parties_page(site: Site, req: falcon.Request, role: str) -> Reply:
         countries=countries,
         query=query_without(req, "cursor", "format"),
     )
+
+
+def procurement_of(sample: Sample, record: Row, as_of: date | None) -> dict[str, Any]:
+    """Return what an organisation won and what it buys, with totals, and its roles in tenders."""
+    service_id = record["service_id"]
+    if "AF-TENDER" not in record["datasets"]:
+        return {"awards": None, "won": None, "given": None, "roles": [], "bought": []}
+    parameters: dict[str, Any] = dict.fromkeys(
+        ("country", "from", "to", "order", "limit", "cursor")
+    )
+    parameters |= {"service_id": service_id, "as_of": as_of}
+    awards = sample.ask_list(lists.AWARDS, _SUMMED_PAGES, **parameters)
+    roles = sample.ask(declarations.TENDER_PARTIES, service_id=service_id, as_of=as_of).rows
+    countries = dict.fromkeys(row["country"] for row in roles if row["role"] == "buyer")
+    question: dict[str, Any] = {"buyer": service_id, "as_of": as_of}
+    bought = [
+        (country, sample.ask(declarations.TENDERS, _SUMMED_PAGES, country=country, **question))
+        for country in list(countries)[:_MOST_COUNTRIES]
+    ]
+    won = _totals(
+        (row["period_end"], row["unit"], row["value"], row["buyer"]) for row in awards.rows
+    )
+    given = _totals(award for _, answer in bought for award in _given(answer.rows))
+    named = [name for each in (won, given) if each for name, *_ in each.counterparts]
+    return {
+        "awards": awards,
+        "won": won,
+        "given": given,
+        "organisations": _organisations(sample, named),
+        "roles": _joined_roles(roles),
+        "bought": bought,
+    }
+
+
+def _given(releases: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
+    """Yield the awards of processes: day, currency, value and who won, as last stated."""
+    newest = {row["ocid"]: row["awards"] for row in reversed(list(releases)) if row["awards"]}
+    for award in (award for awards in newest.values() for award in awards):
+        names = [supplier["name"] for supplier in award["suppliers"] or () if supplier["name"]]
+        if (value := award["value"]) and award["status"] != "cancelled":
+            yield award["date"], value["currency"], value["amount"], "; ".join(names)
+
+
+def _totals(awards: Iterable[tuple[Any, ...]]) -> Totals | None:
+    """Return totals of awards: day, currency, value, counterpart; None without a stated value."""
+    stated = [each for each in awards if each[0] and each[1] and each[2] is not None]
+    if not stated:
+        return None
+    ((currency, number),) = Counter(unit for _, unit, *_ in stated).most_common(1)
+    years: dict[str, tuple[Decimal, int]] = {}
+    counterparts: dict[str, tuple[Decimal, int]] = {}
+    for day, unit, value, name in stated:
+        if unit == currency:
+            for sums, key in ((years, day[:4]), (counterparts, name)):
+                total, count = sums.get(key, (Decimal(0), 0))
+                sums[key] = total + Decimal(str(value)), count + 1
+    largest = sorted(counterparts.items(), key=lambda item: -item[1][0])
+    return Totals(
+        currency,
+        scale_of(total for total, _ in years.values()),
+        [(year, *years[year]) for year in sorted(years)],
+        [(name, *sums) for name, sums in largest if name][:_MOST_LINKED],
+        len(stated) - number,
+    )
+
+
+def _joined_roles(rows: Sequence[Row]) -> list[tuple[list[str], Row]]:
+    """Return roles by what they were played in: a portal names a buyer as payer, too."""
+    same = ("country", "name", "processes", "first_release", "last_release", "match_method")
+    joined: dict[tuple[Any, ...], tuple[list[str], Row]] = {}
+    for row in rows:
+        joined.setdefault(tuple(row[name] for name in same), ([], row))[0].append(row["role"])
+    return list(joined.values())
 
 
 def _organisations(sample: Sample, names: Iterable[str]) -> dict[str, str]:

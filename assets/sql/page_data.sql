@@ -29,14 +29,30 @@ SELECT
     (SELECT count(*) FROM silent_revisions WHERE {{ is_open }}) AS silent_revisions;
 
 -- name: restated_line
--- The line of an issuer of which most full years were restated, with as many vintages as a sample
--- key gets in one answer.
-WITH chosen AS (
-    SELECT service_id, line_item, unit, basis FROM fundamentals
+-- The line of an issuer of which most full years were restated so that it can be seen in a chart,
+-- with as many vintages as a sample key gets in one answer. Lines that everybody knows go first.
+WITH years AS (
+    SELECT
+        service_id,
+        line_item,
+        unit,
+        basis,
+        period_end,
+        arg_min(value_reported, vintage) AS first_value,
+        abs(arg_max(value_reported, vintage) - first_value) / nullif(abs(first_value), 0) AS change
+    FROM fundamentals
     WHERE period_type = 'FY' AND NOT withdrawn AND available_at IS NOT NULL
+    GROUP BY service_id, line_item, unit, basis, period_end
+),
+
+chosen AS (
+    SELECT service_id, line_item, unit, basis FROM years
     GROUP BY service_id, line_item, unit, basis
     ORDER BY
-        count(*) FILTER (WHERE vintage > 1) DESC, line_item = 'revenue' DESC,
+        -- More than half is rather another scale or sign than another view of the year.
+        count(*) FILTER (WHERE change BETWEEN 0.02 AND 0.5) DESC,
+        line_item IN ('revenue', 'profit', 'cfo') DESC,
+        sum(least(change, 0.5)) DESC NULLS LAST,
         service_id, line_item, unit, basis
     LIMIT 1
 )

@@ -5,7 +5,9 @@ import html
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
@@ -137,10 +139,15 @@ def test_nothing_but_pages_is_served(server: Served, path: str) -> None:
     assert b"keys" not in body or b"not_found" in body
 
 
-def test_pages_are_light_before_their_charts(server: Served, world: World) -> None:
+def test_pages_are_light_with_their_charts_and_say_what_they_are(
+    server: Served, world: World
+) -> None:
     for address in ("", "datasets/", *rendered_pages(server, world).values()):
         page = server.get(f"/{address}")[2].decode()
-        loaded = [path for path in _LOADED.findall(page) if not path.endswith("d3.min.js")]
+        assert re.search(r'<meta name="description" content="[^"]{30,}">', page), address
+        card = re.findall(r'<meta property="og:image" content="([^"]+)">', page)
+        assert server.get(urlsplit(card[0]).path)[1]["Content-Type"] == "image/png"
+        loaded = _LOADED.findall(page)
         paths = [f"/{address}", *(urljoin(f"/{address}", path) for path in loaded)]
         sizes = [len(server.get(path, Accept_Encoding="gzip")[2]) for path in paths]
         assert sum(sizes) < 150_000, address
@@ -318,6 +325,51 @@ def test_the_past_is_shown_beside_the_present_with_what_changed_it(server: Serve
     assert 'data-label="Today"' not in server.get("/screen")[2].decode()
 
 
+def test_a_buyer_and_a_supplier_have_totals_by_year_and_their_largest_counterparts(
+    server: Served, world: World
+) -> None:
+    path = "/v1/awards?service_id=DC49ZZFT8HAA"
+    awards = json.loads(server.get(path, world.paid)[2], parse_float=Decimal)["data"]
+    years, buyers = Counter[str](), Counter[str]()
+    for award in awards:
+        assert award["unit"] == "COP"
+        years[award["period_end"][:4]] += award["value"]
+        buyers[award["buyer"] or ""] += award["value"]
+    supplier = html.unescape(opened(server, "/organisations/DC49ZZFT8HAA"))
+    for year, total in years.items():
+        assert f"<title>{year}: {total:,} COP" in supplier
+    shown = supplier.partition("Largest buyers")[2]
+    (largest,) = buyers.most_common(1)
+    assert re.findall(r'<th scope="row"><a [^>]+>([^<]+)', shown)[0] == largest[0]
+    assert awards[0]["title"] in shown and f">{awards[0]['ocid']}<" not in shown
+    buyer = opened(server, f"/{rendered_pages(server, world)['organisation']}")
+    assert "Awards given, by year" in buyer and "Largest suppliers" in buyer
+
+
+def test_a_country_begins_with_its_main_figures_and_where_it_is(
+    server: Served, world: World
+) -> None:
+    page = opened(server, "/countries/ZA")
+    path = "/v1/macro?indicator=NY.GDP.MKTP.CD&country=ZA&limit=1"
+    (gdp,) = json.loads(server.get(path, world.sample)[2], parse_float=str)["data"]
+    assert f'<data value="{gdp["value"]}"' in page and 'world.svg#ZA"' in page
+    assert page.count('class="spark"') == 7
+
+
+def test_a_tender_has_a_timeline_with_the_edits_of_its_portal(server: Served) -> None:
+    page = opened(server, "/tenders/ocds-9t57fa-165001").partition("Timeline")[2]
+    timeline = page.partition("</ol>")[0]
+    days = re.findall(r'<span class="day">([^<]+)', timeline)
+    assert days == sorted(days) and "Open for bids" in timeline and "Awarded" in timeline
+    assert '<li class="edit"><span class="day">2023-11-09</span> <b>Status changed' in timeline
+
+
+def test_the_most_striking_silent_revisions_are_cards(server: Served) -> None:
+    cards = opened(server, "/revisions/").partition('<ul class="cards striking">')[2]
+    shares = re.findall(r"(?:Cut|Raised) by ([\d.]+) %", cards.partition("</ul>")[0])
+    assert len(shares) == 3 and sorted(shares, key=float, reverse=True) == shares
+
+
 @pytest.mark.parametrize(
     ("query", "path", "kind"),
     [
@@ -393,7 +445,7 @@ def test_a_page_explains_every_field_as_its_definition_does(server: Served) -> N
         assert escape(str(Fundamental.model_fields[name].description)) in page
 
 
-def test_a_dataset_describes_itself_to_search_engines_and_says_how_to_cite_it(
+def test_a_dataset_and_a_company_describe_themselves_to_search_engines(
     server: Served, world: World
 ) -> None:
     for card in CARDS:
@@ -403,6 +455,13 @@ def test_a_dataset_describes_itself_to_search_engines_and_says_how_to_cite_it(
         assert (dataset["@type"], dataset["name"]) == ("Dataset", card.title)
         assert dataset["version"] == world.published().latest()
         assert 'id="cite"' in page
+    issuer = issuer_that_restated(world)
+    record = json.loads(server.get(f"/v1/entities/{issuer}", world.paid)[2])["data"]
+    company = json.loads(
+        opened(server, f"/issuers/{issuer}").split("ld+json")[1][2:].partition("</script>")[0]
+    )
+    assert company["@type"] == "Corporation" and company["url"].endswith(f"/issuers/{issuer}")
+    assert (company["name"], company["leiCode"]) == (record["legal_name"], record["lei"])
 
 
 def test_a_page_names_the_primary_key_of_a_file(server: Served) -> None:

@@ -149,11 +149,12 @@ async function load(form) {
   if (!response || number !== loading) return;
   if (!response.ok) { location.href = address; return; }
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const focused = document.activeElement?.type === "range", scroll = window.scrollY;
+  const { type, name, value } = document.activeElement ?? {}, scroll = window.scrollY;
   document.querySelector("main").replaceChildren(...page.querySelector("main").childNodes);
   history.replaceState(null, "", address);
   enliven(document.querySelector("main"));
-  if (focused) document.querySelector("form[data-live] [type=range]")?.focus({ preventScroll: true });
+  const again = type === "checkbox" ? `[name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]` : "form[data-live] [type=range]";
+  if (["range", "checkbox"].includes(type)) document.querySelector(`main ${again}`)?.focus({ preventScroll: true });
   window.scrollTo({ top: scroll, behavior: "instant" });
   document.querySelector("main").dataset.loaded = wanted.get("as_of") ?? "today";
   document.dispatchEvent(new CustomEvent("exchanged"));
@@ -204,7 +205,14 @@ function addCopyButtons(within) {
   }
 }
 
+// What is ticked is shown at once.
+function choose(form) {
+  form.querySelector("button").hidden = true;
+  form.addEventListener("change", () => load(form));
+}
+
 function enliven(within) {
+  for (const form of within.querySelectorAll("form[data-choice]")) choose(form);
   for (const form of within.querySelectorAll("form[data-live]")) slide(form);
   for (const target of within.querySelectorAll(".stack table")) if (target.tHead) labelled(target);
   for (const target of within.querySelectorAll("table.sortable")) sortable(target);
