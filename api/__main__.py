@@ -22,6 +22,7 @@ def main() -> None:
         mcp_url=settings.mcp_url,
         exports_url=settings.explicit("exports_url"),
         pages_per_minute=settings.pages_per_minute,
+        pricing_contact=settings.pricing_contact,
         signing_key=str(settings.signing_key),
     )
     marts, control, host, port = (chosen.pop(name) for name in ("marts", "control", "host", "port"))

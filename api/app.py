@@ -68,6 +68,7 @@ def create_app(
     mcp_url: str = "",
     pages_per_minute: int = PAGES_PER_MINUTE,
     signing_key: str | Path | None = None,
+    pricing_contact: str = "",
 ) -> Service:
     """Return the WSGI app over a mart and a key store."""
     stores: dict[str, Callable[[], object]] = {"key_store": keys.check}
@@ -112,6 +113,7 @@ def create_app(
         mcp_url,
         keys.tiers.values(),
         upgrade_url,
+        pricing_contact,
     )
     routes |= site_routes(site, pages_per_minute)
     for path, resource in routes.items():

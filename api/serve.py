@@ -125,6 +125,7 @@ class ServeOptions:
     proxies: tuple[str, ...] = ()
     tiers: Mapping[TierName, Tier] = field(default_factory=lambda: TIERS)
     upgrade_url: str | None = None
+    pricing_contact: str = ""
     pages_per_minute: int = PAGES_PER_MINUTE
     signing_key: str | Path | None = None
     workers: int = 1
@@ -174,6 +175,7 @@ def listen_on(
         usage=None if options.usage is None else Usage(options.usage),
         mcp_url=options.mcp_url,
         pages_per_minute=options.pages_per_minute,
+        pricing_contact=options.pricing_contact,
         signing_key=options.signing_key,
     )
     # Inline only if no store can block: one slow read would otherwise stop every connection. Keys

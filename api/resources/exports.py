@@ -75,7 +75,7 @@ class ExportFileResource:
 
 
 class ExportVersionResource:
-    """A version without the name of a file: leads to its manifest, which lists them."""
+    """A version without the name of a file: leads to the manifest or the page that lists them."""
 
     open = True
 
@@ -85,9 +85,12 @@ class ExportVersionResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response, version: str) -> None:
         """Redirect, relative: the service may be reached below another path."""
         file = _find(self._published, version, MANIFEST_FILE)
-        up = "../" if req.path.endswith("/") else ""
+        up = "../" if req.path.endswith("/") else "./"
+        to = f"{file.data_version}/{file.name}"
+        if "text/html" in req.accept:
+            to = f"?data_version={file.data_version}"
         # Not for ever: ``latest`` moves with the next build.
-        raise falcon.HTTPFound(f"{up}{file.data_version}/{file.name}")
+        raise falcon.HTTPFound(f"{up}{to}", headers={"Vary": "Accept"})
 
 
 class SigningKeyResource:

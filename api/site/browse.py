@@ -232,7 +232,7 @@ def country_page(site: render.Site, req: falcon.Request, code: str) -> render.Re
 def _key_figures(sample: Sample, country: str, series: Sequence[Row]) -> list[list[Row]]:
     """Return the newest values of the main indicators of a country, then of its series."""
     known = {row["name"] for row in entries_of(sample, "indicator")}
-    questions = [{"indicator": code} for code in titles("country") if code in known]
+    questions: list[Row] = [{"indicator": code} for code in titles("country") if code in known]
     # One frequency of each.
     by_name = {row["name"]: row["frequency"] for row in reversed(series)}
     questions += [{"series": name, "frequency": by_name[name]} for name in reversed(by_name)]

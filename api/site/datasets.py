@@ -16,6 +16,7 @@ import msgspec
 from api.endpoints.endpoint import mcp_url_for
 from api.site.formats import country_name
 from api.site.render import Page, Reply, Site, check_names
+from api.site.sample import Row
 from warehouse.contract.problems import Problem
 from warehouse.methodology import signals
 from warehouse.methodology.signals import SIGNAL_SET, Panel
@@ -180,15 +181,6 @@ _SHADES = 5
 _DRAWN = ("country", "measure", "dimension")
 
 
-class Freshness(msgspec.Struct, frozen=True):
-    """One source or country: its number of rows, and when it last had something new."""
-
-    name: str
-    n: int
-    available_at: str | None
-    observed_at: str | None
-
-
 class Covered(msgspec.Struct, frozen=True):
     """How many rows there are of a country and a year; of panels, of how many."""
 
@@ -199,10 +191,13 @@ class Covered(msgspec.Struct, frozen=True):
 
 
 class DatasetContent(msgspec.Struct, frozen=True):
-    """What a build has of a dataset; ``coverage`` is None if that is not by country."""
+    """What a build has of a dataset; ``coverage`` is None if that is not by country.
+
+    ``freshness`` has a row by source or country: its number of rows, and its newest days.
+    """
 
     coverage: tuple[Covered, ...] | None = None
-    freshness: tuple[Freshness, ...] = ()
+    freshness: tuple[Row, ...] = ()
 
 
 _CONTENTS = msgspec.json.Decoder(dict[str, DatasetContent])
@@ -211,12 +206,8 @@ _EXAMPLES = msgspec.json.Decoder(dict[str, str])
 _NO_EXAMPLES = dict.fromkeys(("issuer", "country", "series", "as_of"), "none")
 
 
-@dataclass(frozen=True)
-class GridCell:
-    """One cell of a grid: its text, and its shade from 0 to 5."""
-
-    text: str
-    shade: int
+# One cell of a grid: its text, and its shade from 0 to 5.
+GridCell = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -234,7 +225,7 @@ class CatalogueEntry:
     card: Card
     files: tuple[PageFile, ...]
     coverage: CoverageGrid | None
-    freshness: tuple[Freshness, ...]
+    freshness: tuple[Row, ...]
 
 
 def entries_by_path(build: Build) -> Mapping[str, CatalogueEntry]:
@@ -279,14 +270,14 @@ def coverage_grid(covered: Sequence[Covered] | None, *, is_share: bool) -> Cover
 
     def cell(code: str | None, year: int) -> GridCell:
         if (code, year) not in sums:
-            return GridCell("", 0)
+            return "", 0
         n, total = sums[code, year]
         if is_share:
             share = n / total if total else 0.0
-            return GridCell(f"{share:.0%}", round(share * _SHADES))
+            return f"{share:.0%}", round(share * _SHADES)
         # Counts differ by powers of ten between countries: a square root keeps small ones visible.
         shade = 1 + min(_SHADES - 1, int(_SHADES * (n / largest) ** 0.5)) if n else 0
-        return GridCell(short_count(n), shade)
+        return short_count(n), shade
 
     return CoverageGrid(
         tuple("earlier" if year < first else str(year) for year in years),

@@ -10,7 +10,7 @@ import falcon
 import msgspec
 
 from api.endpoints import declarations
-from api.endpoints.endpoint import mcp_url_for
+from api.endpoints.endpoint import mcp_url_for, pinned_build
 from api.site.datasets import TITLES
 from api.site.formats import day
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names, root_of
@@ -19,10 +19,10 @@ from api.site.then_and_now import Revised, revision_words
 from warehouse.contract.problems import Problem
 from warehouse.publish.builds import builds_at
 from warehouse.serve.catalogue import ChangedDataset, changes_of, export_body, page_data
-from warehouse.tables.operations import QualityStatus
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _MOST_STRIKING = 3
+_UNMEASURED = b'{"versions":[],"counts":{},"measurements":[],"left_out":[]}'
 _TEXT = msgspec.json.Decoder(str)
 _DOCS_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
@@ -72,42 +72,11 @@ def _striking(sources: Sequence[Row]) -> list[Revised]:
     return sorted(largest.values(), key=lambda each: -each.size)[:_MOST_STRIKING]
 
 
-class BoardRow(msgspec.Struct, frozen=True):
-    """One measurement with its value as text and its past statuses, the last one at the end."""
-
-    sku: str
-    dimension: str
-    metric: str
-    scope: str
-    status: QualityStatus
-    value: str
-    floor: str
-    n_checked: int | None
-    history: tuple[tuple[str, QualityStatus], ...]
-
-
-class QualityBoard(msgspec.Struct, frozen=True):
-    """All measurements, how many had which status at each publication, and what was left out."""
-
-    versions: tuple[str, ...] = ()
-    counts: dict[QualityStatus, list[int]] = {}
-    measurements: tuple[BoardRow, ...] = ()
-    left_out: tuple[Row, ...] = ()
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        """The history as the script of charts draws it: a line for each status."""
-        return [
-            {"name": status, "points": list(zip(self.versions, map(str, counts), strict=True))}
-            for status, counts in self.counts.items()
-        ]
-
-
 def quality_page(site: Site, req: falcon.Request) -> Reply:
-    """Return the measurements of the build and of the publications before it."""
+    """Return the measurements of the build, the publications before it, and what was left out."""
     check_names(req)
-    body = page_data(site.sample.mart.build(), "quality") or b"{}"
-    board = msgspec.json.decode(body, type=QualityBoard)
+    body = page_data(site.sample.mart.build(), "quality") or _UNMEASURED
+    board = msgspec.json.decode(body, type=Row)
     return Page("quality.html", board=board, titles=TITLES)
 
 
@@ -180,17 +149,19 @@ def changes_page(site: Site, req: falcon.Request) -> Reply:
 
 
 def versions_page(site: Site, req: falcon.Request) -> Reply:
-    """Return the versions whose files can be downloaded, and the files of the current one."""
-    check_names(req)
+    """Return the versions whose files can be downloaded, and the files of one of them."""
+    check_names(req, "data_version")
+    build = pinned_build(req, site.sample.mart)
     exports_url = req.context.exports_url
     # On this host, whatever its name is, unless the files are elsewhere.
     if exports_url == f"{req.context.base_url}/exports":
         exports_url = f"{root_of(req)}exports"
-    body = export_body(site.sample.mart.build(), exports_url)
+    body = export_body(build, exports_url)
     return Page(
         "versions.html",
         publications=publications_of(site.sample),
-        # The files of the current version, as the manifest has them.
+        shown=build.data_version,
+        # As the manifest of the version has them.
         files=msgspec.json.decode(body)["artifacts"],
         exports_url=exports_url,
     )

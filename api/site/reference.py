@@ -48,15 +48,6 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Column:
-    """A member of a row."""
-
-    name: str
-    type: str
-    description: str
-
-
-@dataclass(frozen=True)
 class Operation:
     """An endpoint as the reference shows it.
 
@@ -66,7 +57,7 @@ class Operation:
     endpoint: Endpoint
     request: str
     fields: tuple[Field, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[dict[str, str], ...]
     statuses: Mapping[str, str]
     answer: str
     from_build: bool
@@ -196,8 +187,8 @@ def _fields(
         )
 
 
-def _columns(schemas: Mapping[str, Any], endpoint: Endpoint) -> Iterable[Column]:
-    """Return the members of the rows of an answer, of each kind of row that it can have."""
+def _columns(schemas: Mapping[str, Any], endpoint: Endpoint) -> Iterable[dict[str, str]]:
+    """Yield name, type and description of the members of rows, of each kind that there can be."""
     names: set[str] = set()
     for member in schemas[endpoint.body].get("properties", {}).values():
         items = _resolved(schemas, member).get("items", {})
@@ -205,7 +196,8 @@ def _columns(schemas: Mapping[str, Any], endpoint: Endpoint) -> Iterable[Column]
             for name, reference in _resolved(schemas, row).get("properties", {}).items():
                 column = _resolved(schemas, reference)
                 if name not in names:
-                    yield Column(name, _type(column), column.get("description", ""))
+                    description = column.get("description", "")
+                    yield {"name": name, "type": _type(column), "description": description}
                 names.add(name)
 
 

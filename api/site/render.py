@@ -153,9 +153,11 @@ class Site:
         mcp_url: str,
         tiers: Iterable[Tier],
         upgrade_url: str | None,
+        pricing_contact: str,
     ) -> None:
         self.sample, self.has_files, self.sandbox_key = sample, has_files, sandbox_key
         self.mcp_url, self.tiers, self.upgrade_url = mcp_url, tuple(tiers), upgrade_url
+        self.pricing_contact = pricing_contact
         self._environment = _environment(has_files)
 
     def send(self, req: falcon.Request, resp: falcon.Response, reply: Reply) -> None:
@@ -208,12 +210,18 @@ def _day_of(build: Build) -> str | None:
     return msgspec.json.decode(manifest, type=_Published).generated_at[:10] or None
 
 
-def markdown_page(req: falcon.Request, markdown: str, title: str) -> Reply:
-    """Return a text: HTML for a browser, else Markdown."""
+def markdown_page(
+    req: falcon.Request, markdown: str, title: str, around: Sequence[tuple[str, str, bool]] = ()
+) -> Reply:
+    """Return a text: HTML for a browser, else Markdown.
+
+    ``around`` are the guides next to it: name, title, whether it is the one before.
+    """
     check_names(req)
     # Browsers name text/html; programs mostly send */* and get the Markdown.
     if "text/html" in req.accept:
-        return Page("markdown.html", BY_ACCEPT, heading=title, text=_rendered(markdown))
+        text = _rendered(markdown)
+        return Page("markdown.html", BY_ACCEPT, heading=title, text=text, around=around)
     return Body(markdown, "text/markdown; charset=utf-8", BY_ACCEPT)
 
 

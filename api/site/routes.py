@@ -270,7 +270,7 @@ _SMALL: dict[str, Callable[..., Reply]] = {
     "/quality/data-docs/{path:path}": overviews.data_docs,
     **dict.fromkeys(("/datasets", "/datasets/{name}"), with_slash),
     **dict.fromkeys(("/signals", "/signals/{name}"), with_slash),
-    **dict.fromkeys(("/revisions", "/quality", "/quality/data-docs"), with_slash),
+    **dict.fromkeys(("/exports", "/revisions", "/quality", "/quality/data-docs"), with_slash),
     **dict.fromkeys(("/issuers/", "/screen/", "/tenders/", "/series/"), without_slash),
     "/countries/": without_slash,
 }

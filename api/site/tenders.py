@@ -43,11 +43,9 @@ def tenders_page(site: Site, req: falcon.Request) -> Reply:
     sample = site.sample
     countries = tender_countries(sample)
     parameters = page_parameters(req, declarations.TENDERS)
-    if "country" not in req.params or not req.params["country"]:
+    if not req.params.get("country"):
         # That of the API may have no tenders in this build.
-        codes = [code for code, _ in countries]
-        country = parameters["country"]
-        parameters["country"] = country if country in codes or not codes else codes[0]
+        parameters["country"] = _country_of_most(sample) or parameters["country"]
     country = parameters["country"]
     answer = sample.ask(declarations.TENDERS, **parameters)
     if wants_csv(req):
@@ -93,8 +91,7 @@ def parties_page(site: Site, req: falcon.Request, role: str) -> Reply:
     countries = tender_countries(sample)
     names = ("country", "as_of", "from", "to", "cursor")
     parameters = page_parameters(req, declarations.TENDER_PARTIES, only=names)
-    if parameters["country"] is None and countries:
-        parameters["country"] = countries[0][0]
+    parameters["country"] = parameters["country"] or _country_of_most(sample)
     parameters["role"] = role
     answer = sample.ask(declarations.TENDER_PARTIES, **parameters)
     if wants_csv(req):
@@ -200,6 +197,12 @@ def tender_countries(sample: Sample) -> list[tuple[str, str]]:
     answer = sample.ask(declarations.CATALOGUE, section="dataset", dataset="AF-TENDER")
     codes = dict.fromkeys(row["country"] for row in answer.rows if row["country"])
     return sorted(((code, country_name(code)) for code in codes), key=lambda pair: pair[1])
+
+
+def _country_of_most(sample: Sample) -> str | None:
+    """Return the country with most releases; None if there are none."""
+    rows = sample.ask(declarations.CATALOGUE, section="dataset", dataset="AF-TENDER").rows
+    return max(rows, key=lambda row: row["rows"])["country"] if rows else None
 
 
 def coverage_entries(sample: Sample, section: str, country: str | None) -> list[Row]:

@@ -27,6 +27,7 @@ _DOCS = Path(__file__).parents[2] / "docs"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 # For whoever edits a guide, and for the tests that run its code.
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_LISTED = re.compile(r"\]\((?:http://127\.0\.0\.1:8321/guides/)?([a-z-]+)(?:\.md)?[#)]")
 _TO_GUIDE = re.compile(r"\]\(([a-z-]+)\.md(#[^)]*)?\)")
 # Where the guides find the service that they describe.
 _LOCAL_URL = "http://127.0.0.1:8321"
@@ -75,7 +76,11 @@ def guide_page(site: render.Site, req: falcon.Request, name: str = "index") -> r
 
     text = _TO_REPOSITORY.sub(r"\1", _TO_GUIDE.sub(link, texts[name]))
     text = text.replace(_LOCAL_URL, base_url) if base_url else text
-    return render.markdown_page(req, text, title_of(text, name))
+    listed = [each for each in dict.fromkeys(_LISTED.findall(texts["index"])) if each in texts]
+    place = listed.index(name) if name in listed else len(listed)
+    around = [*listed[max(place - 1, 0) : place], *listed[place + 1 : place + 2]]
+    links = [(each, title_of(texts[each], each), each == listed[place - 1]) for each in around]
+    return render.markdown_page(req, text, title_of(text, name), links)
 
 
 def methodology_page_list(site: render.Site, req: falcon.Request) -> render.Reply:
@@ -154,7 +159,12 @@ def discovery(
 def pricing_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return the tiers, and how to get a key."""
     render.check_names(req)
-    return render.Page("pricing.html", tiers=site.tiers, upgrade_url=site.upgrade_url)
+    return render.Page(
+        "pricing.html",
+        tiers=site.tiers,
+        upgrade_url=site.upgrade_url,
+        contact=site.pricing_contact,
+    )
 
 
 def usage_page(site: render.Site, req: falcon.Request) -> render.Reply:

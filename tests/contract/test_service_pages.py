@@ -21,7 +21,7 @@ from tests.helpers.rest_service import Served, World, make_world, served
 from tests.helpers.stored_builds import nothing_published
 from warehouse.control.keys import KeyStore
 from warehouse.serve.build import Mart
-from warehouse.shared.tiers import TIERS
+from warehouse.shared.tiers import TIERS, configured_tiers
 
 BROWSER = {"Accept": "text/html,*/*;q=0.8"}
 HOST = "data.example"
@@ -139,6 +139,39 @@ def test_who_needs_more_is_led_to_the_prices_of_the_host_that_was_asked(world: W
         assert refused.json["upgrade_url"] == refused.headers["X-Upgrade-URL"] == expected
         prices = opened(visitor, "/pricing").text
         assert "Get a key" in prices and ("shop.example" in prices) is ("shop" in expected)
+
+
+def test_prices_contact_and_what_a_licence_allows_are_those_of_the_operator(
+    world: World, tmp_path: Path
+) -> None:
+    said = {"starter": {"price": "USD 90 a month", "allows": "Use within one company."}}
+    file = tmp_path / "tiers.json"
+    file.write_text(json.dumps(said))
+    tiers = configured_tiers(file)
+    keys = KeyStore(world.keys, tiers)
+    service = create_app(Mart(world.marts), keys, pricing_contact="sales@fictional.example")
+    prices = opened(TestClient(service), "/pricing").text
+    assert all(words in prices for words in said["starter"].values())
+    assert 'href="mailto:sales@fictional.example"' in prices and "on request" in prices
+
+
+def test_a_version_of_the_files_is_a_page_to_a_browser_and_a_manifest_to_a_program(
+    visitor: TestClient, world: World
+) -> None:
+    version = world.published().latest()
+    for address, up in (("/exports/latest", "./"), (f"/exports/{version}/", "../")):
+        to_page = opened(visitor, address)
+        assert to_page.headers["Location"] == f"{up}?data_version={version}"
+        to_manifest = visitor.simulate_get(address)
+        assert to_manifest.headers["Location"] == f"{up}{version}/manifest.json"
+        assert to_page.headers["Vary"] == to_manifest.headers["Vary"] == "Accept"
+    assert version in opened(visitor, f"/exports/?data_version={version}").text
+
+
+def test_a_guide_leads_to_the_one_before_and_the_one_after_it(visitor: TestClient) -> None:
+    page = opened(visitor, "/guides/concepts").text
+    around = re.findall(r'<a rel="(prev|next)" href="/guides/([a-z-]+)"', page)
+    assert around == [("prev", "quick-start"), ("next", "glossary")]
 
 
 def test_every_page_has_the_same_navigation(visitor: TestClient) -> None:

@@ -361,7 +361,8 @@ def test_a_tender_has_a_timeline_with_the_edits_of_its_portal(server: Served) ->
     timeline = page.partition("</ol>")[0]
     days = re.findall(r'<span class="day">([^<]+)', timeline)
     assert days == sorted(days) and "Open for bids" in timeline and "Awarded" in timeline
-    assert '<li class="edit"><span class="day">2023-11-09</span> <b>Status changed' in timeline
+    edits = re.findall(r'<li class="edit"><span class="day">[^<]+</span> <b>([^<]+)', timeline)
+    assert "Status changed" in edits
 
 
 def test_the_most_striking_silent_revisions_are_cards(server: Served) -> None:
@@ -456,7 +457,7 @@ def test_a_dataset_and_a_company_describe_themselves_to_search_engines(
         assert dataset["version"] == world.published().latest()
         assert 'id="cite"' in page
     issuer = issuer_that_restated(world)
-    record = json.loads(server.get(f"/v1/entities/{issuer}", world.paid)[2])["data"]
+    (record,) = json.loads(server.get(f"/v1/entities/{issuer}", world.paid)[2])["data"]
     company = json.loads(
         opened(server, f"/issuers/{issuer}").split("ld+json")[1][2:].partition("</script>")[0]
     )

@@ -210,6 +210,7 @@ class Settings(BaseModel):
     log_mb: int = _setting(64, ge=1)
     api_key: Text = _setting()
     contact: Contact = _setting()
+    pricing_contact: Contact = _setting()
     turns: Path = _setting(lambda _: Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}"))
     source_urls: Mapping[str, Url] = _setting({}, alias="SANKOFA_BASE_<SOURCE>")
     portal_files: Files = _setting(alias="SANKOFA_PORTALS")

@@ -18,7 +18,8 @@ Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 class Tier:
     """One tier. ``rows`` applies to a request without ``limit``, ``ceiling`` to any.
 
-    ``datasets`` are those that a key of it is limited to; None for all.
+    ``datasets`` are those that a key of it is limited to; None for all. ``price`` and ``allows``,
+    what its licence allows, are words of the operator for the page of prices.
     """
 
     name: TierName
@@ -28,6 +29,8 @@ class Tier:
     per_month: int
     paid: bool
     datasets: frozenset[str] | None = None
+    price: str = ""
+    allows: str = ""
 
     @cached_property
     def rows_allowed(self) -> str:
@@ -55,12 +58,14 @@ def tier_includes(name: TierName, required: TierName) -> bool:
 
 # Unknown fields are refused: a misspelt limit would silently leave the default in force.
 class _TierChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The limits that a file may change."""
+    """The limits, and the words on the page of prices, that a file may change."""
 
     rows: int | None = None
     ceiling: int | None = None
     per_minute: int | None = None
     per_month: int | None = None
+    price: str = ""
+    allows: str = ""
 
 
 def configured_tiers(file: Path | None) -> dict[TierName, Tier]:
@@ -75,9 +80,9 @@ def configured_tiers(file: Path | None) -> dict[TierName, Tier]:
 
 
 def _changed(tier: Tier, change: _TierChange | None) -> Tier:
-    changed: dict[str, int] = {} if change is None else msgspec.to_builtins(change)
+    changed: dict[str, int | str] = {} if change is None else msgspec.to_builtins(change)
     for name, number in changed.items():
-        if number < 1:
+        if isinstance(number, int) and number < 1:
             raise SankofaError(f"SANKOFA_TIERS: {name} of {tier.name} is {number}; at least 1")
     configured = replace(tier, **changed)  # type: ignore[arg-type]
     if configured.rows > configured.ceiling:
