@@ -60,6 +60,7 @@ def page_data(
         "files": {each.key: _file(manifest, published, each.key) for each in manifest.artifacts},
         "issuers": [list(row.values()) for row in _rows(snapshot, "issuers")],
         "revisions": _silent_revisions(snapshot),
+        "striking-revisions": _rows(snapshot, "striking_revisions"),
         "quality": _quality_board(snapshot),
         **_panel_series(snapshot),
     }

@@ -11,7 +11,7 @@ import msgspec
 
 from api.endpoints import declarations
 from api.site.overviews import publications_of
-from api.site.render import Body, Page, Site, check_names
+from api.site.render import Body, Site, check_names
 from api.site.sample import Row
 from warehouse.contract.problems import invalid_parameter, missing_parameter
 from warehouse.shared.json_encoding import encode
@@ -39,12 +39,8 @@ class Entry:
 def atom_feed(site: Site, req: falcon.Request) -> Body:
     """Return a feed as Atom (RFC 4287)."""
     title, query, entries = _feed(site, req)
-    base = req.context.base_url
-    page = Page(
-        "changes.xml", title=title, base=base, query=query, entries=entries, undated=_UNDATED
-    )
-    # A template has no line break at its end.
-    return Body(f"{site.render(req, page)}\n", "application/atom+xml; charset=utf-8")
+    variables = {"title": title, "query": query, "entries": entries, "undated": _UNDATED}
+    return site.text(req, "application/atom+xml", "changes.xml", **variables)
 
 
 def json_feed(site: Site, req: falcon.Request) -> Body:

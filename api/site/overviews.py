@@ -1,10 +1,8 @@
 """What summarises a whole build: the first page, revisions, quality, panels, publications."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 import falcon
 import msgspec
@@ -12,64 +10,35 @@ import msgspec
 from api.endpoints import declarations
 from api.endpoints.endpoint import mcp_url_for, pinned_build
 from api.site.datasets import TITLES
-from api.site.formats import day
 from api.site.render import SECURITY_HEADERS, Body, Page, Reply, Site, check_names, root_of
 from api.site.sample import Row, Sample
-from api.site.then_and_now import Revised, revision_words
 from warehouse.contract.problems import Problem
 from warehouse.publish.builds import builds_at
 from warehouse.serve.catalogue import ChangedDataset, changes_of, export_body, page_data
 
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_MOST_STRIKING = 3
+_NOTHING_YET = b'{"counts":{},"story":null,"changes":[]}'
 _UNMEASURED = b'{"versions":[],"counts":{},"measurements":[],"left_out":[]}'
 _TEXT = msgspec.json.Decoder(str)
 _DOCS_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 
-class _First(msgspec.Struct, frozen=True):
-    counts: dict[str, int] = {}
-    story: Row | None = None
-    changes: tuple[Row, ...] = ()
-
-
 def first_page(site: Site, req: falcon.Request) -> Reply:
     """Return counts, one figure that was restated, what changed last."""
     check_names(req)
-    body = page_data(site.sample.mart.build(), "first") or b"{}"
-    first = msgspec.json.decode(body, type=_First)
-    return Page(
-        "first.html",
-        counts=first.counts,
-        story=first.story,
-        changes=first.changes,
-        titles=TITLES,
-        mcp_url=mcp_url_for(req, site.mcp_url),
-    )
+    body = page_data(site.sample.mart.build(), "first") or _NOTHING_YET
+    first = msgspec.json.decode(body, type=Row)
+    return Page("first.html", **first, titles=TITLES, mcp_url=mcp_url_for(req, site.mcp_url))
 
 
 def revisions_page(site: Site, req: falcon.Request) -> Reply:
     """Return what publishers changed without saying so, by source."""
     check_names(req)
-    body = page_data(site.sample.mart.build(), "revisions") or b"[]"
-    sources = msgspec.json.decode(body, type=list[Row])
-    return Page("revisions.html", sources=sources, striking=_striking(sources))
-
-
-def _striking(sources: Sequence[Row]) -> list[Revised]:
-    """Return the largest changes of numbers; one of each thing, and none that is a mere scale."""
-    largest: dict[tuple[Any, ...], Revised] = {}
-    for row in (row for source in sources for row in source["newest"]):
-        if all(_NUMBER.fullmatch(str(row[side])) for side in ("before", "after")):
-            then, now = (
-                {**row, "value": row[side], "available_at": day(row["after_first_seen_at"])}
-                for side in ("before", "after")
-            )
-            revised = Revised(then, now, revision_words(then, now))
-            thing = (*(row[name] for name in ("service_id", "ocid", "series", "indicator")),)
-            if revised.size < 1 and revised.size >= largest.get(thing, revised).size:
-                largest[thing] = revised
-    return sorted(largest.values(), key=lambda each: -each.size)[:_MOST_STRIKING]
+    build = site.sample.mart.build()
+    sources, striking = (
+        msgspec.json.decode(page_data(build, name) or b"[]", type=list[Row])
+        for name in ("revisions", "striking-revisions")
+    )
+    return Page("revisions.html", sources=sources, striking=striking)
 
 
 def quality_page(site: Site, req: falcon.Request) -> Reply:

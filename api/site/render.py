@@ -111,12 +111,6 @@ def _inline_code(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-class _Published(msgspec.Struct):
-    """What a page says of the publication."""
-
-    generated_at: str = ""
-
-
 class Page:
     """A template with its variables; ``headers`` are those beside the ones of every page."""
 
@@ -192,6 +186,12 @@ class Site:
             **page.variables,
         )
 
+    def text(self, req: falcon.Request, media_type: str, template: str, **variables: Any) -> Body:
+        """Return what a template makes that is no page."""
+        # A template has no line break at its end.
+        text = f"{self.render(req, Page(template, **variables))}\n"
+        return Body(text, f"{media_type}; charset=utf-8")
+
     def _build(self) -> Build | None:
         """Return the build; None while there is none: a page must not fail for that reason."""
         try:
@@ -206,22 +206,17 @@ def root_of(req: falcon.Request) -> str:
 
 
 def _day_of(build: Build) -> str | None:
-    manifest = build.metadata.get(EXPORT_MANIFEST_KEY, "{}")
-    return msgspec.json.decode(manifest, type=_Published).generated_at[:10] or None
+    manifest = build.metadata.get(EXPORT_MANIFEST_KEY)
+    return None if manifest is None else msgspec.json.decode(manifest)["generated_at"][:10]
 
 
-def markdown_page(
-    req: falcon.Request, markdown: str, title: str, around: Sequence[tuple[str, str, bool]] = ()
-) -> Reply:
-    """Return a text: HTML for a browser, else Markdown.
-
-    ``around`` are the guides next to it: name, title, whether it is the one before.
-    """
+def markdown_page(req: falcon.Request, markdown: str, title: str, **around: Any) -> Reply:
+    """Return a text: HTML for a browser, else Markdown; ``around`` are the guides next to it."""
     check_names(req)
     # Browsers name text/html; programs mostly send */* and get the Markdown.
     if "text/html" in req.accept:
         text = _rendered(markdown)
-        return Page("markdown.html", BY_ACCEPT, heading=title, text=text, around=around)
+        return Page("markdown.html", BY_ACCEPT, heading=title, text=text, **around)
     return Body(markdown, "text/markdown; charset=utf-8", BY_ACCEPT)
 
 

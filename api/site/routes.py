@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from urllib.parse import quote
-from xml.sax.saxutils import escape
 
 import falcon
 
@@ -149,23 +148,13 @@ class SmallPage:
 
 def robots_txt(site: Site, req: falcon.Request) -> Body:
     """Return the rules of crawlers: every page may be read; answers of the API are none."""
-    text = (
-        "User-agent: *\nDisallow: /v1/\nDisallow: /*?\nCrawl-delay: 1\n"
-        f"Sitemap: {req.context.base_url}/sitemap.xml\n"
-    )
-    return Body(text, "text/plain; charset=utf-8")
+    return site.text(req, "text/plain", "robots.txt")
 
 
 def sitemap(site: Site, req: falcon.Request) -> Body:
     """Return the addresses of pages: of everything but single tenders, which are too many."""
-    base = req.context.base_url
     paths = list(dict.fromkeys(_paths(site)))[:_MOST_URLS]
-    urls = "".join(f"<url><loc>{escape(f'{base}/{path}')}</loc></url>\n" for path in paths)
-    text = (
-        '<?xml version="1.0" encoding="utf-8"?>\n'
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
-    )
-    return Body(text, "application/xml; charset=utf-8")
+    return site.text(req, "application/xml", "sitemap.xml", paths=paths)
 
 
 def _paths(site: Site) -> Iterable[str]:

@@ -27,6 +27,7 @@ _DOCS = Path(__file__).parents[2] / "docs"
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 # For whoever edits a guide, and for the tests that run its code.
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+# A guide in the list of all, whose order is that in which they are read.
 _LISTED = re.compile(r"\]\((?:http://127\.0\.0\.1:8321/guides/)?([a-z-]+)(?:\.md)?[#)]")
 _TO_GUIDE = re.compile(r"\]\(([a-z-]+)\.md(#[^)]*)?\)")
 # Where the guides find the service that they describe.
@@ -76,11 +77,11 @@ def guide_page(site: render.Site, req: falcon.Request, name: str = "index") -> r
 
     text = _TO_REPOSITORY.sub(r"\1", _TO_GUIDE.sub(link, texts[name]))
     text = text.replace(_LOCAL_URL, base_url) if base_url else text
-    listed = [each for each in dict.fromkeys(_LISTED.findall(texts["index"])) if each in texts]
-    place = listed.index(name) if name in listed else len(listed)
-    around = [*listed[max(place - 1, 0) : place], *listed[place + 1 : place + 2]]
-    links = [(each, title_of(texts[each], each), each == listed[place - 1]) for each in around]
-    return render.markdown_page(req, text, title_of(text, name), links)
+    order = [each for each in dict.fromkeys(_LISTED.findall(texts["index"])) if each in texts]
+    place = order.index(name) if name in order else len(order)
+    listed = [(each, title_of(texts[each], each)) for each in order]
+    before, after = listed[max(place - 1, 0) : place], listed[place + 1 : place + 2]
+    return render.markdown_page(req, text, title_of(text, name), before=before, after=after)
 
 
 def methodology_page_list(site: render.Site, req: falcon.Request) -> render.Reply:
@@ -121,23 +122,17 @@ def problem_page(site: render.Site, req: falcon.Request, code: str) -> render.Re
 
 def mcp_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return how to connect each client, with the address and the sandbox key filled in."""
-    sandbox = site.sandbox_key()
-    filled = {
-        "{mcp_url}": mcp_url_for(req, site.mcp_url),
-        "{key_is}": "the public sandbox key" if sandbox else "to be replaced by yours",
-        "{key}": sandbox or "YOUR_KEY",
-    }
-    text = (render.TEMPLATES / "mcp.md").read_text("utf-8")
-    for placeholder, value in filled.items():
-        text = text.replace(placeholder, value)
+    url, key = mcp_url_for(req, site.mcp_url), site.sandbox_key()
+    text = site.render(req, render.Page("mcp.md", mcp_url=url, sandbox_key=key))
     return render.markdown_page(req, text, "Connect an agent over MCP")
 
 
 def llms_text(site: render.Site, req: falcon.Request) -> render.Body:
     """Return a summary of the API for language models (llmstxt.org), with absolute URLs."""
-    page = render.Page(
+    return site.text(
+        req,
+        "text/plain",
         "llms.md",
-        base_url=req.context.base_url,
         mcp_url=mcp_url_for(req, site.mcp_url),
         mcp_page=MCP_PAGE,
         card=WELL_KNOWN_CARD,
@@ -145,7 +140,6 @@ def llms_text(site: render.Site, req: falcon.Request) -> render.Body:
         endpoints=ENDPOINTS,
         refs=REFS,
     )
-    return render.Body(f"{site.render(req, page)}\n", "text/plain; charset=utf-8")
 
 
 def discovery(

@@ -253,6 +253,22 @@ QUALIFY
     ) <= 25
 ORDER BY after_first_seen_at DESC, revision_id;
 
+-- name: striking_revisions
+-- The largest changes of a number, one of each thing. What doubled is rather another scale.
+SELECT
+    revisions.*,
+    legal_name AS company,
+    try_cast(after AS DOUBLE) / nullif(try_cast(before AS DOUBLE), 0) - 1 AS change
+FROM silent_revisions AS revisions LEFT JOIN ({{ named_entities }}) USING (service_id)
+WHERE {{ is_open }} AND abs(change) BETWEEN 0.0001 AND 1
+QUALIFY
+    row_number() OVER (
+        PARTITION BY coalesce(service_id, ocid, series, indicator)
+        ORDER BY abs(change) DESC, revision_id
+    ) = 1
+ORDER BY abs(change) DESC, revision_id
+LIMIT 3;
+
 -- name: measurements
 SELECT * FROM quality
 ORDER BY sku, dimension, metric, scope, measured_at;

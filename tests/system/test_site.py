@@ -38,7 +38,7 @@ _FACTS = ("company", "line", "series", "indicator")
 # What a chart of a panel is drawn from.
 _DRAWN = {
     *("measure", "unit", "currency", "dimension", "dimension_value"),
-    *("month", "value", "coverage", "eligible", "observed"),
+    *("month", "value", "coverage", "eligible", "observed", "legal_name"),
 }
 _LOADED = re.compile(r'<(?:script|link|img)\b[^>]*?(?:src|href)="([^"]*)"')
 
@@ -398,7 +398,7 @@ def test_a_filter_that_a_page_does_not_have_is_refused(server: Served, world: Wo
 
 def test_every_guide_is_a_page_whose_links_answer(server: Served) -> None:
     index = server.get("/guides", Accept="text/html")[2].decode()
-    guides = set(re.findall(r'href="(/guides/[a-z-]+)"', index))
+    guides = set(re.findall(r'href="(?:http://[^/"]+)?(/guides/[a-z-]+)"', index))
     assert {"/guides/rest", "/guides/python-client", "/guides/concepts"} <= guides
     for guide in guides:
         page = server.get(guide, Accept="text/html")[2].decode()
