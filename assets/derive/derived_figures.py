@@ -6,6 +6,7 @@ inputs are of one issuer, so that it runs on the partitions of figures.
 
 import pyarrow as pa
 
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import LONGEST_YEAR, SHORTEST_YEAR
 from warehouse.publish.snapshot import Snapshot
 from warehouse.shared.data_files import sql_file
@@ -16,7 +17,10 @@ _SQL = sql_file(
     __name__,
     "derived_figures",
     fragments={"shortest_year": str(SHORTEST_YEAR), "longest_year": str(LONGEST_YEAR)},
-    parameters={"licences": list(LICENSE_CLASSES)},
+    parameters={
+        "licences": list(LICENSE_CLASSES),
+        "one_sided": [item.name for item in LINE_ITEMS if item.is_one_sided],
+    },
 )
 
 

@@ -221,6 +221,10 @@ together AS (
             WHEN max(abs(value_reported)) < 3e19
                 THEN sum(sign * value_reported) FILTER (abs(value_reported) < 3e19)
         END AS value,
+        -- what was paid by the end of the year is not less than what was paid by its third quarter:
+        -- the two are not of one thing, whatever their element
+        list_contains($one_sided, any_value(line_item)) AND min(value_reported) >= 0
+            AS is_never_negative,
         bool_or(is_gone) AS is_gone,
         min(available_at) AS earliest, max(available_at) AS latest,
         count(DISTINCT coalesce(element, '')) = 1
@@ -235,7 +239,7 @@ SELECT
     together.*, in_one.publication,
     CASE
         WHEN is_gone THEN 'input_not_reported'
-        WHEN value IS NULL THEN 'inputs_not_comparable'
+        WHEN value IS NULL OR (value < 0 AND is_never_negative) THEN 'inputs_not_comparable'
         WHEN in_one.publication IS NOT NULL THEN NULL
         WHEN NOT is_alike THEN 'inputs_not_comparable'
         WHEN
