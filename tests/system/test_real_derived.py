@@ -1,4 +1,4 @@
-"""Derived figures of real filings against the filings themselves, read anew from the JSON."""
+"""Derived figures and metrics-ttm of real filings against the filings, read anew from the JSON."""
 
 import gzip
 import json
@@ -13,6 +13,7 @@ import pytest
 
 from assets.derive.derived_figures import TABLE, derived_figures
 from assets.derive.later_statements import mark_later_statements
+from assets.derive.metrics_ttm import metrics_ttm
 from assets.filings import companyfacts
 from tests.helpers.real_files import REAL_FILES, filed_until, load
 from tests.system.test_real_metrics import document_of
@@ -118,6 +119,7 @@ class World:
     filings: dict[str, Filings]
     figures: list[Row]
     derived: list[Row]
+    metrics: list[Row]
 
 
 def world_of(paths: list[Path], folder: Path, until: str | None = None) -> World:
@@ -137,7 +139,9 @@ def world_of(paths: list[Path], folder: Path, until: str | None = None) -> World
         mark_later_statements(snapshot)
         snapshot.copy_record([FUNDAMENTALS])
         snapshot.add(derived_figures(snapshot))
-        rows = [snapshot.read(f"FROM {name}").to_pylist() for name in ("fundamentals", TABLE)]
+        snapshot.add(metrics_ttm(snapshot))
+        names = ("fundamentals", TABLE, "metrics_ttm")
+        rows = [snapshot.read(f"FROM {name}").to_pylist() for name in names]
     return World(filings, *rows)
 
 
@@ -245,10 +249,45 @@ def known_on(rows: list[Row], day: date) -> set[tuple[Any, ...]]:
     }
 
 
+def metrics_on(world: World, day: date) -> set[tuple[Any, ...]]:
+    shown = ("service_id", "metric", "value", "period_end", "answers_from", "inputs")
+    return {tuple(row[name] for name in shown) for row in answer_on(world.metrics, day)}
+
+
+def answer_on(rows: list[Row], day: date) -> list[Row]:
+    return [row for row in rows if row["answers_from"] <= day < (row["answers_until"] or date.max)]
+
+
+def check_days_of_metrics(world: World) -> int:
+    """Check each value on the day before each of its inputs was filed: absent, or an earlier one.
+
+    The days are those of the filings, and not those of our rows. Return how many were looked at.
+    """
+    of_metric: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in world.metrics:
+        filings, inputs = world.filings[row["service_id"]], json.loads(row["inputs"])
+        places = ["#" + each["source_ref"].partition("#")[2] for each in inputs]
+        days = {date.fromisoformat(filings.at[place]["filed"]) for place in places}
+        of_metric[row["service_id"], row["metric"]].append({**row, "filed": days})
+    looked_at = 0
+    for rows in of_metric.values():
+        for row in rows:
+            for day in row["filed"]:
+                before = answer_on(rows, day - timedelta(days=1))
+                assert len(before) <= 1 and row not in before, row
+                for earlier in before:
+                    assert max(earlier["filed"]) < day, (row, earlier)
+                    assert earlier["answers_from"] < row["answers_from"]
+                looked_at += 1
+    return looked_at
+
+
 def test_figures_of_some_filers_are_what_their_filings_prove(tmp_path: Path) -> None:
     paths = [path for path in FILES if path.name.startswith(FEW)]
-    proofs = check_proofs(world_of(paths, tmp_path))
+    world = world_of(paths, tmp_path)
+    proofs = check_proofs(world)
     assert set(proofs) <= PROOFS and proofs.total() > 50
+    assert check_days_of_metrics(world) > 10
 
 
 @pytest.mark.nightly
@@ -260,6 +299,7 @@ def test_every_figure_of_all_files_is_what_its_filings_prove(tmp_path: Path) -> 
     print(proofs, became, possible)
     assert set(proofs) <= PROOFS
     assert became.total() == possible and became["value"] > 2_500
+    assert check_days_of_metrics(world) > 10_000
 
 
 @pytest.mark.nightly
@@ -271,4 +311,5 @@ def test_a_past_day_has_what_the_filings_until_then_give(tmp_path: Path) -> None
         before = day - timedelta(days=1)
         by_then = world_of(FILES[::12], tmp_path / str(number), str(before))
         assert known_on(whole.derived, before) == known_on(by_then.derived, before)
+        assert metrics_on(whole, before) == metrics_on(by_then, before)
         assert not any(row["available_at"] > before for row in by_then.derived)
