@@ -79,6 +79,15 @@ def test_a_call_that_cannot_be_answered_names_what_to_mend(
     assert problem["status"] == 400 and len(result["content"][0]["text"]) < 3_500
 
 
+def test_a_number_of_a_filing_in_the_place_of_an_issuer_leads_to_its_filings(
+    agents: Agents,
+) -> None:
+    number = "0001193125-19-090263"
+    for tool in ("get_fundamentals", "get_entity", "get_metrics", "get_filings"):
+        result = call(agents.server, agents.world.paid, tool, {"service_id": number}).result
+        assert result["isError"] and "get_filings lists those" in result["content"][0]["text"]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_half_a_character_is_refused(agents: Agents, mode: str) -> None:
     arguments = {"query": "\ud800\ud800"}

@@ -138,7 +138,7 @@ def invalid_parameter(name: str, received: str, expected: str, **members: object
     """Return the problem of a malformed parameter."""
     return Problem(
         "parameter_invalid",
-        f"{name} must be {expected}.",
+        " ".join(filter(None, (f"{name} must be {expected}.", _hint(received)))),
         parameter=name,
         received=received[:_LONGEST_ECHO],
         expected=expected,
@@ -168,12 +168,16 @@ _HINTS = (
 )
 
 
+def _hint(text: str) -> str | None:
+    return next((hint for form, hint in _HINTS if form.fullmatch(text)), None)
+
+
 def unknown_id(
     record_id: str, hint: str = "Search finds organisations by name or ticker."
 ) -> Problem:
     """Return the problem of an id that no record has; ``hint`` unless its form says more."""
-    hint = next((text for form, text in _HINTS if form.fullmatch(record_id)), hint)
-    return Problem("not_found", f"No record has the id {record_id[:_LONGEST_ECHO]!r}. {hint}")
+    detail = f"No record has the id {record_id[:_LONGEST_ECHO]!r}. {_hint(record_id) or hint}"
+    return Problem("not_found", detail)
 
 
 def unknown_word(name: str, received: str, allowed: Sequence[str]) -> Problem:
