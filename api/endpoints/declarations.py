@@ -30,8 +30,9 @@ def _endpoint(row: Mapping[str, str]) -> Endpoint:
         statuses.append(413)
     elif listing is not None:
         limit = "LIMIT_UNCAPPED" if listing.row_rule == "uncapped" else "LIMIT"
-        parameters += [PARAMETERS[name] for name in (limit, "CURSOR", "FORMAT", "FIELDS")]
-        statuses.append(402)
+        pages = () if listing.is_one else (limit, "CURSOR")
+        parameters += [PARAMETERS[name] for name in (*pages, "FORMAT", "FIELDS")]
+        statuses += [] if listing.is_one else [402]
     if needs_key:
         parameters += [PARAMETERS[each] for each in ("VERSION_IN_URL", "RECEIPT")]
     invalid_id_status: Literal[400, 404] = 404 if malformed_id == "404" else 400

@@ -32,7 +32,9 @@ def test_entity_is_one_organisations_resolved_record(api: Contract, issuer: str)
     assert "AF-FUND" in row["datasets"]
     api.problem("/v1/entities/DCNOBODY", 404, "not_found")
     api.problem("/v1/entities/DC-1", 404, "not_found")
-    api.problem(f"/v1/entities/{issuer}?name=x", 400, "parameter_unknown")
+    # One record has no pages.
+    for parameter in ("name=x", "limit=1", "cursor=x"):
+        api.problem(f"/v1/entities/{issuer}?{parameter}", 400, "parameter_unknown")
 
 
 @pytest.mark.parametrize("id_type", ["lei", "ticker"])

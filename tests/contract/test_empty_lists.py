@@ -1,18 +1,29 @@
 """What cannot be asked is refused with the words that can; a list without rows says why."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from falcon import testing
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from api.app import create_app
 from api.endpoints.endpoint import Endpoint
-from tests.helpers.every_list import ASKED, LISTS, REQUESTS
-from tests.helpers.list_service import ListService, list_service, rows_of, with_query
+from tests.helpers.every_list import ASKED, LISTS, REQUESTS, with_limit
+from tests.helpers.facts import fact
+from tests.helpers.list_service import ListService, list_service, rows_of
 from tests.helpers.nightly import times
+from tests.helpers.publishing import publish
+from tests.helpers.record_rows import load
 from warehouse.contract.parameter_types import Parameter
+from warehouse.control.keys import KeyStore, create_key
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+from warehouse.serve.build import Mart
 
 CLOSED = [
     (name, parameter)
@@ -173,8 +184,21 @@ def test_a_question_without_an_answer_is_told_why(
 
 @pytest.mark.parametrize(("name", "url"), REQUESTS)
 def test_a_list_with_rows_has_no_reason(name: str, url: str, service: ListService) -> None:
-    answer = service.get(with_query(url, limit=2))
+    answer = service.get(with_limit(name, url, 2))
     assert rows_of(answer) and answer.json["empty"] is None
+
+
+def test_where_an_operator_leaves_elements_out_the_reason_names_the_setting(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "record"))
+    load(record, FUNDAMENTALS, fact(issuer="DCTEST1"))
+    publish(record, tmp_path / "marts")
+    keys = KeyStore(tmp_path / "control.sqlite")
+    headers = {"X-API-Key": create_key(keys, "professional")}
+    with closing(Mart(tmp_path / "marts")) as mart:
+        client = testing.TestClient(create_app(mart, keys))
+        for url in ("/v1/elements/DCTEST1", "/v1/elements/DCTEST1?element=us-gaap:Assets"):
+            empty = client.simulate_get(url, headers=headers).json["empty"]
+            assert empty["code"] == "nothing_held" and "SANKOFA_ELEMENTS" in empty["detail"]
 
 
 HELD = {

@@ -17,7 +17,7 @@ import pytest
 import api.endpoints.response
 import warehouse.contract.changes
 import warehouse.contract.listing
-from tests.helpers.every_list import REQUESTS, whole
+from tests.helpers.every_list import REQUESTS, whole, with_limit
 from tests.helpers.list_service import ListService, list_service, rows_of, with_query
 from tests.helpers.nightly import is_nightly
 
@@ -46,7 +46,7 @@ class Walk:
         """Ask for the next page, if there is one."""
         if self.cursor is None:
             return
-        page = with_query(self.url, limit=self.size)
+        page = with_limit(self.name, self.url, self.size)
         answer = service.get(with_query(page, cursor=self.cursor) if self.cursor else page)
         rows = rows_of(answer)
         assert len(rows) == self.size or answer.json["next_cursor"] is None
@@ -160,7 +160,7 @@ def check_lines(lines: list[dict[str, str]], rows: list[bytes]) -> None:
 def test_csv_and_json_lines_are_the_json_digit_for_digit(
     name: str, url: str, service: ListService, tmp_path: Path
 ) -> None:
-    url = with_query(url, limit=1_000)
+    url = with_limit(name, url, 1_000)
     rows = rows_of(service.get(url))
     lines = service.get(with_query(url, format="ndjson"))
     assert lines.content == b"".join(row + b"\n" for row in rows)

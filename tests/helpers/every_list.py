@@ -158,6 +158,13 @@ ASKED: dict[str, Sequence[str]] = {
 REQUESTS = [(name, url) for name, urls in ASKED.items() for url in urls]
 
 
+def with_limit(name: str, url: str, limit: int) -> str:
+    """Return a request with a limit; that of one record has none."""
+    if "limit" not in LISTS[name].query:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}limit={limit}"
+
+
 def question(name: str, url: str, mart: Mart) -> tuple[Listing, Question]:
     """Return the list of a request, and what the request asks of it, with a paid key."""
     endpoint = LISTS[name]

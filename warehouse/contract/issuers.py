@@ -235,6 +235,14 @@ def elements_query(question: Question) -> TableQuery:
     return TableQuery("elements", "elements", filters, known, as_of, "period_end")
 
 
+def why_no_elements(question: Question) -> Empty:
+    """Return why an issuer has stated no such element; an operator can leave out all of them."""
+    if not fetch_rows(question.build, "1", "elements", (), limit=1):
+        detail = "No elements are published: SANKOFA_ELEMENTS=0 leaves them out. Line items are."
+        return Empty("nothing_held", detail)
+    return why_empty(question.build, elements_query(question))
+
+
 def _elements_stated(question: Question, where: list[Condition]) -> RowPage:
     """Return each element with its span, in the order of their names."""
     build, limit = question.build, question.limit

@@ -75,8 +75,9 @@ class Listing:
     ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked. ``datasets``
     returns those that the rows are of; what all datasets share, such as organisations and the
     catalogue, is of none. ``of_one_build`` is False for a list that tells of other builds too: its
-    answers change while the build stays. ``kinds`` returns which of the schemas the rows of an
-    answer have; without it, any of them.
+    answers change while the build stays. ``is_one`` is True for a record by its id, which has no
+    pages. ``kinds`` returns which of the schemas the rows of an answer have; without it, any of
+    them.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Listing:
     member: str = "data"
     datasets: Datasets = _NONE
     of_one_build: bool = True
+    is_one: bool = False
     kinds: Callable[[Parameters], tuple[str, ...]] | None = None
 
 

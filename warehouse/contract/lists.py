@@ -116,7 +116,7 @@ ELEMENTS = Listing(
     "elements",
     ("ElementFact", "ReportedElement"),
     issuers.elements,
-    why_none(issuers.elements_query),
+    issuers.why_no_elements,
     datasets=_FUND,
     kinds=lambda asked: ("ElementFact" if asked.get("element") else "ReportedElement",),
 )
@@ -163,7 +163,7 @@ SEARCH = Listing("search", ("SearchResult",), organisations.search, organisation
 ENTITY_SEARCH = Listing(
     "search of entities", ("EntityMatch",), organisations.entities, organisations.why_none_found
 )
-ENTITY = Listing("entity", ("Entity",), organisations.record, _never_empty)
+ENTITY = Listing("entity", ("Entity",), organisations.record, _never_empty, is_one=True)
 ENTITIES = table_list("organisations", "Entity", organisations.listed)
 UNIVERSE = Listing(
     "universe", ("ListedIssuer",), organisations.universe, why_none(organisations.universe_query)
