@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from falcon import testing
 
+from api.app import create_app
 from assets.derive.later_statements import mark_later_statements
 from assets.filings import companyfacts
 from tests.helpers.paths import REAL
@@ -19,6 +21,7 @@ from tests.helpers.reads import facts_known
 from tests.helpers.real_files import REAL_FILES, filed_until, load
 from tests.system.test_real_metrics import document_of
 from warehouse.contract.issuers import splits_known
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.publish.snapshot import RowCheck
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
@@ -51,6 +54,7 @@ SPLITS = {
     # Averages of one quarter after a reverse acquisition, without the loss per share.
     "CIK0001551206": {},
 }
+LINES = ["eps_basic", "eps_diluted", "shares_basic", "shares_diluted", "shares_outstanding"]
 FEW = ("CIK0000811522", "CIK0000910631", "CIK0001067491", "CIK0001499780", "CIK0001648257")
 
 
@@ -76,8 +80,7 @@ class World:
         return {str(split.known_on): str(split.factor) for split in found}
 
     def figures(self, name: str, as_of: date | None) -> list[Row]:
-        lines = ["eps_basic", "eps_diluted", "shares_basic", "shares_diluted", "shares_outstanding"]
-        asked: Row = {"line_items": lines, "adjust": "splits", "limit": None}
+        asked: Row = {"line_items": LINES, "adjust": "splits", "limit": None}
         page = facts_known(self.mart, self.issuers[name], as_of, **asked)
         return [json.loads(row, parse_float=Decimal) for row in page.rows] if page else []
 
@@ -133,6 +136,28 @@ def test_a_figure_is_in_the_shares_of_the_day_and_of_no_later_one(world: World) 
     assert per_share("2019-03-28") == (Decimal("-37.73"), "1:1", Decimal("-37.73"))
     assert per_share("2021-03-28") == (Decimal("-37.73"), "1:1", Decimal("-37.73"))
     assert per_share("2021-03-29") == (Decimal("-37.73"), "1:100", -3773)
+
+
+def test_rest_gives_figures_in_the_shares_of_the_day(world: World, tmp_path: Path) -> None:
+    keys = KeyStore(tmp_path / "control.sqlite")
+    client, key = testing.TestClient(create_app(world.mart, keys)), create_key(keys, "professional")
+
+    def answer(name: str, **parameters: str) -> testing.Result:
+        path, headers = f"/v1/fundamentals/{world.issuers[name]}", {"X-API-Key": key}
+        return client.simulate_get(path, params=parameters, headers=headers)
+
+    for name, splits in SPLITS.items():
+        if name in world.issuers:
+            for known_on in map(date.fromisoformat, splits):
+                for day in (known_on - DAY, known_on):
+                    asked = {"line_items": ",".join(LINES), "as_of": str(day), "limit": "1000"}
+                    served = answer(name, adjust="splits", **asked)
+                    rows = json.loads(served.text, parse_float=Decimal)["data"]
+                    assert rows == world.figures(name, day) != []
+                    assert {"adjusted_value", "split_factor"} <= rows[0].keys()
+                    assert "adjusted_value" not in answer(name, **asked).json["data"][0]
+    refused = answer("CIK0001499780", adjust="dividends")
+    assert (refused.status_code, refused.json["allowed"]) == (400, ["splits"])
 
 
 def test_a_figure_that_may_be_in_old_or_in_new_shares_is_not_adjusted(world: World) -> None:

@@ -19,6 +19,7 @@ from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
     FIRST,
     SECOND,
+    element_of,
     entity_row,
     load,
     observation,
@@ -35,6 +36,7 @@ from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import (
+    ELEMENTS,
     ENTITIES,
     FUNDAMENTALS,
     MACRO_ANNUAL,
@@ -76,11 +78,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         FetchedResponse("test", URL, b'{"ocid": "ocds-0404"}', "cc-by", MOMENT)
     )
     landing.land(FetchedResponse("test", f"{URL}?page=2", b"{}", "cc-by", MOMENT))
-    restated = facts(
+    stated = (
         fact("10", service_id=ISSUER, available_at=FIRST, publication="a-1"),
         fact("12.50", service_id=ISSUER, available_at=SECOND, publication="a-2"),
     )
-    append(record, FUNDAMENTALS, restated, Load("test", (landed.key,)))
+    append(record, FUNDAMENTALS, facts(*stated), Load("test", (landed.key,)))
+    load(record, ELEMENTS, *(element_of(row) for row in stated))
     profit: dict[str, Any] = {"item": "profit", "issuer": ISSUER, "element": "ifrs-full:ProfitLoss"}
     load(record, FUNDAMENTALS, fact("-31941000", available_at=FIRST, document="d8", **profit))
     sentence: dict[str, Any] = {"available_at": SECOND, "publication": "a-2", "document": "d9"}
@@ -171,6 +174,18 @@ def test_a_restated_figure_has_its_vintages_with_their_days(here: Settings) -> N
     assert states(now) == [f"superseded on {SECOND}", "served"]
     assert [reading.value for reading in now.readings] == ["10", "12.5"]
     assert now.answer == "served: 1 of 2 rows"
+
+
+def test_an_element_is_explained_like_a_line(here: Settings) -> None:
+    now = explained(here, ISSUER, "test:revenue")
+    assert [(reading.table, reading.value) for reading in now.readings] == [
+        ("elements", "10"),
+        ("elements", "12.5"),
+    ]
+    assert states(now) == [f"superseded on {SECOND}", "served"]
+    then = explained(here, ISSUER, "test:revenue", date(2019, 6, 1))
+    assert states(then) == ["served", f"not known on 2019-06-01: it was published on {SECOND}"]
+    assert explained(here, ISSUER, "us-gaap:Goodwill").answer == "not served: no row states it"
 
 
 def test_a_statement_that_only_looks_like_a_restatement_is_shown_with_its_kind(
