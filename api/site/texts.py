@@ -1,9 +1,11 @@
 """Texts about the data and the service: guides, methodology, problems, tiers, how to connect."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 import falcon
 import msgspec
@@ -123,7 +125,16 @@ def problem_page(site: render.Site, req: falcon.Request, code: str) -> render.Re
 def mcp_page(site: render.Site, req: falcon.Request) -> render.Reply:
     """Return how to connect each client, with the address and the sandbox key filled in."""
     url, key = mcp_url_for(req, site.mcp_url), site.sandbox_key()
-    text = site.render(req, render.Page("mcp.md", mcp_url=url, sandbox_key=key))
+    server = {"url": f"{url}/mcp", "headers": {"X-API-Key": key or "YOUR_KEY"}}
+    page = render.Page(
+        "mcp.md",
+        mcp_url=url,
+        sandbox_key=key,
+        # One click: both editors show what will be added before they add it.
+        for_cursor=quote(b64encode(encode(server)), safe=""),
+        for_vscode=quote(encode({"name": "sankofa", "type": "http", **server}), safe=""),
+    )
+    text = site.render(req, page)
     return render.markdown_page(req, text, "Connect an agent over MCP")
 
 

@@ -1,13 +1,16 @@
 """Agents find the MCP server, can connect to it by a bundle, and are told how to send a key."""
 
 import hashlib
+import html
 import json
 import re
 import sys
 import zipfile
+from base64 import b64decode
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import anyio
 import httpx2
@@ -97,6 +100,21 @@ def test_the_page_has_settings_for_each_client_with_the_sandbox_key(
     assert world.sample in section or "${input:sankofa}" in section
     settings = section.partition("```\n{")[2].partition("\n```")[0]
     assert client_name == "Claude Code" or json.loads("{" + settings)
+
+
+def test_one_click_adds_the_server_to_an_editor(agents: Agents) -> None:
+    world = agents.world
+    app = create_app(Mart(world.marts), KeyStore(world.keys), mcp_url="http://127.0.0.1:8322")
+    page = testing.TestClient(app).simulate_get("/docs/mcp", headers={"Accept": "text/html"}).text
+    server = {"url": "http://127.0.0.1:8322/mcp", "headers": {"X-API-Key": world.sample}}
+    with_host = {**server, "url": "http://falconframework.org:8322/mcp"}
+    links = [html.unescape(link) for link in re.findall(r'href="((?:cursor|vscode):[^"]+)"', page)]
+    for_cursor, for_vscode = map(urlsplit, links)
+    assert (for_cursor.netloc, for_cursor.path) == ("anysphere.cursor-deeplink", "/mcp/install")
+    config = parse_qs(for_cursor.query)["config"][0]
+    assert json.loads(b64decode(config)) == with_host
+    assert for_vscode.path == "mcp/install"
+    assert json.loads(unquote(for_vscode.query)) == {"name": "sankofa", "type": "http", **with_host}
 
 
 def test_the_entry_for_the_registry_is_that_of_this_version_and_keeps_its_rules() -> None:

@@ -1,5 +1,6 @@
 """Publishing exports: signed, immutable, switched atomically, with deltas."""
 
+import hashlib
 import json
 import shutil
 import signal
@@ -7,7 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -19,10 +20,13 @@ import fsspec
 import jsonschema
 import pyarrow.parquet as pq
 import pytest
+import yaml
+from click.testing import CliRunner
 from fsspec.implementations.memory import MemoryFileSystem
 
 from assets.exports.artifacts import EXPORT_FILES
 from assets.exports.export import export, switch_latest
+from pipelines.commands.main import sankofa as command
 from tests.helpers.exports import (
     NOW,
     fact_row,
@@ -438,3 +442,33 @@ def test_after_killed_exports_latest_stays_and_the_next_run_succeeds(
     switch_latest(folder, SECOND)
     assert PublishedExports(folder).versions() == [FIRST, SECOND]
     assert verify_export(folder, SECOND) == []
+
+
+def test_the_open_panels_become_a_dataset_with_a_card_that_names_each_of_them(
+    shared: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = PublishedExports(shared.folder)
+    monkeypatch.setenv("SANKOFA_EXPORTS", shared.folder)
+    done = CliRunner().invoke(command, ["exports", "card", str(tmp_path / "set"), SECOND])
+    assert done.exit_code == 0, done.output
+    _, head, text = (tmp_path / "set" / "README.md").read_text("utf-8").split("---\n", 2)
+    card = yaml.safe_load(head)
+    open_panels = {
+        artifact.key: artifact
+        for artifact in published.manifest(SECOND).artifacts
+        if artifact.kind == "open-panel" and artifact.rows
+    }
+    assert {each["config_name"] for each in card["configs"]} == set(open_panels)
+    assert card["license"] == "cc-by-4.0"
+    croissant = json.loads((tmp_path / "set" / "croissant.json").read_text("utf-8"))
+    assert {each["@id"] for each in croissant["distribution"]} == set(open_panels)
+    assert {each["@id"] for each in croissant["recordSet"]} == {
+        f"{key}-rows" for key in open_panels
+    }
+    for each in card["configs"]:
+        body = (tmp_path / "set" / each["data_files"]).read_bytes()
+        assert hashlib.sha256(body).hexdigest() == open_panels[each["config_name"]].sha256
+    assert not list((tmp_path / "set").glob("af-*"))
+    sql = text.partition("```sql\n")[2].partition("```")[0]
+    with chdir(tmp_path / "set"):
+        assert duckdb.execute(sql).fetchall()
