@@ -1,5 +1,9 @@
-"""README and docs are true: every command and snippet is run, every link resolves."""
+"""README and docs are true: every command, snippet and notebook is run, every link resolves."""
 
+import ast
+import asyncio
+import inspect
+import json
 import os
 import re
 import signal
@@ -47,6 +51,7 @@ PAGES_TO_RUN = [
     for name in NAMES
     if any(block.is_run for block in blocks(ROOT / name))
 ]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 LEFT_OUT = [block for name in NAMES for block in blocks(ROOT / name) if block.mark]
 # A reader sends a few requests a minute; all pages together send more.
 _TIERS = '{"sample": {"per_minute": 10000}, "starter": {"per_minute": 10000}}'
@@ -132,6 +137,29 @@ def test_every_command_of_a_page_does_what_it_shows(
         printed = running.as_written(checkout.run(block))
         line = None if block.output is None else missing(block.output, printed)
         assert line is None, f"{block.location} does not print\n{line}\nbut\n{printed}"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: str(notebook.stem))
+def test_every_notebook_runs_from_its_first_cell_to_its_last(
+    notebook: Path, fictional: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Jupyter runs them: one namespace, one event loop, ``await`` in a cell."""
+    (key,) = set(re.findall(r"sk_live_[\w-]+", fictional.output))
+    monkeypatch.setenv("SANKOFA_API_KEY", key)
+    monkeypatch.setenv("SANKOFA_URL", f"http://{fictional.addresses[REST]}")
+    monkeypatch.setenv("SANKOFA_MCP", f"http://{fictional.addresses[MCP]}/mcp")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    namespace = {"__name__": "__main__"}
+    with asyncio.Runner() as loop:
+        for number, cell in enumerate(json.loads(notebook.read_text("utf-8"))["cells"]):
+            if cell["cell_type"] != "code":
+                continue
+            assert cell["outputs"] == [], "notebooks are kept without what they print"
+            place = f"{notebook.name}, cell {number}"
+            text, flags = "".join(cell["source"]), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            awaited = eval(compile(text, place, "exec", flags), namespace)
+            if inspect.iscoroutine(awaited):
+                loop.run(awaited)
 
 
 @pytest.mark.parametrize("name", NAMES)
