@@ -187,12 +187,12 @@ def test_who_knows_the_future_is_caught_and_who_is_silent_has_not_answered(
 def test_a_value_that_another_element_had_made_public_is_wrong_and_no_look_ahead(
     files: list[BenchFile],
 ) -> None:
-    asked = Question("q", figure("revenue"), "2020-12-31", "end", "known", ())
-    truth = reader_python.truths([asked], reader_python.histories(files), files)["q"]
-    assert reader_sql.truths([asked], files)["q"] == truth
-    outcomes = [judge(asked, Answer(Decimal(value)), truth) for value in (100, 101, 102)]
+    question = Question("q", figure("revenue"), "2020-12-31", "end", "known", ())
+    truth = reader_python.truths([question], reader_python.histories(files), files)["q"]
+    assert reader_sql.truths([question], files)["q"] == truth
+    outcomes = [judge(question, Answer(Decimal(value)), truth) for value in (100, 101, 102)]
     assert outcomes == ["right", "wrong", "wrong"]
-    early = replace(asked, as_of="2020-02-29")
+    early = replace(question, as_of="2020-02-29")
     truth = reader_python.truths([early], reader_python.histories(files), files)["q"]
     assert judge(early, Answer(Decimal(101)), truth) == "look-ahead"
 

@@ -56,7 +56,7 @@ class Truth:
 
     ``accepted`` is what is right: one value, several if the figure is contested, none if nothing
     was known. ``known`` are all values published by then, ``later`` those published afterwards or
-    on a day that nobody knows. ``public`` are those that any element had by then for the period.
+    on an unknown day. ``public`` are those that any element had by then for the period.
     """
 
     accepted: frozenset[Decimal]

@@ -47,7 +47,7 @@ def draw(stated: Histories, seed: str, last_day: str) -> list[Question]:
 
 
 def fingerprint(questions: list[Question]) -> str:
-    """Return the SHA-256 of questions, by which a result says what was asked."""
+    """Return the SHA-256 of questions, which names them in a result."""
     text = json.dumps([asdict(question) for question in questions], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -55,7 +55,7 @@ def fingerprint(questions: list[Question]) -> str:
 def _days(
     figure: Figure, statements: list[Statement], last_day: str
 ) -> Iterator[tuple[str, Moment, Kind, str]]:
-    """Yield what can be asked of a figure: as_of, moment, kind, and a stratum of the day."""
+    """Yield the questions that a figure allows: as_of, moment, kind, and a stratum of the day."""
     if not statements[0].filed:
         # Some time after the period, and before anyone here read the file.
         yield f"{int(figure.end[:4]) + 1}-12-31", "end", "known", "undated"
@@ -69,7 +69,7 @@ def _days(
     yield last_day, "end", "first", ""
     for day in days:
         filed = [one for one in statements if one.filed == day]
-        # Whether a filing was known at the close is asked only where its moment is on record.
+        # Whether a filing was known at the close is a question only where its moment is on record.
         if all(one.accepted[:10] == day for one in filed):
             late = any(one.accepted >= f"{day} {CLOSE}" for one in filed)
             yield day, "close", "known", "after_hours" if late else "during_the_day"

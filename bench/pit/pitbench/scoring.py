@@ -60,10 +60,10 @@ def counted(judged: Iterable[Judged]) -> dict[str, Any]:
 
 
 def _row(counts: Mapping[str, int]) -> dict[str, int | float]:
-    asked = sum(counts.values())
-    per_1000 = round(1000 * counts.get("look-ahead", 0) / asked, 1)
+    total = sum(counts.values())
+    per_1000 = round(1000 * counts.get("look-ahead", 0) / total, 1)
     row = {outcome.replace("-", "_"): counts.get(outcome, 0) for outcome in OUTCOMES}
-    return {"questions": asked, "look_ahead_per_1000": per_1000, **row}
+    return {"questions": total, "look_ahead_per_1000": per_1000, **row}
 
 
 def _in(value: Decimal, values: Iterable[Decimal]) -> bool:

@@ -1,4 +1,4 @@
-"""edgartools on the same files, asked as its careful user would: ``query().as_of(day)``."""
+"""edgartools on the same files, as its careful user would call it: ``query().as_of(day)``."""
 
 import json
 from datetime import date, timedelta

@@ -14,14 +14,14 @@ class Sankofa:
     """Asks for the rows of a measure as of a day, and picks the one of the figure.
 
     Measures of the bench have the names of Sankofa's line items. ``as_of`` is the end of a day: at
-    a close, a row of that day counts if it was accepted before, and else the day before is asked,
+    a close, a row of that day counts if it was accepted before, and else the day before decides,
     as the guide to backtests says.
     """
 
     tracks: frozenset[Track] = frozenset({"filings", "series", "indicators"})
 
     def __init__(self) -> None:
-        # An id never changes; figures are asked anew for each question.
+        # An id never changes; figures are requested anew for each question.
         self._id_of = lru_cache(maxsize=None)(self.service_id)
 
     def service_id(self, cik: str) -> str:

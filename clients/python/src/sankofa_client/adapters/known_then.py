@@ -31,7 +31,7 @@ Verb = Literal[
 
 
 class LookAhead(SankofaError):
-    """What was asked for lies after the day of the clock."""
+    """The day of a question is after that of the clock."""
 
 
 class KnownThen:
