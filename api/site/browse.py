@@ -183,7 +183,7 @@ def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list
 
 
 def countries_page(site: render.Site, req: falcon.Request) -> render.Reply:
-    """Return every country of which something is held."""
+    """Return every country with data."""
     render.check_names(req)
     answer = site.sample.ask(declarations.CATALOGUE, section="dataset")
     answer = answer.only(lambda row: bool(row["country"]))
@@ -203,7 +203,7 @@ def country_page(site: render.Site, req: falcon.Request, code: str) -> render.Re
     country = alpha_2(build, country_code(code) or code) or code
     datasets = sample.ask(declarations.CATALOGUE, section="dataset", country=country).rows
     if not datasets:
-        raise Problem("not_found", f"Nothing is held of the country {code[:64]!r}.")
+        raise Problem("not_found", f"There is no data on the country {code[:64]!r}.")
     if country != code:
         raise falcon.HTTPMovedPermanently(country)
     has_tenders = any(row["dataset"] == "AF-TENDER" for row in datasets)

@@ -64,7 +64,7 @@ def _panel(panel: Panel) -> Card:
     return Card(
         f"signals/{panel.key}",
         panel.title,
-        f"{panel.title}, by country and month. Requires {panel.needs}.",
+        f"{panel.title}, by country and month, measured from {panel.needs}.",
         (panel.key,),
         "share of processes in scope that state what the measures need",
         f"/v1/signals/{panel.key}",

@@ -40,7 +40,7 @@ _ASKED = ("country", "frequency", "as_of", "from", "to")
 
 
 def series_list_page(site: render.Site, req: falcon.Request, section: str) -> render.Reply:
-    """Return every series and indicator that is held."""
+    """Return every series or indicator."""
     sent = render.check_names(req, "country", "type", "frequency")
     wanted = {name: value for name, value in sent.items() if name != "format"}
     if render.wants_csv(req):

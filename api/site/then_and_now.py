@@ -19,7 +19,7 @@ _REASONS = {
     "correction": "Sign or scale corrected",
     "split": "Restated for a split of shares",
     "element": "Stated under another element",
-    "measuring_unit": "Restated in later purchasing power",
+    "measuring_unit": "Restated for inflation",
 }
 
 

@@ -303,7 +303,7 @@ def test_a_panel_compares_countries_and_says_how_many_processes_are_behind_a_rat
     muted = f"{dashes}.filter((line) => line.getAttribute('stroke-opacity')).length"
     assert page.evaluate(muted) == page.evaluate(f"{dashes}.length") - 1 == len(names) - 1
     finding = page.evaluate("document.getElementById('finding').textContent")
-    assert finding.startswith("Kenya: single bid rate was ")
+    assert finding.startswith("Kenya: share of tenders with one bidder was ")
 
 
 def test_the_screen_ranks_as_the_api_does(page: Page, server: Served, world: World) -> None:

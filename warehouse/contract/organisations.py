@@ -226,8 +226,8 @@ def why_none_found(question: Question) -> Empty:
     query, country = question.parameters["query"], question.parameters["country"]
     where = "" if country is None else f" in {country}"
     detail = (
-        f"Nothing that is held{where} has a name or identifier like {query!r}: try fewer words, "
-        "and do not guess an id."
+        f"Nothing{where} has a name or identifier like {query!r}: try fewer words, and do not "
+        "guess an id."
     )
     return Empty("no_match", detail, "query")
 

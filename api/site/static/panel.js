@@ -35,7 +35,7 @@ function finding(chosen, others, measure, share) {
   if (!month) return "";
   const { value, n } = known.get(month), before = known.get(`${Number(month.slice(0, 4)) - 1}${month.slice(4)}`)?.value ?? null;
   const compared = others.map((each) => byMonth(each).get(month)?.value ?? null).filter((each) => each !== null);
-  const parts = [`${names.get(chosen.country)}: ${measure.toLowerCase()} was ${forPeople(value, share)} in ${month.slice(0, 7)}, from ${n.toLocaleString("en")} process${n === 1 ? "" : "es"}.`];
+  const parts = [`${names.get(chosen.country)}: ${measure[0].toLowerCase()}${measure.slice(1)} was ${forPeople(value, share)} in ${month.slice(0, 7)}, from ${n.toLocaleString("en")} process${n === 1 ? "" : "es"}.`];
   if (compared.length > 1) {
     const median = d3.median(compared), gap = share ? `${(100 * Math.abs(value - median)).toFixed(1)} points` : forPeople(Math.abs(value - median), false);
     parts.push(value === median ? `That is the median of ${compared.length} other countries.` : `That is ${gap} ${value > median ? "above" : "below"} the median of ${compared.length} other countries (${forPeople(median, share)}).`);

@@ -36,7 +36,7 @@ function line(limit) {
 async function ask() {
   const key = field.value.trim();
   usage.hidden = true;
-  setStatus("Asking…");
+  setStatus("Loading…");
   // Text that no header can have is no key.
   if (!/^[\x21-\x7e]+$/.test(key)) { setStatus("This is no API key: a key has letters, digits, - and _ only.", true); return; }
   const response = await fetch(`${root}v1/usage`, { headers: { "X-API-Key": key }, cache: "no-store" });
