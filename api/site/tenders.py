@@ -123,6 +123,12 @@ def procurement_of(sample: Sample, record: Row, as_of: date | None) -> dict[str,
         (country, sample.ask(declarations.TENDERS, _SUMMED_PAGES, country=country, **question))
         for country in list(countries)[:_MOST_COUNTRIES]
     ]
+    # Titles that are mere references say less than what the process states.
+    subjects = {
+        row["ocid"]: _whole(sample.ask(declarations.TENDER, ocid=row["ocid"], as_of=as_of).rows)
+        for row in awards.rows[: sample.tier.rows]
+        if row["ocid"] and " " not in (row["title"] or "")
+    }
     won = _totals(
         (row["period_end"], row["unit"], row["value"], row["buyer"]) for row in awards.rows
     )
@@ -130,6 +136,7 @@ def procurement_of(sample: Sample, record: Row, as_of: date | None) -> dict[str,
     named = [name for each in (won, given) if each for name, *_ in each.counterparts]
     return {
         "awards": awards,
+        "subjects": subjects,
         "won": won,
         "given": given,
         "organisations": _organisations(sample, named),
