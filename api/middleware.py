@@ -362,6 +362,7 @@ _COMPRESSIBLE = (
     "application/openapi+json",
     "application/x-ndjson",
     "text/",
+    "image/svg+xml",
 )
 _OF_THREAD = threading.local()
 
