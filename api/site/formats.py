@@ -23,8 +23,8 @@ def titles(kind: str) -> dict[str, str]:
     return {row["key"]: row["title"] for row in csv_rows(__name__, "titles") if row["kind"] == kind}
 
 
-# Keys whose words alone do not say what they are, and parts of keys that are no words.
-_KNOWN_WORDS, _KNOWN_PARTS = titles("word"), titles("part")
+# Keys whose words alone do not say what they are.
+_KNOWN_WORDS = titles("word")
 # Of macro series and indicators, whose sources are asked for figures only; of indicators as the
 # World Bank has them, without the unit.
 SERIES_TYPES, _INDICATORS = titles("series"), titles("indicator")
@@ -112,8 +112,7 @@ def words(name: str) -> str:
     """Return a key such as ``profit_before_tax`` or ``procuringEntity`` as words."""
     if name in _KNOWN_WORDS:
         return _KNOWN_WORDS[name]
-    parts = name.replace("_", " ").replace("-", " ").split(" ")
-    text = " ".join(_KNOWN_PARTS.get(part, part) for part in parts)
+    text = name.replace("_", " ").replace("-", " ")
     text = _INNER_CAPITAL.sub(lambda capital: f" {capital[0].lower()}", text)
     return text[:1].upper() + text[1:]
 

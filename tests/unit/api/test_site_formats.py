@@ -56,7 +56,7 @@ def test_names_are_those_that_readers_look_for() -> None:
     assert (country_name("XX"), country_name(None)) == ("XX", "no country")
     assert words("profit_before_tax") == "Profit before tax"
     assert words("procuringEntity") == "Procuring entity"
-    assert words("buyer_hhi") == "Buyer HHI"
+    assert words("buyer_hhi") == "Concentration of buyers (HHI)"
     assert words("cfo") == "Cash flow from operations"
     assert percent(Decimal("0.18104")) == "18.1 %"
 
