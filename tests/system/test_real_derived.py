@@ -250,7 +250,7 @@ def known_on(rows: list[Row], day: date) -> set[tuple[Any, ...]]:
 
 
 def metrics_on(world: World, day: date) -> set[tuple[Any, ...]]:
-    shown = ("service_id", "metric", "value", "period_end", "answers_from", "inputs")
+    shown = ("service_id", "metric", "value", "period_end", "answers_from")
     return {tuple(row[name] for name in shown) for row in answer_on(world.metrics, day)}
 
 
@@ -299,7 +299,7 @@ def test_every_figure_of_all_files_is_what_its_filings_prove(tmp_path: Path) -> 
     print(proofs, became, possible)
     assert set(proofs) <= PROOFS
     assert became.total() == possible and became["value"] > 2_500
-    assert check_days_of_metrics(world) > 10_000
+    assert check_days_of_metrics(world) > 5_000
 
 
 @pytest.mark.nightly
