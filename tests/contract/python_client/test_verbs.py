@@ -40,7 +40,7 @@ def test_a_statement_is_lines_by_periods_as_known_on_the_day(
     assert list(parts) == list(balance.loc["total_assets"])
 
 
-def test_a_statement_is_in_the_currency_of_most_figures_unless_one_is_chosen(
+def test_a_statement_is_in_the_currency_in_which_the_issuer_reports_unless_one_is_chosen(
     sankofa: Sankofa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = sankofa.facts(ISSUER, period_type="FY", statement="income")
@@ -53,6 +53,16 @@ def test_a_statement_is_in_the_currency_of_most_figures_unless_one_is_chosen(
 
     assert company.statement().equals(sankofa.company(ISSUER).statement("income"))
     assert company.statement().attrs["other_currency"] == ["USD"]
+    # A translation is of few periods; an issuer that changed its currency has the new one alone.
+    changed = facts.assign(
+        currency_reported=facts["currency_reported"].where(
+            facts["period_end"] < facts["period_end"].max(), "USD"
+        )
+    )
+    monkeypatch.setattr(company, "facts", lambda **_: changed)
+    assert company.statement().attrs["currency"] == "USD"
+    assert company.statement().attrs["other_currency"] == ["ZAR"]
+    monkeypatch.setattr(company, "facts", lambda **_: both)
     assert set(company.statement(currency="USD").stack()) == {1.0}
     with pytest.raises(ValueError, match="there are ZAR, USD"):
         company.statement(currency="EUR")

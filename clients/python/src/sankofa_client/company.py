@@ -65,7 +65,7 @@ class Company:
         ``statement`` is one of the three, by default all of them. All lines of a period are of
         the newest publication that has the statement, so that they add up; with
         ``publication=None`` each is the latest by itself. ``attrs`` have ``currency`` and
-        ``basis``: those of most figures unless you choose, and ``other_currency`` and
+        ``basis``: those of the last period unless you choose, and ``other_currency`` and
         ``other_basis`` that there are.
         """
         facts = self.facts(

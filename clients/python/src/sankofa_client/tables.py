@@ -29,14 +29,17 @@ def of_one_unit(
 ) -> pd.DataFrame:
     """Return the figures of one basis and of one currency, with those that are not of money.
 
-    By default they are the basis and the currency of most figures: a translation for convenience
-    is of few periods. If two have equally many, there is no default.
+    By default they are those of the period that ended last; if it has several, that of most figures
+    of all periods, since a translation for convenience is of few. If two have equally many, there
+    is no default.
     """
     attrs = dict(facts.attrs)
     choices = (("basis", basis, "basis"), ("currency_reported", currency, "currency"))
     for column, wanted, name in choices:
-        counts = facts[column].value_counts()
-        attrs[name] = _chosen(counts, wanted, name)
+        counts, stated = facts[column].value_counts(), facts[facts[column].notna()]
+        last = stated[stated["period_end"] == stated["period_end"].max()]
+        candidates = counts[counts.index.isin(last[column])] if wanted is None else counts
+        attrs[name] = _chosen(candidates, wanted, name)
         attrs[f"other_{name}"] = sorted(set(counts.index) - {attrs[name]})
         facts = facts[facts[column].isna() | (facts[column] == attrs[name])]
     facts.attrs.update(attrs)
