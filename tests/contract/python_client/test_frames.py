@@ -284,4 +284,5 @@ def test_elements_and_the_universe_are_the_rows_of_their_lists(
     rows = service.get("/v1/universe?as_of=2026-02-01&exchange=XJSE", "professional").rows
     assert list(listed["ticker"]) == [row["ticker"] for row in rows] and len(rows) > 2
     assert listed.attrs["known_since"] <= "2026-02-01"
-    assert len(sankofa.universe("2010-01-01")) == 0
+    before = sankofa.universe("2010-01-01", exchange="XJSE")
+    assert len(before) == 0 and before.attrs["known_since"] == listed.attrs["known_since"]
