@@ -245,7 +245,11 @@ _TOOL_LIST = [
     for tool in TOOLS.values()
 ]
 # What the examples in ``tools.csv`` name; the list that is sent names what the build has.
-_EXAMPLES = {"DC7Q2M4XK9": ("entity", "service_id"), "2138002QX8KZTPLXS721": ("lookup", "id_value")}
+_EXAMPLES = {
+    "DC7Q2M4XK9": ("entity", "service_id"),
+    "2138002QX8KZTPLXS721": ("lookup", "id_value"),
+    "FX.EUR.ZAR": ("macro", "series"),
+}
 
 
 def tools_of(build: Build) -> types.ListToolsResult:

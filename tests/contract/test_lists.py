@@ -108,6 +108,9 @@ def test_a_page_of_changes_compares_few_files_and_says_where_to_go_on(
     monkeypatch.setattr(warehouse.contract.changes, "_MOST_LOOKED_AT", 1)
     rows, pages = walked(url)
     assert rows == expected and len(pages) > len(whole_pages)
+    # Figures in two currencies are told apart without the rows themselves.
+    assert all(row["unit"] == row["row"].get("unit") for row in rows)
+    assert any(row["unit"] for row in rows)
     nothing, pages = walked(f"{url}&country=QQ")
     assert not nothing and len(pages) > 3
     assert pages[-1]["empty"]["code"] == "no_match" and not pages[-1]["truncated"]

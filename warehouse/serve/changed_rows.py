@@ -86,6 +86,8 @@ class ChangedRow:
                 "key": encode(self.key),
                 "figure": members[self.table.measure],
                 "period_end": members.get("period_end", _NULL),
+                # A figure in two currencies is two figures.
+                "unit": members.get("unit", _NULL),
                 "value": _NULL if is_gone else value,
                 "value_before": value if is_gone else self.value_before,
                 "row": _NULL if is_gone else self.body,
