@@ -185,7 +185,8 @@ class LaterStatements:
             return gap < unit
         # With so few digits left, a real change could pass for a rounding: only one that the later
         # filing rounds to its own scale does not.
-        return after > before and 2 * gap <= unit and (is_proved or _has_digits(reading.value))
+        is_coarser = after > before and scale_of(reading.value) >= after
+        return is_coarser and 2 * gap <= unit and (is_proved or _has_digits(reading.value))
 
     def _is_out_of_scale(
         self, standing: Reading, reading: Reading, until_then: list[Reading]

@@ -12,7 +12,7 @@ _described = partial(described_source, __name__)
 SOURCES = (
     _described(
         "sec-companyfacts",
-        Parser(9, partial(companyfacts.parse, every_element=True)),
+        Parser(10, partial(companyfacts.parse, every_element=True)),
         fetch.companyfacts,
         fetch.FACTS.member_url,
     ),

@@ -85,6 +85,25 @@ def test_a_rounding_in_another_scale_is_not_a_restatement(second: int) -> None:
     assert (apparent(parsed), reasons(parsed)) == (expected, [])
 
 
+@pytest.mark.parametrize(("second", "roundings"), [(0.0509, []), (0.051, [0.051])])
+def test_a_value_finer_than_its_filing_is_a_restatement_and_no_rounding(
+    second: float, roundings: list[float]
+) -> None:
+    in_second = {"accn": ACCN_2, "filed": "2020-04-06"}
+    # The first filing has four decimals, the second three.
+    others = [
+        *((0.0511, 2014, {}), (0.0522, 2015, {}), (0.0533, 2016, {}), (0.0544, 2017, {})),
+        *((number / 1000, 1949 + number, in_second) for number in (61, 62, 63, 64)),
+    ]
+    stated = [
+        fact(val=value, start=f"{year}-01-01", end=f"{year}-12-31", **filing)
+        for value, year, filing in others
+    ]
+    per_share = {"USD/shares": [*stated, fact(val=0.0506), later(second)]}
+    parsed = read({"BasicEarningsLossPerShare": per_share})
+    assert apparent(parsed) == [(Decimal(str(rounded)), "rounding") for rounded in roundings]
+
+
 def test_a_change_beyond_the_scale_is_a_restatement() -> None:
     parsed = in_scales(1471894000, 1557800000)
     assert {1471894000, 1557800000} <= set(values(parsed)) and reasons(parsed) == []
