@@ -88,7 +88,7 @@ def test_usage_shows_what_each_key_was_charged() -> None:
     assert run("usage", "--month", "2001-01").exit_code == 2
 
 
-@pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x"), ("list",)])
+@pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x")])
 def test_a_failed_command_explains_itself_in_a_sentence(words: tuple[str, ...]) -> None:
     completed = subprocess.run(
         [sys.executable, "-c", "from pipelines.commands.main import main; main()", "keys", *words],
@@ -97,7 +97,7 @@ def test_a_failed_command_explains_itself_in_a_sentence(words: tuple[str, ...]) 
         check=False,
         env=os.environ,
     )
-    assert completed.returncode in (1, 5) and completed.stderr.startswith("sankofa: ")
+    assert completed.returncode == 1 and completed.stderr.startswith("sankofa: ")
     assert "Traceback" not in completed.stderr
 
 

@@ -28,7 +28,7 @@ from tests.helpers.site import (
 )
 from warehouse.publish.builds import builds_at
 from warehouse.shared.settings import PAGES_PER_MINUTE
-from warehouse.tables import Fundamental
+from warehouse.tables.fundamentals import Fundamental
 
 _LINK = re.compile(r'<a\b[^>]*?href="([^"]*)"')
 _TENDER = re.compile(r'href="/tenders/([^"]+)"')
@@ -82,8 +82,8 @@ def test_every_link_and_everything_loaded_resolves(server: Served, world: World)
     for address in (*addresses(), *rendered_pages(server, world).values(), *SERVICE_PAGES):
         page = html.unescape(server.get(f"/{address}", Accept="text/html")[2].decode())
         for link in (*_LINK.findall(page), *_LOADED.findall(page)):
-            # Documents of the sample world are nowhere, and no MCP server runs here.
-            if not link.startswith(("data:", "#", "https://", MCP)):
+            # Documents of the sample world are nowhere, and neither MCP nor an editor runs here.
+            if not link.startswith(("data:", "#", "https://", "cursor:", "vscode:", MCP)):
                 links.setdefault(urljoin(f"{server.address}/{address}", link), address)
     assert len(links) > 60
     for link, address in links.items():
