@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails
 
 from warehouse.shared.errors import SankofaError
-from warehouse.tables import LicenseClass
+from warehouse.tables.sighting import LicenseClass
 
 # How a licence is known: each document states it, a page of the publisher does (at an address that
 # is declared), somebody else says so, or nobody does.

@@ -20,7 +20,7 @@ from warehouse.publish.served_rows import CHANGES, NAMED_ENTITIES
 from warehouse.publish.snapshot import Snapshot
 from warehouse.serve.exports import Manifest, PublishedExports, file_name
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import OPEN_CLASSES
+from warehouse.tables.sighting import OPEN_CLASSES
 
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _SQL = sql_file(

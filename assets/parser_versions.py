@@ -12,7 +12,7 @@ Fetching is left out, and so is storing: neither changes what a document says.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from warehouse.shared.errors import SankofaError
 LOCK = Path(__file__).with_name("parsers.lock")
 _WITHIN = ("assets", "quality", "warehouse.shared.texts", "warehouse.names")
 _WITHOUT = ("assets.fetching", "assets.source")
-_HEADER = "# Written by `python -m pipelines.parser_versions`: parser, version, hash of its code.\n"
 
 # The hash of the code of each parser, by its name and version.
 Locked = Mapping[tuple[str, int], str]
@@ -34,7 +33,7 @@ Locked = Mapping[tuple[str, int], str]
 def effective_version(parser: Parser) -> str:
     """Return the version under which a parser reads documents."""
     version, name = str(parser.version), parser_name(parser)
-    if LOCK.exists() and _is_ours(name):
+    if LOCK.exists() and is_ours(name):
         code = parser_code(parser)
         if read_lock().get((name, parser.version)) != code:
             version += f"+{code[:8]}"
@@ -73,29 +72,9 @@ def read_lock() -> Locked:
         except ValueError:
             raise SankofaError(
                 f"{LOCK}: cannot read the line {line!r}; restore the file, then run "
-                "`python -m pipelines.parser_versions`"
+                "`python -m deploy.parser_versions`"
             ) from None
     return locked
-
-
-def lock_of(parsers: Iterable[Parser]) -> Locked:
-    """Return the lock that the code of parsers makes."""
-    return {
-        (parser_name(parser), parser.version): parser_code(parser)
-        for parser in parsers
-        if _is_ours(parser_name(parser))
-    }
-
-
-def write_lock(locked: Locked) -> None:
-    """Replace the lock."""
-    LOCK.write_text(lock_text(locked), "utf-8")
-
-
-def lock_text(locked: Locked) -> str:
-    """Return a lock as the text of its file."""
-    lines = (f"{name} {version} {code}\n" for (name, version), code in sorted(locked.items()))
-    return _HEADER + "".join(lines)
 
 
 def _function(function: Any) -> Any:
@@ -105,5 +84,6 @@ def _function(function: Any) -> Any:
     return function
 
 
-def _is_ours(name: str) -> bool:
+def is_ours(name: str) -> bool:
+    """Return whether a parser is of the product, not of a plug-in."""
     return name.startswith(tuple(f"{package}." for package in _WITHIN))

@@ -25,7 +25,7 @@ from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.errors import LicenceError
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY, Settings
 from warehouse.shared.urls import FICTIONAL_URL
-from warehouse.tables import LicenseClass
+from warehouse.tables.sighting import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]
 Stream = Callable[[Document, IO[bytes]], Iterator[Parsed]]

@@ -23,7 +23,7 @@ from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, 
 from quality.rules import Suite
 from warehouse.publish.steps import compute_of
 from warehouse.shared.settings import Settings, read_settings
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 PublishingParam = dg.ResourceParam[Publishing]
 

@@ -26,7 +26,7 @@ from warehouse.record.store import Record, open_record
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.files import sha256_of_file
 from warehouse.shared.settings import Settings
-from warehouse.tables import ErasedEntry
+from warehouse.tables.operations import ErasedEntry
 
 _PAGE = 500
 

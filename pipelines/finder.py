@@ -56,7 +56,7 @@ from warehouse.serve.entities import ID_TYPES, organisation_ids
 from warehouse.serve.rows import fetch_rows
 from warehouse.shared.errors import NothingPublished, SankofaError
 from warehouse.shared.settings import Settings
-from warehouse.tables import Entity
+from warehouse.tables.entities import Entity
 
 Kind = Literal["organisation", "process", "series", "indicator", "document", "row", "party"]
 # What has an id that answers show: the column of the id, the tables with it, and its name in words.

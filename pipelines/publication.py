@@ -62,7 +62,8 @@ from warehouse.shared.metrics import (
 )
 from warehouse.shared.settings import Settings
 from warehouse.shared.signing import SigningKey
-from warehouse.tables import DERIVED, LeftOut, QualityMetric
+from warehouse.tables.derived import DERIVED, LeftOut
+from warehouse.tables.operations import QualityMetric
 
 # The process that counts publications.
 _PROCESS = "publish"

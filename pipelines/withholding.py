@@ -44,7 +44,7 @@ from warehouse.serve.engines import NOTHING_PUBLISHED
 from warehouse.serve.finished_files import finished_files
 from warehouse.shared.errors import NothingPublished, SankofaError
 from warehouse.shared.settings import Settings
-from warehouse.tables import WithheldEntry, WithheldKind
+from warehouse.tables.operations import WithheldEntry, WithheldKind
 
 # ``sankofa withheld --check``: whether the current build has a name that an operator withheld.
 

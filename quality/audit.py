@@ -36,7 +36,8 @@ from warehouse.publish.write import countries
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import DERIVED, QualityMetric
+from warehouse.tables.derived import DERIVED
+from warehouse.tables.operations import QualityMetric
 
 # Lost rows: a source that suddenly has far fewer rows stops the publication.
 #

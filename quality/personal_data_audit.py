@@ -51,8 +51,8 @@ from warehouse.record.tables import (
 from warehouse.record.withheld import withheld_names, withheld_now
 from warehouse.serve.finished_files import FinishedFile
 from warehouse.shared.data_files import csv_rows, sql_file
-from warehouse.tables import TenderRelease
 from warehouse.tables.column import columns_of
+from warehouse.tables.tenders import TenderRelease
 
 # Which names a build must not have, from the record and a snapshot; and the audit of its files.
 

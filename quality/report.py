@@ -17,7 +17,8 @@ from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transac
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
-from warehouse.tables import LeftOut, QualityMetric
+from warehouse.tables.derived import LeftOut
+from warehouse.tables.operations import QualityMetric
 
 # The measurements of every publication, stored in the record.
 

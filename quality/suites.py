@@ -26,8 +26,8 @@ from warehouse.publish.tables import MART_TABLES
 from warehouse.record.rules import COUNTRY, CURRENCY, ISO3, LICENSED, SERVICE_ID, rules_of
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, RecordTable
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import DERIVED
 from warehouse.tables.column import identity_of
+from warehouse.tables.derived import DERIVED
 
 _MART_ROWS = {table.name: table.rows for table in MART_TABLES}
 _PATTERNS = {"COUNTRY": COUNTRY, "CURRENCY": CURRENCY, "ISO3": ISO3, "SERVICE_ID": SERVICE_ID}

@@ -10,7 +10,7 @@ from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import LONGEST_YEAR, SHORTEST_YEAR
 from warehouse.publish.snapshot import Snapshot
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import LICENSE_CLASSES
+from warehouse.tables.sighting import LICENSE_CLASSES
 
 TABLE = "derived_figures"
 _SQL = sql_file(

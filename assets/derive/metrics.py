@@ -31,7 +31,8 @@ from warehouse.record.relations import create_table
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.data_files import SqlFile, sql_file
 from warehouse.shared.json_encoding import encode_decimal
-from warehouse.tables import LICENSE_CLASSES, Metric
+from warehouse.tables.derived import Metric
+from warehouse.tables.sighting import LICENSE_CLASSES
 
 # The formulas as numbered rows for the statements: numbers are joined faster than texts.
 

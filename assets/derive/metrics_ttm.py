@@ -16,7 +16,7 @@ from warehouse.methodology.metrics import (
 )
 from warehouse.publish.snapshot import Snapshot
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import LICENSE_CLASSES
+from warehouse.tables.sighting import LICENSE_CLASSES
 
 TABLES = ("metrics_ttm", "metrics_ttm_absent")
 _SQL = sql_file(

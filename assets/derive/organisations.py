@@ -31,8 +31,8 @@ from warehouse.publish.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import PartyMatch, SameAs, VetoedJoin
 from warehouse.tables.column import identity_of
+from warehouse.tables.derived import PartyMatch, SameAs, VetoedJoin
 
 PARTY_COLUMNS = identity_of(PartyMatch)
 JOINED = ("same_as", "vetoed_joins")

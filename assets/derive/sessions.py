@@ -15,7 +15,7 @@ from warehouse.publish.snapshot import SAME_AS, Derivation, Snapshot
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import ExchangeSession
+from warehouse.tables.derived import ExchangeSession
 
 TABLES = ("first_listings", "exchange_sessions")
 # Fixed days, so that a build does not depend on when it is made: the first filings with XBRL are of

@@ -16,8 +16,8 @@ from warehouse.publish.awards import add_stated_awards
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.data_files import HOME_CURRENCY, sql_file
-from warehouse.tables import LICENSE_CLASSES
 from warehouse.tables.derived import Signal
+from warehouse.tables.sighting import LICENSE_CLASSES
 
 # Months are numbered per country, from 0 for the month of its first release (``month_no``). A
 # closing has the number of the month that it closes (``closing_no``). A release counts from the

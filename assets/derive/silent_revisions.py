@@ -15,8 +15,9 @@ from warehouse.publish.row_json import digits_sql
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import AS_SHOWN, FIRST_READ, Sighting, SilentRevision
 from warehouse.tables.column import content_of
+from warehouse.tables.derived import SilentRevision
+from warehouse.tables.sighting import AS_SHOWN, FIRST_READ, Sighting
 
 # Which members of a tender release differ from those of an earlier reading.
 #

@@ -12,7 +12,6 @@ from typing import Any, cast, get_args
 import pyarrow as pa
 from sqlmodel import SQLModel
 
-from warehouse import tables
 from warehouse.methodology.signals import PANEL_BY_KEY, PANELS, SIGNAL_SET
 from warehouse.publish.served_rows import (
     CURRENT_ENTITIES,
@@ -28,8 +27,9 @@ from warehouse.record.tables import DECIMAL, arrow_schema
 from warehouse.serve.exports import ArtifactKind
 from warehouse.shared.data_files import csv_rows, sql_file
 from warehouse.shared.tiers import TierName
-from warehouse.tables import OPEN_CLASSES
+from warehouse.tables import ROWS
 from warehouse.tables.column import Part, identity_of, shown_columns
+from warehouse.tables.sighting import OPEN_CLASSES
 
 # The columns of each file: name, type, meaning, and the SQL that computes it.
 #
@@ -123,7 +123,7 @@ def _named(word: str) -> Columns:
     row_class, _, name = word.rpartition(".")
     if not row_class:
         return (_OWN[name],)
-    row: type[SQLModel] = getattr(tables, row_class)
+    row = ROWS[row_class]
     if name == "all":
         return columns(row, row.model_fields)
     if name == "file":
@@ -147,7 +147,7 @@ def _keyed(line: str) -> Columns:
     row = _LINES[line]
     hashed = row["id_hash_of"]
     if "*" in hashed:
-        row_class: type[SQLModel] = getattr(tables, row["columns"].partition(".")[0])
+        row_class = ROWS[row["columns"].partition(".")[0]]
         hashed = hashed.replace("*", ", ".join(identity_of(row_class)))
     key = replace(_OWN[row["id"]], sql=row["id_sql"] or _HASHED_ID.format(hashed))
     by_name = {column.name: column for column in _columns(line)}

@@ -17,7 +17,7 @@ from assets.fetching.http_bodies import RETRYABLE_STATUSES, ExpectedFormat
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings
-from warehouse.tables import LicenseClass
+from warehouse.tables.sighting import LicenseClass
 
 _log = logging.getLogger(__name__)
 

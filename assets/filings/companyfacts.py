@@ -41,9 +41,8 @@ from assets.parsing import strict
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import ELEMENTS, ENTITIES, FUNDAMENTALS, IDENTIFIERS
-from warehouse.tables import PUBLISHED
 from warehouse.tables.fundamentals import PeriodType
-from warehouse.tables.sighting import Method
+from warehouse.tables.sighting import PUBLISHED, Method
 
 # The day of a filing, and start and end of a period in it.
 Stated = tuple[date, date | None, date]

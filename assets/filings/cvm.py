@@ -47,7 +47,7 @@ from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, FUNDAMENTALS, IDENTIFIERS
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import FIRST_READ
+from warehouse.tables.sighting import FIRST_READ
 
 TAXONOMY = "cvm"
 CVM_CODE = "BR-CVM"

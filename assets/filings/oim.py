@@ -29,7 +29,7 @@ from assets.parsing.strict import calendar_day, json_object, number_from_text, p
 from warehouse.methodology.line_items import LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.tables import PUBLISHED
+from warehouse.tables.sighting import PUBLISHED
 
 _LEI_SCHEME = "http://standards.iso.org/iso/17442"
 _CIK_SCHEME = "http://www.sec.gov/CIK"

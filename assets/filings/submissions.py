@@ -31,7 +31,7 @@ from assets.parsing.strict import calendar_day, json_object, json_pointer, print
 from quality.persons import drop_personal_names, personal_name_rule
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FILINGS, IDENTIFIERS
-from warehouse.tables import PUBLISHED
+from warehouse.tables.sighting import PUBLISHED
 
 # The filings in a list of submissions: column by column, equally long arrays.
 #

@@ -43,7 +43,7 @@ from warehouse.shared.metrics import (
     counting,
 )
 from warehouse.shared.settings import Settings
-from warehouse.tables import LoadEntry
+from warehouse.tables.operations import LoadEntry
 
 # Reports the progress of a running asset to whoever started it in the same process.
 

@@ -12,7 +12,7 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
 from warehouse.shared.code_version import ROOT, release
 from warehouse.shared.errors import SankofaError
-from warehouse.tables import FailureEntry, LoadEntry
+from warehouse.tables.operations import FailureEntry, LoadEntry
 
 _LONGEST_MESSAGE = 300
 _MOST_NAMED = 5

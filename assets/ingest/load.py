@@ -36,7 +36,7 @@ from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.quarantine import add_failures
 from warehouse.record.store import Record
 from warehouse.record.upkeep import compact_after_appends
-from warehouse.tables import FailureEntry, LoadEntry
+from warehouse.tables.operations import FailureEntry, LoadEntry
 
 # Documents per append: each append is one Delta commit, which costs more than parsing a page.
 BATCH = 64

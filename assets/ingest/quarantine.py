@@ -17,7 +17,7 @@ from warehouse.record.landing import Document, Landing
 from warehouse.record.quarantine import QuarantinedRow, add_retries, quarantined_rows
 from warehouse.record.store import Record
 from warehouse.shared.code_version import release
-from warehouse.tables import RetryEntry, RetryOutcome
+from warehouse.tables.operations import RetryEntry, RetryOutcome
 
 _LARGEST = 32 << 20
 _EXCERPT = 600

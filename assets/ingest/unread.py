@@ -30,7 +30,7 @@ from warehouse.record.ledger import Reading, readings
 from warehouse.record.quarantine import last_failures
 from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
-from warehouse.tables import FailureEntry
+from warehouse.tables.operations import FailureEntry
 
 # Whether a document is an archive that unpacks to more than its own size suggests.
 

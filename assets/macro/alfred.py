@@ -32,7 +32,7 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import FIRST_READ, PUBLISHED
+from warehouse.tables.sighting import FIRST_READ, PUBLISHED
 
 # Observations of FRED as values with the interval in which each was the current one.
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from assets.parsing.strict import FIRST_YEAR, LAST_YEAR, calendar_day, number_from_text
 from warehouse.record.landing import Document
 from warehouse.shared.countries import Area
-from warehouse.tables import AS_SHOWN, FIRST_READ
+from warehouse.tables.sighting import AS_SHOWN, FIRST_READ
 
 DecimalMark = Literal[".", ","]
 

@@ -26,7 +26,7 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import PUBLISHED
+from warehouse.tables.sighting import PUBLISHED
 
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 # The IMF's portal names them.

@@ -32,8 +32,7 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.countries import Area, area_named, area_of
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import FIRST_READ, PUBLISHED
-from warehouse.tables.sighting import DayEvidence
+from warehouse.tables.sighting import FIRST_READ, PUBLISHED, DayEvidence
 
 _REQUIRED = ("Country", "Subject Descriptor", "Units", "Scale")
 _EDITION = re.compile(r"World Economic Outlook Database,\s*([A-Z][a-z]+ [0-9]{4})\b")

@@ -19,7 +19,7 @@ from warehouse.record.incoming import MISFITS
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 from warehouse.shared.urls import is_fictional
-from warehouse.tables import FIRST_READ, OPEN_CLASSES, PUBLISHED, DayEvidence, LicenseClass
+from warehouse.tables.sighting import FIRST_READ, OPEN_CLASSES, PUBLISHED, DayEvidence, LicenseClass
 
 # Rows of releases and parties, collected as Arrow columns.
 #

@@ -25,7 +25,7 @@ from assets.declared_files import (
 from assets.tenders.code_lists import Words
 from assets.tenders.requests import AnyRequest, check_pattern
 from warehouse.shared.data_files import HOME_CURRENCY, csv_rows
-from warehouse.tables import LicenseClass
+from warehouse.tables.sighting import LicenseClass
 
 # The tender portals as the parser knows them: country, licence, quirks.
 #

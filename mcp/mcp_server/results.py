@@ -21,8 +21,8 @@ from warehouse.publish.row_json import PROVENANCE
 from warehouse.serve.exports import PARQUET
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.tiers import Tier
-from warehouse.tables import FundamentalVintage
 from warehouse.tables.column import members_of
+from warehouse.tables.fundamentals import FundamentalVintage
 
 # Rows as a model reads them: without what is unknown or repeated, and sources named once.
 #

@@ -23,7 +23,8 @@ from warehouse.publish.builds import builds_at
 from warehouse.shared.errors import NothingPublished
 from warehouse.shared.settings import Settings, read_settings
 from warehouse.shared.tiers import Dataset
-from warehouse.tables import LeftOut, QualityMetric
+from warehouse.tables.derived import LeftOut
+from warehouse.tables.operations import QualityMetric
 
 _ROWS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])

@@ -20,7 +20,7 @@ from warehouse.record.store import Record, open_record
 from warehouse.record.versions import require_withheld_key
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.settings import Settings, read_settings
-from warehouse.tables import RetryEntry
+from warehouse.tables.operations import RetryEntry
 
 _SOURCE = click.option("--source", help="Only this source.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that contain this text.")

@@ -19,7 +19,7 @@ from warehouse.publish.snapshot import ORDERS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.signing import SigningKey
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 FACTS, RELEASES, MACRO = 1_000_000, 1_000_000, 500_000
 SIZES = (0.1, 0.3, 1.0)

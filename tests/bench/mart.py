@@ -18,7 +18,7 @@ from tests.helpers.publishing import write_mart
 from warehouse.publish.snapshot import NEWEST_STATEMENTS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 MODULE = "tests.bench.mart"
 # Facts, releases and macro vintages of the largest build; smaller ones are a part of it.

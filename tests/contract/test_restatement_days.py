@@ -49,7 +49,7 @@ from warehouse.record.tables import (
 from warehouse.serve.build import Mart
 from warehouse.serve.exports import PublishedExports
 from warehouse.serve.rows import RowPage
-from warehouse.tables import OPEN_CLASSES
+from warehouse.tables.sighting import OPEN_CLASSES
 
 Row = dict[str, Any]
 # (issuer, line item, unit, basis, period, vintage, available_at, value)

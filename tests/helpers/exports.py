@@ -35,7 +35,7 @@ from warehouse.serve.exports import (
 )
 from warehouse.shared.file_store import FileStore
 from warehouse.shared.signing import SigningKey, is_signed
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from warehouse.publish.write import MART_KEYS, manifest_of, write_mart_files
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
 from warehouse.shared.errors import AuditFailed
-from warehouse.tables import SameAs
+from warehouse.tables.derived import SameAs
 
 
 def _no_joins(_: Snapshot) -> DerivedTables:

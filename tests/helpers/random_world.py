@@ -36,7 +36,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     arrow_schema,
 )
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 ISSUERS = ("DCA1", "DCB2", "DCC3")
 ITEMS = ("revenue", "profit", "total_assets")

@@ -11,7 +11,7 @@ from sqlmodel import SQLModel
 
 from assets.derive.organisations import COLUMNS, joined_tables
 from warehouse.record.tables import arrow_schema
-from warehouse.tables import Entity, EntityIdentifier
+from warehouse.tables.entities import Entity, EntityIdentifier
 
 DATABASE = duckdb.connect()
 LEI, OTHER = "213800FICTIONAL00192", "213800FICTIONAL00289"

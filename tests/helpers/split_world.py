@@ -17,7 +17,7 @@ from warehouse.publish.tables import MART_TABLES, MartTable
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_RELEASES, arrow_schema
 from warehouse.serve.build import Mart
-from warehouse.tables import Metric, Signal
+from warehouse.tables.derived import Metric, Signal
 
 
 def more_countries_and_sources(root: Path) -> None:

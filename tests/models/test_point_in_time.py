@@ -23,7 +23,8 @@ from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES
 from warehouse.record.versions import load_seqs_of, name_version
-from warehouse.tables import AS_SHOWN, LoadEntry
+from warehouse.tables.operations import LoadEntry
+from warehouse.tables.sighting import AS_SHOWN
 
 few_examples = settings(
     max_examples=times(2), deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -8,7 +8,7 @@ from typing import Any
 
 from warehouse.record.store import Record
 from warehouse.record.tables import RecordTable
-from warehouse.tables import AS_SHOWN
+from warehouse.tables.sighting import AS_SHOWN
 
 Row = dict[str, Any]
 

@@ -34,7 +34,7 @@ from warehouse.record.tables import FUNDAMENTALS
 from warehouse.shared.files import make_private
 from warehouse.shared.locks import alive_file, named_lock
 from warehouse.shared.settings import read_settings, variable_of
-from warehouse.tables import QualityMetric
+from warehouse.tables.operations import QualityMetric
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 

@@ -35,7 +35,7 @@ from warehouse.methodology.signals import FEWEST_AMOUNTS
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
 from warehouse.serve.exports import PublishedExports
-from warehouse.tables import Signal
+from warehouse.tables.derived import Signal
 
 Row = dict[str, Any]
 FIRM = "Mzansi Fictional Roads (Pty) Ltd"

@@ -48,7 +48,7 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 SECRET = b"a secret of this test"
 ISSUERS = ("DCA1", "DCB2", "DCC3", "DCD4")

@@ -39,7 +39,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
 )
 from warehouse.serve.build import Mart
-from warehouse.tables import LeftOut
+from warehouse.tables.derived import LeftOut
 
 PERSON = "Thandiwe Nomsa Mokoena"
 FIRM = "Ubuntu Fictional Mining Ltd"

@@ -16,7 +16,7 @@ from warehouse.publish.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, arrow_schema
 from warehouse.serve.build import Mart
-from warehouse.tables import PartyMatch
+from warehouse.tables.derived import PartyMatch
 
 NAME = "Alpha Fictional Works Ltd"
 FIRST, SECOND, THIRD = date(2020, 1, 1), date(2020, 6, 1), date(2021, 1, 1)

@@ -24,7 +24,7 @@ from tests.helpers.parallel_source import SOURCE
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.shared.errors import LandingError
-from warehouse.tables import LoadEntry
+from warehouse.tables.operations import LoadEntry
 
 # What differs from run to run: the random id of a load, and when things happened.
 _RANDOM = ("load_id", "loaded_at", "quarantined_at", "failed_at")

@@ -44,7 +44,7 @@ from warehouse.serve.build import Mart
 from warehouse.serve.catalogue import export_manifest
 from warehouse.serve.exports import MANIFEST_FILE, Artifact, Manifest, PublishedExports
 from warehouse.serve.rows import RowPage, fetch_page
-from warehouse.tables import OPEN_CLASSES
+from warehouse.tables.sighting import OPEN_CLASSES
 
 UNTIL = date(2024, 3, 31)
 FIRST, LAST = date(2018, 1, 1), date(2026, 7, 31)

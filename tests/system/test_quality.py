@@ -48,7 +48,7 @@ from warehouse.record.tables import (
     arrow_schema,
 )
 from warehouse.shared.settings import Settings
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 
 def test_every_table_of_the_record_and_of_the_mart_has_a_suite() -> None:

@@ -46,7 +46,7 @@ from warehouse.shared.errors import (
     NothingPublished,
     UnknownVersion,
 )
-from warehouse.tables import Metric
+from warehouse.tables.derived import Metric
 
 SEED = 7
 UNTIL = FIRST_DAY + timedelta(DAYS // 2)

@@ -39,7 +39,7 @@ from warehouse.record.tables import (
 )
 from warehouse.serve.build import Mart
 from warehouse.serve.rows import RowPage
-from warehouse.tables import Metric, PartyMatch, SameAs
+from warehouse.tables.derived import Metric, PartyMatch, SameAs
 
 OWN, WEAK, OTHER = "DCOWN", "DCWEAK", "DCOTHER"
 NAME = "Alpha Fictional Works Ltd"

@@ -22,10 +22,10 @@ SANKOFA = "from pipelines.commands.main import main; main()"
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A copy of the code whose lock fits it, beside a home."""
-    for package in ("warehouse", "quality", "assets", "pipelines"):
+    for package in ("warehouse", "quality", "assets", "pipelines", "deploy"):
         ignored = shutil.ignore_patterns(*UNFINISHED)
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
-    run(tmp_path, "-m", "pipelines.parser_versions", "--same-rows")
+    run(tmp_path, "-m", "deploy.parser_versions", "--same-rows")
     return tmp_path
 
 

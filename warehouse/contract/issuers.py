@@ -38,7 +38,7 @@ from warehouse.serve.rows import (
 )
 from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows, why_empty
 from warehouse.shared.json_encoding import encode
-from warehouse.tables import DERIVED_ABSENCES
+from warehouse.tables.derived import DERIVED_ABSENCES
 
 # Reported figures, as they were known on a day, newest period first.
 

@@ -16,7 +16,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from sqlmodel import SQLModel
 
-from warehouse import tables
 from warehouse.contract.claims import Verdict
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import AbsentReason
@@ -28,6 +27,7 @@ from warehouse.serve.exports import Artifact, Failed
 from warehouse.serve.search import Match
 from warehouse.serve.table_query import EmptyCode
 from warehouse.shared.data_files import csv_rows
+from warehouse.tables import ROWS
 from warehouse.tables.column import columns_of, shown_columns
 
 Schema = dict[str, Any]
@@ -129,7 +129,7 @@ def _stated_type(kind: str) -> Schema:
     owner, _, name = kind.partition(".")
     if not name:
         return _object(_stated(kind))
-    return _column(getattr(tables, owner), name) if hasattr(tables, owner) else _member(owner, name)
+    return _column(ROWS[owner], name) if owner in ROWS else _member(owner, name)
 
 
 def _member(schema: str, name: str) -> Schema:
@@ -172,7 +172,7 @@ def _row(schema: str) -> Schema:
     columns = {
         member: (model, name)
         # The first of the classes describes a member that several have.
-        for model in (getattr(tables, name) for name in reversed(models))
+        for model in (ROWS[name] for name in reversed(models))
         for name, member in shown_columns(model, "api").items()
     }
     own = _stated(schema)

@@ -17,8 +17,8 @@ import msgspec
 from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import METRIC_DIGITS
 from warehouse.shared.json_encoding import encode
-from warehouse.tables import FundamentalVintage
 from warehouse.tables.column import identity_of
+from warehouse.tables.fundamentals import FundamentalVintage
 
 _MEASURES = {item.name: item.measure for item in LINE_ITEMS if item.measure != "money"}
 # The lines whose vintages tell of splits.

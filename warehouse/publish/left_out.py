@@ -14,7 +14,7 @@ import pyarrow as pa
 from warehouse.record.relations import sql_text
 from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import LeftOut
+from warehouse.tables.derived import LeftOut
 
 # What identifies a stored row; a sighting may be stored several times.
 STORED_ROW = ("sighting", "figure_check", "load_seq", "observed_at", "content")

@@ -76,8 +76,8 @@ from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable, SankofaError
 from warehouse.shared.texts import version_key
-from warehouse.tables import DERIVED
 from warehouse.tables.column import identity_of
+from warehouse.tables.derived import DERIVED
 
 # The steps that make a snapshot: the stored rows of one partition become its tables.
 #

@@ -20,7 +20,7 @@ from warehouse.record.tables import (
     record_schema,
 )
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import AS_SHOWN, FIRST_READ, EvidencedSighting
+from warehouse.tables.sighting import AS_SHOWN, FIRST_READ, EvidencedSighting
 
 _BASE = ("unit", "base_period")
 _PERIOD = ("period_start", "period_end")

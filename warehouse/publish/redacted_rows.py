@@ -33,8 +33,8 @@ from warehouse.record.tables import (
     record_schema,
 )
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import Sighting
 from warehouse.tables.entities import NAME_LISTS
+from warehouse.tables.sighting import Sighting
 
 # Which rows stay in another form, in the words of the table ``left_out``.
 PARTIES = "withheld: the party, whose name is removed"

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from warehouse.shared.errors import BadTable
-from warehouse.tables import Sighting
 from warehouse.tables.column import members_of
+from warehouse.tables.sighting import Sighting
 
 # DuckDB types by column name, as DESCRIBE returns them.
 ColumnTypes = Mapping[str, str]

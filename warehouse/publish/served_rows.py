@@ -8,9 +8,10 @@ from typing import Literal, get_args
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
 from warehouse.publish.row_json import NEVER_DAY, PROVENANCE, moment_sql
 from warehouse.shared.data_files import sql_file
-from warehouse.tables import Entity, PartyMatch, TenderParty
 from warehouse.tables.column import content_of, identity_of, members_of
-from warehouse.tables.entities import NAME_LISTS
+from warehouse.tables.derived import PartyMatch
+from warehouse.tables.entities import NAME_LISTS, Entity
+from warehouse.tables.tenders import TenderParty
 
 # What a release states about a party; two statements that agree in all of it are one party.
 SAME_PARTY = " AND ".join(

@@ -50,7 +50,7 @@ from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
 from warehouse.shared.files import sha256_of_file
 from warehouse.shared.settings import usable_memory_mb
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
 GROUP = 100_000
@@ -444,7 +444,7 @@ class RowCheck:
     tables: Sequence[RecordTable] = RECORD_TABLES
 
 
-# Derived tables by name; ``warehouse.tables.DERIVED`` declares which there are and their rows.
+# Derived tables by name: those that ``warehouse.tables.derived`` declares, with their rows.
 DerivedTables = Mapping[str, pa.Table]
 
 

@@ -16,24 +16,13 @@ from sqlmodel import SQLModel
 from warehouse.publish import served_rows
 from warehouse.publish.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
 from warehouse.shared.data_files import csv_rows, sql_file
-from warehouse.tables import (
-    DerivedFigure,
-    ElementFact,
-    Entity,
-    EntityIdentifier,
-    FilingVintage,
-    FundamentalVintage,
-    ListedIssuer,
-    MacroAnnual,
-    MacroSeries,
-    Metric,
-    QualityMetric,
-    SharedFact,
-    Signal,
-    TenderParty,
-    TenderReleaseVintage,
-)
 from warehouse.tables.column import members_of
+from warehouse.tables.derived import DerivedFigure, Metric, SharedFact, Signal
+from warehouse.tables.entities import Entity, EntityIdentifier, ListedIssuer
+from warehouse.tables.fundamentals import ElementFact, FilingVintage, FundamentalVintage
+from warehouse.tables.macro import MacroAnnual, MacroSeries
+from warehouse.tables.operations import QualityMetric
+from warehouse.tables.tenders import TenderParty, TenderReleaseVintage
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 _OF_TRAILING = "_ttm"

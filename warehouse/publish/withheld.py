@@ -32,7 +32,7 @@ from warehouse.record.withheld import (
     withheld_names,
     withheld_now,
 )
-from warehouse.tables import WithheldBy
+from warehouse.tables.operations import WithheldBy
 
 _OF_RELEASE = ("source", "ocid", "release_id")
 

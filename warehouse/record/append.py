@@ -33,7 +33,7 @@ from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transac
 from warehouse.record.tables import RecordTable, record_schema, unstamped_schema
 from warehouse.shared.code_version import release
 from warehouse.shared.errors import WriteConflict
-from warehouse.tables import LoadEntry
+from warehouse.tables.operations import LoadEntry
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import msgspec
 from warehouse.shared.errors import DamagedFile, LandingError, LicenceError, SankofaError
 from warehouse.shared.files import decode_sealed, seal
 from warehouse.shared.urls import is_fictional, why_not_public
-from warehouse.tables import LICENSE_CLASSES, LicenseClass
+from warehouse.tables.sighting import LICENSE_CLASSES, LicenseClass
 
 # Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
 # ``starter`` documents are real, and come with the package.

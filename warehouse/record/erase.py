@@ -29,7 +29,7 @@ from warehouse.record.store import COMMIT_ATTEMPTS, NO_HOOKS, ROW_GROUP, Record,
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
-from warehouse.tables import ErasedEntry
+from warehouse.tables.operations import ErasedEntry
 
 _SQL = sql_file(__name__, "own_tables")
 _APPEND_ONLY = "delta.appendOnly"

@@ -17,7 +17,7 @@ from warehouse.record.store import COMMIT_ATTEMPTS, Record, last_transaction, tr
 from warehouse.record.tables import RecordTable
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
-from warehouse.tables import LoadEntry
+from warehouse.tables.operations import LoadEntry
 
 _SQL = sql_file(__name__, "own_tables")
 # The metadata key of a commit that holds its ledger entry.

@@ -36,7 +36,7 @@ from warehouse.record.store import DataFile, Record
 from warehouse.record.tables import RecordTable, unstamped_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable
-from warehouse.tables import FIRST_READ
+from warehouse.tables.sighting import FIRST_READ
 
 # Rows that newer code no longer reads in a document that was read before.
 #

@@ -23,7 +23,7 @@ from warehouse.record.store import (
 from warehouse.record.tables import RecordTable
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import WriteConflict
-from warehouse.tables import FailureEntry, QuarantineEntry, RetryEntry, RetryOutcome
+from warehouse.tables.operations import FailureEntry, QuarantineEntry, RetryEntry, RetryOutcome
 
 _SQL = sql_file(__name__, "own_tables")
 

@@ -30,7 +30,7 @@ from sqlmodel import SQLModel
 
 from warehouse.record.tables import RECORD_TABLES, RecordTable, incoming_schema
 from warehouse.shared.data_files import csv_rows
-from warehouse.tables import LICENSE_CLASSES
+from warehouse.tables.sighting import LICENSE_CLASSES
 
 # A date outside these is an error of the source, or of the parser.
 EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)

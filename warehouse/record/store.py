@@ -63,7 +63,8 @@ from warehouse.shared.file_store import (
 from warehouse.shared.files import private_folder
 from warehouse.shared.locks import file_lock, shared_file_lock
 from warehouse.shared.settings import SETTINGS, Settings
-from warehouse.tables import (
+from warehouse.tables.column import columns_of
+from warehouse.tables.operations import (
     ErasedEntry,
     FailureEntry,
     LoadEntry,
@@ -73,7 +74,6 @@ from warehouse.tables import (
     VersionEntry,
     WithheldEntry,
 )
-from warehouse.tables.column import columns_of
 
 # What the record keeps about itself, beside the tables of sightings.
 _OPERATIONS: dict[str, type[SQLModel]] = {

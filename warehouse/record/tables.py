@@ -18,19 +18,12 @@ from deltalake.schema import Field
 from sqlmodel import SQLModel
 
 from warehouse.shared.errors import SankofaError
-from warehouse.tables import (
-    ElementFact,
-    Entity,
-    EntityIdentifier,
-    Filing,
-    Fundamental,
-    MacroAnnual,
-    MacroSeries,
-    Sighting,
-    TenderParty,
-    TenderRelease,
-)
 from warehouse.tables.column import Column, content_of, identity_of
+from warehouse.tables.entities import Entity, EntityIdentifier
+from warehouse.tables.fundamentals import ElementFact, Filing, Fundamental
+from warehouse.tables.macro import MacroAnnual, MacroSeries
+from warehouse.tables.sighting import Sighting
+from warehouse.tables.tenders import TenderParty, TenderRelease
 
 # Columns that a row class gained after its Delta table was created.
 #

@@ -10,7 +10,7 @@ from warehouse.record.tables import RECORD_TABLES
 from warehouse.shared.errors import SankofaError, UnknownVersion, WriteConflict
 from warehouse.shared.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.shared.urls import FICTIONAL_URL
-from warehouse.tables import VersionEntry
+from warehouse.tables.operations import VersionEntry
 
 # The world of what is published: that of the landing, and of every row in the record.
 #

@@ -20,7 +20,7 @@ from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import RecordTable
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import SankofaError
-from warehouse.tables import WithheldBy, WithheldEntry, WithheldKind
+from warehouse.tables.operations import WithheldBy, WithheldEntry, WithheldKind
 
 _SQL = sql_file(__name__, "own_tables")
 _KINDS: dict[WithheldBy, WithheldKind] = {

@@ -16,8 +16,10 @@ from warehouse.serve.engines import FileReader
 from warehouse.serve.packs import rows_by_number
 from warehouse.shared.json_encoding import decode_object, encode, encode_object
 from warehouse.shared.tiers import Dataset
-from warehouse.tables import FundamentalVintage, MacroAnnual, MacroSeries, TenderRelease
 from warehouse.tables.column import identity_of
+from warehouse.tables.fundamentals import FundamentalVintage
+from warehouse.tables.macro import MacroAnnual, MacroSeries
+from warehouse.tables.tenders import TenderRelease
 
 ChangeKind = Literal["added", "restated", "withdrawn", "changed", "removed"]
 # A row as it is served, and whether it withdraws its figure.

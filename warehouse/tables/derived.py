@@ -12,6 +12,7 @@ from sqlmodel import SQLModel
 
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.tables.column import column, same_column
+from warehouse.tables.operations import QualityMetric
 from warehouse.tables.sighting import LicenseClass, Method
 
 # How parties are matched to organisations, and ids joined, from the strongest evidence on.
@@ -278,3 +279,22 @@ class LeftOut(SQLModel):
     rows_left_out: int = column("LeftOut.rows_left_out")
     rows_stored: int = column("LeftOut.rows_stored")
     example: str = column("LeftOut.example")
+
+
+# The tables computed for a build, by name.
+DERIVED: Mapping[str, type[SQLModel]] = {
+    "same_as": SameAs,
+    "vetoed_joins": VetoedJoin,
+    "party_matches": PartyMatch,
+    "metrics": Metric,
+    "metrics_absent": MetricAbsent,
+    "derived_figures": DerivedFigure,
+    "metrics_ttm": Metric,
+    "metrics_ttm_absent": MetricAbsent,
+    "first_listings": FirstListing,
+    "exchange_sessions": ExchangeSession,
+    "signals": Signal,
+    "silent_revisions": SilentRevision,
+    "quality": QualityMetric,
+    "left_out": LeftOut,
+}

@@ -19,7 +19,7 @@ from warehouse.publish.builds import builds_at
 from warehouse.publish.snapshot import NEWEST_STATEMENTS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
-from warehouse.tables import DERIVED
+from warehouse.tables.derived import DERIVED
 
 VERSION = "20260101.1"
 ITEMS, YEARS, MONTHS = 40, 10, 250

@@ -12,7 +12,7 @@ from assets.macro import alfred, h10
 from tests.helpers.macro import FRED, VERSIONS, document, rows, sdmx, vintage
 from tests.sample_world.world import SMALL_WORLD, write_world
 from warehouse.record.landing import Landing
-from warehouse.tables import FIRST_READ, PUBLISHED
+from warehouse.tables.sighting import FIRST_READ, PUBLISHED
 
 TABLES = ("fundamentals", "macro_series", "macro_annual")
 OF_SOURCES = {

@@ -11,8 +11,6 @@ from assets import parser_versions
 from assets.ingest.sources import SOURCES
 from assets.parser_versions import (
     effective_version,
-    lock_of,
-    lock_text,
     parser_name,
     read_lock,
     variant_digits,
@@ -20,7 +18,7 @@ from assets.parser_versions import (
 from assets.source import Parser, Source
 from assets.tenders.portal_files import Portal
 from assets.tenders.sources import _variant
-from pipelines.parser_versions import main
+from deploy.parser_versions import lock_of, lock_text, main
 from tests.helpers.checkout_copy import copy_packages
 from tests.helpers.paths import ROOT
 from warehouse.shared.errors import SankofaError
@@ -34,7 +32,7 @@ def test_no_parser_changed_without_a_new_version() -> None:
     current = lock_text(lock_of(source.parser for source in SOURCES))
     assert LOCK.read_text("utf-8") == current, (
         "the code of a parser changed: raise its version, or leave it if no row can change, and "
-        "run `python -m pipelines.parser_versions` (see docs/add-a-source.md)"
+        "run `python -m deploy.parser_versions` (see docs/add-a-source.md)"
     )
 
 
@@ -135,7 +133,7 @@ def raised(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return replace(source, parser=replace(source.parser, version=H10 + 1))
 
     sources = tuple(map(next_version, SOURCES))
-    monkeypatch.setattr("pipelines.parser_versions.SOURCES", sources)
+    monkeypatch.setattr("deploy.parser_versions.SOURCES", sources)
     yield
 
 

@@ -12,7 +12,7 @@ from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 from warehouse.shared.errors import BadTable
-from warehouse.tables import LoadEntry
+from warehouse.tables.operations import LoadEntry
 
 pytestmark = pytest.mark.slow
 

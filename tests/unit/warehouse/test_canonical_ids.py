@@ -21,7 +21,7 @@ from warehouse.record.tables import (
     RECORD_TABLES,
     arrow_schema,
 )
-from warehouse.tables import SameAs
+from warehouse.tables.derived import SameAs
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ import pytest
 from sqlmodel import SQLModel
 
 from tests.helpers.paths import ROOT
-from warehouse import tables
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.shared.data_files import csv_rows
+from warehouse.tables import ROWS
 from warehouse.tables.column import (
     Appears,
     Part,
@@ -22,12 +22,7 @@ from warehouse.tables.column import (
 )
 
 PACKAGES = ("warehouse", "quality", "assets", "pipelines", "api", "mcp")
-ROW_CLASSES = {
-    name: row
-    for name, row in vars(tables).items()
-    if isinstance(row, type) and issubclass(row, SQLModel)
-}
-COLUMNS = [frozenset(row.model_fields) for row in ROW_CLASSES.values()]
+COLUMNS = [frozenset(row.model_fields) for row in ROWS.values()]
 # So many columns of one class in a row are a copy of it; fewer may be a choice.
 MOST = 4
 # Choices of columns that a new column need not join: the file, the first column, and the reason.
@@ -48,7 +43,6 @@ CHOICES = {
     ("warehouse/contract/claims.py", "period_start"): "what makes figures of three tables one",
     ("warehouse/contract/claims.py", "line_item"): "what a verdict shows of rows of three tables",
     ("mcp/mcp_server/app.py", "available_at_evidence"): "members that output schemas leave out",
-    ("api/site/overviews.py", "sku"): "a measurement as the page shows it, in words",
 }
 
 
@@ -115,7 +109,7 @@ def copies() -> dict[tuple[str, str | None], list[str]]:
 def test_every_line_of_columns_csv_describes_the_column_that_it_names() -> None:
     every_class = {
         base.__name__: base
-        for row in ROW_CLASSES.values()
+        for row in ROWS.values()
         for base in row.__mro__
         if issubclass(base, SQLModel)
     }
@@ -125,7 +119,7 @@ def test_every_line_of_columns_csv_describes_the_column_that_it_names() -> None:
 
 
 def test_every_column_appears_at_a_place_and_belongs_to_a_part_that_exists() -> None:
-    for row in ROW_CLASSES.values():
+    for row in ROWS.values():
         for name, column in columns_of(row).items():
             assert column.appears in get_args(Appears), f"{row.__name__}.{name}"
             assert column.part in get_args(Part), f"{row.__name__}.{name}"
@@ -167,7 +161,7 @@ def test_a_row_that_is_being_made_is_not_a_copy() -> None:
     assert list(lists_of_names(source)) == []
 
 
-@pytest.mark.parametrize("row", ROW_CLASSES.values(), ids=ROW_CLASSES)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_what_a_column_declares_is_consistent(row: type[SQLModel]) -> None:
     columns = columns_of(row)
     places = [column.identity for column in columns.values() if column.identity is not None]

@@ -12,7 +12,8 @@ from warehouse.record.landing import Document
 from warehouse.record.merge import CompleteScope, Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.tables import FIRST_READ, PUBLISHED, LoadEntry
+from warehouse.tables.operations import LoadEntry
+from warehouse.tables.sighting import FIRST_READ, PUBLISHED
 
 pytestmark = pytest.mark.slow
 

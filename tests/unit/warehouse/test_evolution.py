@@ -29,7 +29,8 @@ from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
 from warehouse.record.upkeep import compact
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.shared.errors import SankofaError
-from warehouse.tables import Fundamental, LoadEntry
+from warehouse.tables.fundamentals import Fundamental
+from warehouse.tables.operations import LoadEntry
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from tests.helpers.paths import ROOT
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.shared.errors import LandingError, LicenceError
 from warehouse.shared.files import seal
-from warehouse.tables import LicenseClass
+from warehouse.tables.sighting import LicenseClass
 
 FIRST = datetime(2026, 1, 1, 6, tzinfo=UTC)
 LATER = datetime(2026, 2, 1, 6, tzinfo=UTC)

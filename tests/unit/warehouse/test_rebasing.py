@@ -19,7 +19,7 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
 from warehouse.record.row_index import add_row_hashes
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
-from warehouse.tables import AS_SHOWN
+from warehouse.tables.sighting import AS_SHOWN
 
 FIRST_DAY = date(2020, 1, 1)
 PERIODS = [date(2019, month, 1) for month in (1, 2, 3, 4)]

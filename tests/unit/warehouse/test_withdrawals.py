@@ -14,7 +14,7 @@ from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.shared.errors import BadTable
-from warehouse.tables import LoadEntry
+from warehouse.tables.operations import LoadEntry
 
 pytestmark = pytest.mark.slow
 
