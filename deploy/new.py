@@ -1,4 +1,4 @@
-"""``sankofa new``: begin a source, a portal, a metric or a panel, with a test."""
+"""``python -m deploy.new``: begin a source, a portal, a metric or a panel, with a test."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,12 +8,11 @@ from typing import Literal
 
 import click
 
-from pipelines.output import json_option, print_json
 from warehouse.shared.data_files import HOME_CURRENCY
 from warehouse.shared.errors import SankofaError
 
 Kind = Literal["source", "portal", "metric", "panel"]
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+_ROOT, _TEMPLATES = Path(__file__).parents[1], Path(__file__).with_name("templates")
 _HYPHENED = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _UNDERSCORED = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _PORTAL = re.compile(r"[a-z]{2}(-[a-z0-9]+)+")
@@ -53,11 +52,6 @@ class _Name:
 
 def scaffold(root: Path, kind: Kind, key: str) -> Scaffold:
     """Return what to write into a checkout; raise SankofaError if the name is wrong or taken."""
-    if not (root / "tests" / "unit").is_dir():
-        raise SankofaError(
-            f"{root} is no checkout of the repository: clone it, run `make test-fast` once, and "
-            "use its `.venv/bin/sankofa`"
-        )
     _check_name(kind, key)
     steps = _Name(key).filled(f"{kind}_steps.txt").splitlines()
     return replace(_KINDS[kind](root, _Name(key)), steps=tuple(steps))
@@ -195,26 +189,21 @@ def _no_place(path: str) -> SankofaError:
     )
 
 
-_ROOT = Path(__file__).parents[2]
-
-
 @click.command()
 @click.argument("kind", type=click.Choice(("source", "portal", "metric", "panel")))
 @click.argument("name")
-@json_option
-def new(kind: Kind, name: str, as_json: bool) -> None:
+def main(kind: Kind, name: str) -> None:
     """Write the files with which a new source, portal, metric or panel begins.
 
     They go into this checkout, with a test that passes, and never over a file that exists. A source
     begins as a CSV of macroeconomic figures; docs/add-a-source.md says what to copy for others.
     """
-    made = scaffold(_ROOT, kind, name)
-    write(_ROOT, made)
+    try:
+        made = scaffold(_ROOT, kind, name)
+        write(_ROOT, made)
+    except SankofaError as error:
+        raise click.ClickException(str(error)) from None
     *_, test = made.new
-    if as_json:
-        files = dict.fromkeys(made.changed, "changed") | dict.fromkeys(made.new, "written")
-        print_json({"files": files, "test": test, "fill_in": made.steps})
-        return
     for path in made.changed:
         click.echo(f"changed  {path}")
     for path in made.new:
@@ -222,3 +211,7 @@ def new(kind: Kind, name: str, as_json: bool) -> None:
     click.echo(f"\nIts test passes:\n  python -m pytest {test}\n\nFill in:")
     for step in made.steps:
         click.echo(f"  - {step}")
+
+
+if __name__ == "__main__":
+    main()
