@@ -44,12 +44,11 @@ from warehouse.record.tables import (
     FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
-    MACRO_ANNUAL,
-    MACRO_SERIES,
     RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
     RecordTable,
+    tables_by,
 )
 from warehouse.serve.build import Mart
 from warehouse.serve.entities import ID_TYPES, organisation_ids
@@ -59,16 +58,12 @@ from warehouse.shared.settings import Settings
 from warehouse.tables.entities import Entity
 
 Kind = Literal["organisation", "process", "series", "indicator", "document", "row", "party"]
-# What has an id that answers show: the column of the id, the tables with it, and its name in words.
-_SERVED: Mapping[Kind, tuple[str, tuple[RecordTable, ...], str]] = {
-    "organisation": (
-        "service_id",
-        (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS, ELEMENTS),
-        "the organisation",
-    ),
-    "process": ("ocid", (TENDER_RELEASES, TENDER_PARTIES), "the contracting process"),
-    "series": ("series", (MACRO_SERIES,), "the series"),
-    "indicator": ("indicator", (MACRO_ANNUAL,), "the indicator"),
+# What has an id that answers show: the column of the id, and its name in words.
+_SERVED: Mapping[Kind, tuple[str, str]] = {
+    "organisation": ("service_id", "the organisation"),
+    "process": ("ocid", "the contracting process"),
+    "series": ("series", "the series"),
+    "indicator": ("indicator", "the indicator"),
 }
 # Figures of countries name nobody.
 _WITHHELD: tuple[Kind, ...] = ("organisation", "process")
@@ -169,7 +164,8 @@ class Finder:
         minted first.
         """
         for kind in kinds:
-            (column, tables, words), keys = _SERVED[kind], [text]
+            (column, words), keys = _SERVED[kind], [text]
+            tables = tables_by(column)
             if kind == "organisation":
                 keys = self._organisation_ids(text)
             elif kind == "process":
@@ -323,8 +319,8 @@ class Finder:
         """Return ids and keys of the record that are spelled nearly like a text."""
         known = chain.from_iterable(
             self.distinct(table, column)
-            for column, tables, _ in _SERVED.values()
-            for table in tables
+            for column, _ in _SERVED.values()
+            for table in tables_by(column)
             if table not in (IDENTIFIERS, FILINGS, TENDER_PARTIES)
         )
         return get_close_matches(text, set(known), _SUGGESTED, 0.8)

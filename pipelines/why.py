@@ -54,18 +54,6 @@ from warehouse.shared.tiers import configured_tiers
 
 SERVED = "served"
 _ANSWER = "the answer"
-# The column that a row of each table shows as its value.
-_VALUES: Mapping[RecordTable, str] = {
-    FUNDAMENTALS: "value_reported",
-    FILINGS: "form",
-    ELEMENTS: "value_reported",
-    MACRO_SERIES: "value",
-    MACRO_ANNUAL: "value",
-    TENDER_RELEASES: "tag",
-    TENDER_PARTIES: "name",
-    ENTITIES: "legal_name",
-    IDENTIFIERS: "id_value",
-}
 # Columns of a figure's identity that are not repeated in each line: what was asked for, what is
 # shown as the value, and the keys of parties, which can be names.
 _NOT_SHOWN = ("service_id", "series", "indicator", "ocid", "party_key", "id_value")
@@ -234,7 +222,7 @@ class _Inquiry:
         self, table: RecordTable, row: Mapping[str, Any], state: str, *, hide: bool = False
     ) -> tuple[tuple[str, ...], Reading]:
         columns = [name for name in table.identity if name not in _NOT_SHOWN]
-        column = self._subject.shown.get(table, _VALUES[table])
+        column = self._subject.shown.get(table, table.value)
         value = row[column]
         if table is TENDER_RELEASES and self._subject.member is not None:
             value = _member(row["release"], self._subject.member)
@@ -284,7 +272,7 @@ class _Inquiry:
                 withheld = row["parties_withheld"]
                 parties = f"; {withheld} of its parties are withheld" if withheld else ""
                 return f"not in the release: it was not stated, or may not be published{parties}"
-        elif row[self._subject.shown.get(table, _VALUES[table])] is None:
+        elif row[self._subject.shown.get(table, table.value)] is None:
             return "null: the source does not state it"
         return SERVED
 

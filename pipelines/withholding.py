@@ -20,12 +20,10 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.record.relations import sql_text
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import (
-    ELEMENTS,
     ENTITIES,
-    FILINGS,
-    FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
+    SUBJECTS,
     TENDER_RELEASES,
 )
 from warehouse.record.versions import require_withheld_key
@@ -266,7 +264,7 @@ def _named(finder: Finder, text: str) -> Match | None:
         {place.row["service_id"] for place in places if place.column == "legal_name"}
     )
     if quoted := ", ".join(map(sql_text, organisations)):
-        for table in (IDENTIFIERS, FUNDAMENTALS, FILINGS, ELEMENTS):
+        for table in (IDENTIFIERS, *SUBJECTS["issuers"]):
             ((count,),) = finder.rows(table, "count(*)", f"service_id IN ({quoted})")
             counts[table.name] = max(counts.get(table.name, 0), int(count))
     return Match(

@@ -25,29 +25,12 @@ from warehouse.publish.steps import Input
 from warehouse.publish.stored_sums import StoredSums
 from warehouse.record.relations import sql_text
 from warehouse.record.store import Record
-from warehouse.record.tables import (
-    ELEMENTS,
-    ENTITIES,
-    FILINGS,
-    FUNDAMENTALS,
-    IDENTIFIERS,
-    MACRO_ANNUAL,
-    MACRO_SERIES,
-    TENDER_PARTIES,
-    TENDER_RELEASES,
-    RecordTable,
-)
+from warehouse.record.tables import SUBJECTS, RecordTable
 from warehouse.shared.data_files import sql_file
 
 REGISTERS, ISSUERS, TENDERS, MACRO = "registers", "issuers", "tenders", "macro"
 # Tenders again, all partitions of a country together.
 COUNTRIES = "countries"
-SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
-    REGISTERS: (ENTITIES, IDENTIFIERS),
-    ISSUERS: (FUNDAMENTALS, FILINGS, ELEMENTS),
-    TENDERS: (TENDER_RELEASES, TENDER_PARTIES),
-    MACRO: (MACRO_ANNUAL, MACRO_SERIES),
-}
 # The columns that decide in which partition a row is, if the source alone does not.
 _NAMED_BY = {ISSUERS: ("service_id",), TENDERS: ("source", "ocid")}
 # A column by which rows are summed as well: the countries of a source decide about its partitions.
@@ -155,7 +138,7 @@ class Partitions:
 
     def stored(self, table: RecordTable) -> Split:
         """Return the stored rows of a table by partition."""
-        subject = _subject_of(table)
+        subject = table.subject
         sums, keys = self._sums(table), ", ".join(_NAMED_BY.get(subject, ("source",)))
         summed, named, fragments = self._loaded(table), f"partition_of_{table.name}", {}
         _SQL.run(self.sql, "path_name")
@@ -191,7 +174,7 @@ class Partitions:
 
     def _sums(self, table: RecordTable) -> StoredSums:
         if table not in self._known_sums:
-            subject = _subject_of(table)
+            subject = table.subject
             keys = (*_NAMED_BY.get(subject, ("source",)), *_ALSO_SUMMED_BY.get(subject, ()))
             self._known_sums[table] = StoredSums(self.sql, self.record, table, keys)
         return self._known_sums[table]
@@ -206,10 +189,6 @@ class Partitions:
     @property
     def _same_as(self) -> str:
         return f"read_parquet({sql_text(str(self.same_as))})"
-
-
-def _subject_of(table: RecordTable) -> str:
-    return next(subject for subject, tables in SUBJECTS.items() if table in tables)
 
 
 def country_of(partition: str) -> str:

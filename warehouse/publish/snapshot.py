@@ -35,12 +35,12 @@ from warehouse.record.relations import sql_text
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import (
-    ELEMENTS,
     ENTITIES,
     FILINGS,
     FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
+    SUBJECTS,
     TENDER_RELEASES,
     RecordTable,
     arrow_schema,
@@ -391,7 +391,7 @@ def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
 # one figure, in the order in which they were known.
 
 # The tables whose rows are rewritten, and merged where two ids have the same figure or filing.
-REWRITTEN = (FUNDAMENTALS, FILINGS, ELEMENTS)
+REWRITTEN = SUBJECTS["issuers"]
 _CANONICAL = sql_file(
     __name__,
     "canonical_ids",

@@ -15,15 +15,13 @@ from warehouse.publish.redacted_rows import Everywhere, redact_rows, text_table
 from warehouse.publish.snapshot import Snapshot
 from warehouse.record.relations import create_table, sql_text
 from warehouse.record.tables import (
-    ELEMENTS,
     ENTITIES,
-    FILINGS,
-    FUNDAMENTALS,
-    IDENTIFIERS,
     RECORD_TABLES,
+    SUBJECTS,
     TENDER_PARTIES,
     TENDER_RELEASES,
     RecordTable,
+    tables_by,
 )
 from warehouse.record.withheld import (
     check_secret,
@@ -162,11 +160,11 @@ def _rules(snapshot: Snapshot, withheld: Withheld) -> dict[RecordTable, dict[str
         for source, ocid in (parts(subject, 2) for subject in subjects.get("process", ()))
     ]
     if processes:
-        for table in (TENDER_RELEASES, TENDER_PARTIES):
+        for table in SUBJECTS["tenders"]:
             condition = f"(source, ocid) IN ({', '.join(processes)})"
             rules[table][WITHHELD_RULES["process"]] = condition
     if withheld.organisations:
-        for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS, FILINGS, ELEMENTS):
+        for table in tables_by("service_id"):
             condition = "service_id IN (SELECT service_id FROM withheld_organisations)"
             rules[table][WITHHELD_RULES["service_id"]] = condition
     return {table: conditions for table, conditions in rules.items() if conditions}

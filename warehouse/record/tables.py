@@ -116,12 +116,14 @@ class RecordTable:
     """One table of sightings.
 
     Files are sorted by ``cluster``, the column whose values arrive together, so that a load reads
-    only the files it touches.
+    only the files it touches. ``value`` is the column that a row shows as its value.
     """
 
     name: str
     row: type[SQLModel]
+    subject: str
     cluster: str
+    value: str
 
     @cached_property
     def identity(self) -> tuple[str, ...]:
@@ -134,15 +136,15 @@ class RecordTable:
         return content_of(self.row)
 
 
-FUNDAMENTALS = RecordTable("fundamentals", Fundamental, "service_id")
-FILINGS = RecordTable("filings", Filing, "service_id")
-ELEMENTS = RecordTable("elements", ElementFact, "service_id")
-TENDER_RELEASES = RecordTable("tender_releases", TenderRelease, "ocid")
-TENDER_PARTIES = RecordTable("tender_parties", TenderParty, "ocid")
-MACRO_ANNUAL = RecordTable("macro_annual", MacroAnnual, "indicator")
-MACRO_SERIES = RecordTable("macro_series", MacroSeries, "series")
-ENTITIES = RecordTable("entities", Entity, "service_id")
-IDENTIFIERS = RecordTable("identifiers", EntityIdentifier, "service_id")
+FUNDAMENTALS = RecordTable("fundamentals", Fundamental, "issuers", "service_id", "value_reported")
+FILINGS = RecordTable("filings", Filing, "issuers", "service_id", "form")
+ELEMENTS = RecordTable("elements", ElementFact, "issuers", "service_id", "value_reported")
+TENDER_RELEASES = RecordTable("tender_releases", TenderRelease, "tenders", "ocid", "tag")
+TENDER_PARTIES = RecordTable("tender_parties", TenderParty, "tenders", "ocid", "name")
+MACRO_ANNUAL = RecordTable("macro_annual", MacroAnnual, "macro", "indicator", "value")
+MACRO_SERIES = RecordTable("macro_series", MacroSeries, "macro", "series", "value")
+ENTITIES = RecordTable("entities", Entity, "registers", "service_id", "legal_name")
+IDENTIFIERS = RecordTable("identifiers", EntityIdentifier, "registers", "service_id", "id_value")
 
 RECORD_TABLES = (
     FUNDAMENTALS,
@@ -155,8 +157,17 @@ RECORD_TABLES = (
     ENTITIES,
     IDENTIFIERS,
 )
+SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
+    subject: tuple(table for table in RECORD_TABLES if table.subject == subject)
+    for subject in ("issuers", "tenders", "macro", "registers")
+}
 # Tables whose rows are figures and filings, and name only issuers and countries.
-TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, FILINGS, ELEMENTS, MACRO_ANNUAL, MACRO_SERIES)
+TABLES_WITHOUT_PEOPLE = (*SUBJECTS["issuers"], *SUBJECTS["macro"])
+
+
+def tables_by(column: str) -> tuple[RecordTable, ...]:
+    """Return the tables in which a column says what rows are about: ``service_id``, ``ocid``."""
+    return tuple(table for table in RECORD_TABLES if table.cluster == column)
 
 
 # 20 digits before the decimal point and 18 after it, exact. DuckDB allows 38 as well.

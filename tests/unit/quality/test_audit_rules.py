@@ -160,6 +160,14 @@ ROWS: dict[str, tuple[str, str]] = {
         "DATE '2020-01-01' AS after_first_seen_at, DATE '2020-01-01' AS before_last_seen_at",
         "DATE '2020-01-02' AS after_first_seen_at, DATE '2020-01-01' AS before_last_seen_at",
     ),
+    "no listing is known before a list showed it": (
+        "DATE '2020-01-02' AS first_shown, DATE '2020-01-01' AS available_at",
+        "DATE '2020-01-01' AS first_shown, DATE '2020-01-01' AS available_at",
+    ),
+    "a delisting is in the past": (
+        "'delisted' AS state, DATE '2020-01-01' AS listed_to, DATE '2020-01-01' AS available_at",
+        "'delisted' AS state, DATE '2020-01-01' AS listed_to, DATE '2020-01-02' AS available_at",
+    ),
     "no more rows are left out than are stored": (
         "2 AS rows_left_out, 1 AS rows_stored",
         "1 AS rows_left_out, 1 AS rows_stored",
