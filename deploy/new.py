@@ -1,6 +1,7 @@
-"""``python -m deploy.new``: begin a source, a portal, a metric or a panel, with a test."""
+"""What ``sankofa new`` does: begin a source, a portal, a metric or a panel, with a test."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Literal
 
 import click
 
+from pipelines.output import json_option, print_json
 from warehouse.shared.data_files import HOME_CURRENCY
 from warehouse.shared.errors import SankofaError
 
@@ -192,18 +194,19 @@ def _no_place(path: str) -> SankofaError:
 @click.command()
 @click.argument("kind", type=click.Choice(("source", "portal", "metric", "panel")))
 @click.argument("name")
-def main(kind: Kind, name: str) -> None:
-    """Write the files with which a new source, portal, metric or panel begins.
-
-    They go into this checkout, with a test that passes, and never over a file that exists. A source
-    begins as a CSV of macroeconomic figures; docs/add-a-source.md says what to copy for others.
-    """
+@json_option
+def main(kind: Kind, name: str, as_json: bool) -> None:
+    """Write the files, as ``pipelines/commands/new.py`` describes them."""
     try:
         made = scaffold(_ROOT, kind, name)
         write(_ROOT, made)
     except SankofaError as error:
-        raise click.ClickException(str(error)) from None
+        sys.exit(f"sankofa: {error}")
     *_, test = made.new
+    if as_json:
+        files = dict.fromkeys(made.changed, "changed") | dict.fromkeys(made.new, "written")
+        print_json({"files": files, "test": test, "fill_in": made.steps})
+        return
     for path in made.changed:
         click.echo(f"changed  {path}")
     for path in made.new:

@@ -1,4 +1,4 @@
-"""``deploy.new`` begins a source, a portal, a metric or a panel with a test that passes."""
+"""``sankofa new`` begins a source, a portal, a metric or a panel with a test that passes."""
 
 import os
 import re
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deploy import new
 from deploy.new import Kind, scaffold, write
+from pipelines.commands import new as command
+from pipelines.commands.main import sankofa
 from tests.helpers.checkout_copy import UNFINISHED
 from tests.helpers.paths import ROOT
 from warehouse.shared.errors import SankofaError
@@ -118,11 +119,21 @@ def test_a_source_names_a_parser_to_copy_for_every_other_kind(checkout: Path) ->
 
 
 def test_the_command_names_the_files_the_test_and_what_to_fill_in(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(new, "_ROOT", checkout)
-    result = CliRunner().invoke(new.main, ["portal", "xk-example"])
-    assert result.exit_code == 0, result.output
-    assert "changed  assets/tenders/portals.toml" in result.output
-    assert "python -m pytest tests/unit/assets/test_portal_xk_example.py" in result.output
-    assert "Fill in:" in result.output
+    monkeypatch.setattr(command, "_ROOT", checkout)
+    for status in (0, 1):
+        assert CliRunner().invoke(sankofa, ["new", "portal", "xk-example"]).exit_code == status
+    written, refused = capfd.readouterr()
+    assert "changed  assets/tenders/portals.toml" in written
+    assert "python -m pytest tests/unit/assets/test_portal_xk_example.py" in written
+    assert "Fill in:" in written
+    assert refused.startswith("sankofa: ") and "already; nothing was written" in refused
+
+
+def test_an_installed_package_says_where_to_get_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_ROOT", tmp_path)
+    result = CliRunner().invoke(sankofa, ["new", "metric", "cash_to_assets"])
+    assert "is no checkout of the repository" in str(result.exception or result.output)
