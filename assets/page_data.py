@@ -62,13 +62,25 @@ def page_data(
         "revisions": _silent_revisions(snapshot),
         "striking-revisions": _rows(snapshot, "striking_revisions"),
         "quality": _quality_board(snapshot),
-        **_panel_series(snapshot),
+        # The series of each panel, and what indicators were before; both are open data.
+        **_by_name(snapshot, "panel_series", "signals", "signal_key", "country"),
+        **_by_name(snapshot, "revised_indicators", "revisions", "indicator", "country"),
     }
 
 
 def _rows(snapshot: Snapshot, statement: str, **fragments: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = snapshot.read(_SQL.statement(statement, **fragments)).to_pylist()
     return rows
+
+
+def _by_name(
+    snapshot: Snapshot, statement: str, folder: str, *columns: str
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a statement by a name that some of their columns make, without these."""
+    groups = defaultdict(list)
+    for row in _rows(snapshot, statement):
+        groups["/".join((folder, *(row.pop(column) for column in columns)))].append(row)
+    return groups
 
 
 def _restated_line(snapshot: Snapshot) -> dict[str, Any] | None:
@@ -170,21 +182,11 @@ def _cell(value: Any) -> str | None:
 
 def _silent_revisions(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return the sources with open revisions, those with most of them first, and their newest."""
-    newest: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(snapshot, "newest_revisions"):
-        newest[row["source"], row["dataset"]].append(row)
+    newest = _by_name(snapshot, "newest_revisions", "newest", "source", "dataset")
     return [
-        {**counts, "newest": newest[counts["source"], counts["dataset"]]}
+        {**counts, "newest": newest[f"newest/{counts['source']}/{counts['dataset']}"]}
         for counts in _rows(snapshot, "revised_sources")
     ]
-
-
-def _panel_series(snapshot: Snapshot) -> dict[str, Any]:
-    """Return the series of each panel and country for its charts; panels are open data."""
-    series: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(snapshot, "panel_series"):
-        series[f"signals/{row.pop('signal_key')}/{row.pop('country')}"].append(row)
-    return {name: {"series": rows} for name, rows in series.items()}
 
 
 def _quality_board(snapshot: Snapshot) -> dict[str, Any]:

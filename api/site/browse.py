@@ -16,7 +16,7 @@ from api.site.company import METRICS_IN_PERCENT
 from api.site.formats import country_name, headline, titles, words
 from api.site.macro import entries_of
 from api.site.sample import Row, Sample, SampleAnswer
-from api.site.tenders import coverage_entries, tender_countries
+from api.site.tenders import countries_with, coverage_entries
 from api.site.texts import guides, title_of
 from warehouse.contract.problems import Problem
 from warehouse.methodology.line_items import LINE_ITEMS
@@ -96,7 +96,6 @@ def issuers_page(site: render.Site, req: falcon.Request) -> render.Reply:
     if render.wants_csv(req):
         lines = csv_table(Issuer.__struct_fields__, map(msgspec.structs.astuple, shown))
         return render.csv_file("issuers", lines)
-    codes = {issuer.country for issuer in every if issuer.country}
     return render.Page(
         "issuers.html",
         issuers=shown,
@@ -106,10 +105,14 @@ def issuers_page(site: render.Site, req: falcon.Request) -> render.Reply:
         sort=sort,
         page=page,
         last_page=max(1, -(-len(matches) // _ISSUERS_PER_PAGE)),
-        countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
+        countries=_countries(every),
         query=render.query_without(req, "page", "format"),
         unsorted=render.query_without(req, "page", "format", "sort"),
     )
+
+
+def _countries(issuers: Sequence[Issuer]) -> list[str]:
+    return sorted({issuer.country for issuer in issuers if issuer.country}, key=country_name)
 
 
 def _page_number(text: str) -> int:
@@ -167,19 +170,33 @@ def _found(site: render.Site, query: str, parameters: Mapping[str, Any]) -> list
         *(Found("guide", title_of(text, name), f"guides/{name}") for name, text in texts),
     )
     found = [page for page in pages if page.has(terms)]
-    for country, name in tender_countries(sample):
+    for country in countries_with(sample, "AF-TENDER"):
         if len(found) < _MOST_FOUND:
+            question: Row = {"country": country, "query": query[:128], "limit": 3}
             tenders = {
-                row["ocid"]: headline(row["tender"] or {}, row["ocid"])
-                for row in sample.ask(
-                    declarations.TENDERS, country=country, query=query[:128], limit=3
-                ).rows
+                row["ocid"]: row for row in sample.ask(declarations.TENDERS, **question).rows
             }
             found += [
-                Found(f"tender · {name}", tenders[ocid], f"tenders/{quote(ocid)}")
-                for ocid in tenders
+                Found(_about(row), headline(row["tender"] or {}, ocid), f"tenders/{quote(ocid)}")
+                for ocid, row in tenders.items()
             ]
     return found[:_MOST_FOUND]
+
+
+def _about(release: Row) -> str:
+    """Return what tells a tender from others of its title."""
+    buyer = (release["buyer"] or {}).get("name")
+    return " · ".join(
+        filter(
+            None,
+            (
+                "tender",
+                country_name(release["country"]),
+                buyer,
+                release["date"] and release["date"][:10],
+            ),
+        )
+    )
 
 
 def countries_page(site: render.Site, req: falcon.Request) -> render.Reply:
@@ -253,8 +270,6 @@ def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:
     answer = site.sample.ask(declarations.SCREEN, **parameters)
     if render.wants_csv(req):
         return render.csv_page(f"screen-{parameters['metric']}", answer)
-    issuers = issuers_of(site.sample.mart.build())
-    codes = {issuer.country for issuer in issuers if issuer.country}
     largest = max((abs(row["value"]) for row in answer.rows), default=0)
     now = {}
     if parameters["as_of"]:
@@ -268,7 +283,7 @@ def screen_page(site: render.Site, req: falcon.Request) -> render.Reply:
         formula=FORMULA_BY_SLUG[parameters["metric"]],
         in_percent=parameters["metric"] in METRICS_IN_PERCENT,
         largest=largest,
-        countries=sorted(((code, country_name(code)) for code in codes), key=lambda c: c[1]),
+        countries=_countries(issuers_of(site.sample.mart.build())),
         query=render.query_without(req, "cursor", "format"),
     )
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import falcon
 import msgspec
+from msgspec.json import decode
 
 from api.endpoints.endpoint import mcp_url_for
 from api.site.formats import country_name
@@ -200,22 +201,15 @@ class DatasetContent(msgspec.Struct, frozen=True):
     freshness: tuple[Row, ...] = ()
 
 
-_CONTENTS = msgspec.json.Decoder(dict[str, DatasetContent])
-_FILES = msgspec.json.Decoder(dict[str, FileContent])
-_EXAMPLES = msgspec.json.Decoder(dict[str, str])
 _NO_EXAMPLES = dict.fromkeys(("issuer", "country", "series", "as_of"), "none")
-
-
-# One cell of a grid: its text, and its shade from 0 to 5.
-GridCell = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class CoverageGrid:
-    """A table with a row per country (code, name, cells) and a column per year."""
+    """Countries with their cells by year; a cell is a text and a shade, from 0 to 5."""
 
     years: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[GridCell, ...]], ...]
+    rows: tuple[tuple[str, str, tuple[tuple[str, int], ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -232,8 +226,8 @@ def entries_by_path(build: Build) -> Mapping[str, CatalogueEntry]:
     """Return every card with what the build has of it, by the path of its page."""
 
     def make() -> dict[str, CatalogueEntry]:
-        contents = _CONTENTS.decode(page_data(build, "datasets") or b"{}")
-        files = _FILES.decode(page_data(build, "files") or b"{}")
+        contents = decode(page_data(build, "datasets") or b"{}", type=dict[str, DatasetContent])
+        files = decode(page_data(build, "files") or b"{}", type=dict[str, FileContent])
         stated = build.metadata.get(EXPORT_MANIFEST_KEY)
         manifest = None if stated is None else decode_manifest(stated.encode())
         return {
@@ -268,7 +262,7 @@ def coverage_grid(covered: Sequence[Covered] | None, *, is_share: bool) -> Cover
     years = range(first - has_earlier, last + 1)
     largest = max(n for n, _ in sums.values())
 
-    def cell(code: str | None, year: int) -> GridCell:
+    def cell(code: str | None, year: int) -> tuple[str, int]:
         if (code, year) not in sums:
             return "", 0
         n, total = sums[code, year]
@@ -313,8 +307,7 @@ def signals_page(site: Site, req: falcon.Request) -> Reply:
     """Return the list of panels."""
     check_names(req)
     entries = entries_by_path(site.sample.mart.build())
-    panels = [entries[card.path] for card in PANELS]
-    return Page("signals.html", panels=panels)
+    return Page("signals.html", panels=[entries[card.path] for card in PANELS])
 
 
 def card_page(site: Site, req: falcon.Request, name: str, folder: str) -> Reply:
@@ -324,8 +317,7 @@ def card_page(site: Site, req: falcon.Request, name: str, folder: str) -> Reply:
     entry = entries_by_path(build).get(f"{folder}/{name}")
     if entry is None:
         raise Problem("not_found", f"There is no page {folder}/{name[:64]}.")
-    body = page_data(build, "examples")
-    examples = _NO_EXAMPLES if body is None else _EXAMPLES.decode(body)
+    examples = _NO_EXAMPLES | decode(page_data(build, "examples") or b"{}", type=dict[str, str])
     code = snippet_values(
         entry.card,
         entry.files,

@@ -105,12 +105,13 @@ def _release(row: Row) -> Entry:
     tender = row["tender"] or {}
     amount = (tender.get("value") or {}).get("amount")
     currency = (tender.get("value") or {}).get("currency") or ""
+    day = row["date"] or row["available_at"]
     stated = "" if amount is None else f", {amount:,} {currency}"
     return Entry(
         f"tenders/{quote(row['ocid'])}",
         str(tender.get("title") or row["ocid"]),
         f"{', '.join(row['tag'])}{stated}",
-        _moment(row["date"] or row["available_at"]),
+        day and f"{day}T00:00:00Z",
         f"tenders/{quote(row['ocid'])}#{quote(row['release_id'])}",
     )
 
@@ -122,10 +123,6 @@ def _change(row: Row) -> Entry:
         path,
         f"{row['id']} on {row['changed_on']}",
         f"{row['added']:,} new, {row['restated']:,} restated, {row['withdrawn']:,} withdrawn.",
-        _moment(row["changed_on"]),
+        f"{row['changed_on']}T00:00:00Z",
         f"{path}#{row['changed_on']}",
     )
-
-
-def _moment(day: str | None) -> str | None:
-    return day and f"{day}T00:00:00Z"

@@ -102,12 +102,6 @@ def country_name(code: str | None) -> str:
     return str(getattr(country, "common_name", country.name))
 
 
-def codes_by_name() -> dict[str, str]:
-    """Return the alpha-2 code of every country by its name."""
-    codes = (country.alpha_2 for country in pycountry.countries)
-    return {country_name(code): code for code in codes}
-
-
 def words(name: str) -> str:
     """Return a key such as ``profit_before_tax`` or ``procuringEntity`` as words."""
     if name in _KNOWN_WORDS:

@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import groupby, islice
 from typing import Any
 
 import falcon
+import msgspec
 from msgspec.structs import replace
 
 from api.endpoints import declarations
@@ -14,6 +16,7 @@ from api.site import render
 from api.site.company import plain
 from api.site.formats import SERIES_TYPES, country_name, decimals_of, scale_of, series_title
 from api.site.sample import Row, Sample, SampleAnswer
+from api.site.tenders import countries_with
 from api.site.then_and_now import (
     RevisionTable,
     by_figure,
@@ -25,6 +28,7 @@ from api.site.then_and_now import (
 )
 from warehouse.contract.parameters import PARAMETERS
 from warehouse.contract.problems import Problem
+from warehouse.serve.catalogue import page_data
 
 # Sample answers that the chart of a series is put together from.
 _SERIES_PAGES = 10
@@ -87,10 +91,13 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         # One line of the chart is one frequency of one country.
         own |= {"frequency": entry["frequency"], "country": entry["country"]}
     as_of = parameters["as_of"]
+    latest = sample.ask(_SERIES, _SERIES_PAGES, series=series, **own)
     answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=as_of, **own)
     if render.wants_csv(req):
         return render.csv_page(series, answer)
-    alike = [row for row in every if row not in entries and _is_alike(row, entry)]
+    # What can be drawn on the same axis.
+    same = {name: entry[name] for name in ("type", "unit", "frequency")}
+    alike = [row for row in every if row not in entries and same.items() <= row.items()]
     sent = req.params.get("with") or []
     chosen = [sent] if isinstance(sent, str) else list(sent)
     beside = {
@@ -117,7 +124,7 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
         compare=compare,
         chosen_day=chosen_day,
         parameters=parameters,
-        days=_days(sample, series, own),
+        days=sorted({row["available_at"] for row in latest.rows if row["available_at"]}),
         query=render.query_without(req, "format"),
         source=_source_of(answer.rows),
         lines=_series_lines(
@@ -140,18 +147,24 @@ def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> re
     ]
     if not entries:
         raise Problem("not_found", f"No indicator has the code {indicator[:64]!r}.")
-    codes = _countries_with_macro(sample)
+    codes = countries_with(sample, "AF-MACRO")
     chosen = sent.get("c", [])
     chosen = [chosen] if isinstance(chosen, str) else chosen
     chosen = [code for code in chosen if code in codes][:_MOST_COMPARED]
-    answers = {
-        code: sample.ask(_SERIES, indicator=entries[0]["name"], country=code)
+    found = (
+        (code, sample.ask(_SERIES, indicator=entries[0]["name"], country=code))
         for code in chosen or codes
-    }
+    )
     # Without a choice, the first countries that have values.
-    chosen = chosen or [code for code in codes if answers[code].rows][:3] or list(codes)[:1]
-    answers = {code: answers[code] for code in chosen}
-    figures = _line_by_line(list(answers.values()))
+    answers = dict(islice((each for each in found if chosen or each[1].rows), len(chosen) or 3))
+    if not answers:
+        raise Problem("not_found", f"No country has values of {indicator[:64]!r}.")
+    parts = list(answers.values())
+    # Newest year first, as the table has them.
+    rows = [pair for part in parts for pair in zip(part.rows, part.page.rows, strict=True)]
+    rows.sort(key=lambda pair: pair[0]["period_end"], reverse=True)
+    page = replace(parts[0].page, rows=[body for _, body in rows])
+    figures = dataclasses.replace(parts[0], rows=[row for row, _ in rows], page=page)
     if render.wants_csv(req):
         return render.csv_page(indicator, figures)
     years = list(dict.fromkeys(row["period_end"] for row in figures.rows))
@@ -160,20 +173,40 @@ def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> re
     by_year = {
         code: {row["period_end"]: row for row in part.rows} for code, part in answers.items()
     }
+    before = {code: _undated_vintages(sample, entries[0]["name"], code) for code in answers}
+    lines = _indicator_lines(answers)
+    if len(lines) == 1 and (figures_before := before[next(iter(answers))]):
+        lines.append(_as_first_read(lines[0], figures_before))
     return render.Page(
         "indicator.html",
         entry=entries[0],
         countries=codes,
-        chosen=chosen,
+        chosen=list(answers),
         years=years,
         by_year=by_year,
         scale=scale,
         decimals=0 if scale > 1 else decimals_of(values, _COMPUTED_DECIMALS),
         source=_source_of(figures.rows),
         query=render.query_without(req, "format"),
-        lines=_indicator_lines(answers),
+        lines=lines,
+        tables={code: table for code in answers if (table := revision_table(before[code]))},
         figures=figures,
     )
+
+
+def _undated_vintages(sample: Sample, indicator: str, country: str) -> list[list[Row]]:
+    """Return the values that the source showed of each revised year, newest year first."""
+    body = page_data(sample.mart.build(), f"revisions/{indicator}/{country}")
+    rows = msgspec.json.decode(body or b"[]", type=list[Row])
+    return [list(group) for _, group in groupby(rows, lambda row: row["period_end"])]
+
+
+def _as_first_read(line: dict[str, Any], figures: Sequence[Sequence[Row]]) -> dict[str, Any]:
+    """Return a line as its values were first read, and mark it as the present."""
+    first = {rows[0]["period_end"][:4]: rows[0]["value"] for rows in figures}
+    points = [[year, first.get(year, value)] for year, value in line["points"]]
+    line["tone"] = "now"
+    return {"name": f"{line['name']}, as first read", "points": points, "tone": "then"}
 
 
 def entries_of(sample: Sample, section: str) -> list[Row]:
@@ -186,16 +219,6 @@ def entries_of(sample: Sample, section: str) -> list[Row]:
     return mart.build().made_once(f"catalogue of {section}", read)
 
 
-def _line_by_line(parts: Sequence[SampleAnswer]) -> SampleAnswer:
-    """Return the rows of several countries as a table has them: newest year first."""
-    rows = [
-        (row, body) for part in parts for row, body in zip(part.rows, part.page.rows, strict=True)
-    ]
-    rows.sort(key=lambda pair: pair[0]["period_end"], reverse=True)
-    page = replace(parts[0].page, rows=[body for _, body in rows])
-    return dataclasses.replace(parts[0], rows=[row for row, _ in rows], page=page)
-
-
 def _compared_day(req: falcon.Request) -> Any:
     text = req.params.get("compare")
     if not text:
@@ -206,23 +229,6 @@ def _compared_day(req: falcon.Request) -> Any:
         raise Problem(
             "parameter_invalid", "compare must be a day, YYYY-MM-DD.", parameter="compare"
         ) from None
-
-
-def _days(sample: Sample, series: str, own: dict[str, Any]) -> list[str]:
-    """Return the days on which values became public, oldest first."""
-    answer = sample.ask(_SERIES, _SERIES_PAGES, series=series, **own)
-    return sorted({row["available_at"] for row in answer.rows if row["available_at"]})
-
-
-def _countries_with_macro(sample: Sample) -> dict[str, str]:
-    answer = sample.ask(declarations.CATALOGUE, section="dataset", dataset="AF-MACRO")
-    codes = {row["country"] for row in answer.rows if row["country"]}
-    return {code: country_name(code) for code in sorted(codes, key=country_name)}
-
-
-def _is_alike(row: Row, entry: Row) -> bool:
-    """Return whether a series can be drawn on the axis of another."""
-    return all(row[name] == entry[name] for name in ("type", "unit", "frequency"))
 
 
 def _beside(

@@ -18,7 +18,6 @@ from warehouse.serve.catalogue import ChangedDataset, changes_of, export_body, p
 
 _NOTHING_YET = b'{"counts":{},"story":null,"changes":[]}'
 _UNMEASURED = b'{"versions":[],"counts":{},"measurements":[],"left_out":[]}'
-_TEXT = msgspec.json.Decoder(str)
 _DOCS_TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 
@@ -45,8 +44,7 @@ def quality_page(site: Site, req: falcon.Request) -> Reply:
     """Return the measurements of the build, the publications before it, and what was left out."""
     check_names(req)
     body = page_data(site.sample.mart.build(), "quality") or _UNMEASURED
-    board = msgspec.json.decode(body, type=Row)
-    return Page("quality.html", board=board, titles=TITLES)
+    return Page("quality.html", board=msgspec.json.decode(body, type=Row), titles=TITLES)
 
 
 def data_docs(site: Site, req: falcon.Request, path: str = "") -> Body:
@@ -55,7 +53,11 @@ def data_docs(site: Site, req: falcon.Request, path: str = "") -> Body:
     body = page_data(site.sample.mart.build(), f"data-docs/{name}")
     if body is None:
         raise Problem("not_found", f"The Data Docs of this build have no {name[:100]!r}.")
-    return Body(_TEXT.decode(body), _DOCS_TYPES[PurePosixPath(name).suffix], SECURITY_HEADERS)
+    return Body(
+        msgspec.json.decode(body, type=str),
+        _DOCS_TYPES[PurePosixPath(name).suffix],
+        SECURITY_HEADERS,
+    )
 
 
 def panel_series(site: Site, req: falcon.Request, panel: str, file: str) -> Body:
@@ -114,7 +116,7 @@ def publications_of(sample: Sample) -> list[Publication]:
 def changes_page(site: Site, req: falcon.Request) -> Reply:
     """Return every publication with what it brought."""
     check_names(req)
-    return Page("changes.html", publications=publications_of(site.sample))
+    return Page("changes.html", publications=publications_of(site.sample), titles=TITLES)
 
 
 def versions_page(site: Site, req: falcon.Request) -> Reply:
@@ -125,12 +127,11 @@ def versions_page(site: Site, req: falcon.Request) -> Reply:
     # On this host, whatever its name is, unless the files are elsewhere.
     if exports_url == f"{req.context.base_url}/exports":
         exports_url = f"{root_of(req)}exports"
-    body = export_body(build, exports_url)
     return Page(
         "versions.html",
         publications=publications_of(site.sample),
         shown=build.data_version,
         # As the manifest of the version has them.
-        files=msgspec.json.decode(body)["artifacts"],
+        files=msgspec.json.decode(export_body(build, exports_url))["artifacts"],
         exports_url=exports_url,
     )

@@ -197,7 +197,9 @@ def _columns(schemas: Mapping[str, Any], endpoint: Endpoint) -> Iterable[dict[st
                 column = _resolved(schemas, reference)
                 if name not in names:
                     description = column.get("description", "")
-                    yield {"name": name, "type": _type(column), "description": description}
+                    stated = column.get("type", "")
+                    types = " or ".join(stated) if isinstance(stated, list) else str(stated)
+                    yield {"name": name, "type": types, "description": description}
                 names.add(name)
 
 
@@ -205,11 +207,6 @@ def _resolved(schemas: Mapping[str, Any], schema: Any) -> dict[str, Any]:
     while "$ref" in schema:
         schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
     return dict(schema)
-
-
-def _type(schema: Mapping[str, Any]) -> str:
-    types = schema.get("type", "")
-    return " or ".join(types) if isinstance(types, list) else str(types)
 
 
 def _shortened(body: bytes) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 import falcon
 import msgspec
+import pycountry
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -21,7 +22,6 @@ from markupsafe import Markup, escape
 from api.endpoints.endpoint import Endpoint, read_values
 from api.endpoints.lines import csv_lines
 from api.site import formats
-from api.site.formats import codes_by_name
 from api.site.sample import Sample, SampleAnswer, Stated
 from warehouse.contract.limits import cap_rows
 from warehouse.contract.problems import Problem, invalid_parameter, unknown_parameter
@@ -215,8 +215,7 @@ def markdown_page(req: falcon.Request, markdown: str, title: str, **around: Any)
     check_names(req)
     # Browsers name text/html; programs mostly send */* and get the Markdown.
     if "text/html" in req.accept:
-        text = _rendered(markdown)
-        return Page("markdown.html", BY_ACCEPT, heading=title, text=text, **around)
+        return Page("markdown.html", BY_ACCEPT, heading=title, text=_rendered(markdown), **around)
     return Body(markdown, "text/markdown; charset=utf-8", BY_ACCEPT)
 
 
@@ -314,7 +313,7 @@ def _country(text: str) -> str:
     # Areas have codes of their own, which ISO does not know.
     if code is not None or len(text) <= 3:
         return code or text
-    codes = codes_by_name()
+    codes = {formats.country_name(each.alpha_2): each.alpha_2 for each in pycountry.countries}
     near = nearest(text, codes)
     expected = "the name of a country, or its ISO 3166-1 code"
     if near:

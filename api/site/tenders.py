@@ -41,7 +41,6 @@ class Totals:
 def tenders_page(site: Site, req: falcon.Request) -> Reply:
     """Return releases of a country, newest first, by the filters of the API."""
     sample = site.sample
-    countries = tender_countries(sample)
     parameters = page_parameters(req, declarations.TENDERS)
     if not req.params.get("country"):
         # That of the API may have no tenders in this build.
@@ -54,7 +53,7 @@ def tenders_page(site: Site, req: falcon.Request) -> Reply:
         "tenders.html",
         answer=answer,
         parameters=parameters,
-        countries=countries,
+        countries=countries_with(sample, "AF-TENDER"),
         categories=coverage_entries(sample, "category", country),
         statuses=coverage_entries(sample, "status", country),
         query=query_without(req, "cursor", "format"),
@@ -88,7 +87,6 @@ def tender_page(site: Site, req: falcon.Request, ocid: str) -> Reply:
 def parties_page(site: Site, req: falcon.Request, role: str) -> Reply:
     """Return buyers or suppliers of a country, those in most releases first."""
     sample = site.sample
-    countries = tender_countries(sample)
     names = ("country", "as_of", "from", "to", "cursor")
     parameters = page_parameters(req, declarations.TENDER_PARTIES, only=names)
     parameters["country"] = parameters["country"] or _country_of_most(sample)
@@ -101,7 +99,7 @@ def parties_page(site: Site, req: falcon.Request, role: str) -> Reply:
         role=role,
         answer=answer,
         parameters=parameters,
-        countries=countries,
+        countries=countries_with(sample, "AF-TENDER"),
         query=query_without(req, "cursor", "format"),
     )
 
@@ -199,11 +197,10 @@ def _organisations(sample: Sample, names: Iterable[str]) -> dict[str, str]:
     return ids
 
 
-def tender_countries(sample: Sample) -> list[tuple[str, str]]:
-    """Return the countries with tenders, by name."""
-    answer = sample.ask(declarations.CATALOGUE, section="dataset", dataset="AF-TENDER")
-    codes = dict.fromkeys(row["country"] for row in answer.rows if row["country"])
-    return sorted(((code, country_name(code)) for code in codes), key=lambda pair: pair[1])
+def countries_with(sample: Sample, dataset: str) -> list[str]:
+    """Return the countries that a dataset has rows of, by name."""
+    rows = sample.ask(declarations.CATALOGUE, section="dataset", dataset=dataset).rows
+    return sorted({row["country"] for row in rows if row["country"]}, key=country_name)
 
 
 def _country_of_most(sample: Sample) -> str | None:

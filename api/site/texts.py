@@ -36,7 +36,6 @@ _TO_GUIDE = re.compile(r"\]\(([a-z-]+)\.md(#[^)]*)?\)")
 _LOCAL_URL = "http://127.0.0.1:8321"
 # Links to what only the repository has.
 _TO_REPOSITORY = re.compile(r"!?\[([^\]]*)\]\((?![a-z]+:|/|#)[^)]*\)")
-_GUIDES = msgspec.json.Decoder(dict[str, str])
 
 
 @cache
@@ -56,7 +55,7 @@ def guides(sample: Sample) -> Mapping[str, str]:
         return _docs()
 
     def read() -> dict[str, str]:
-        of_build = _GUIDES.decode(page_data(build, "guides") or b"{}")
+        of_build = msgspec.json.decode(page_data(build, "guides") or b"{}", type=dict[str, str])
         return dict(sorted({**of_build, **_docs()}.items()))
 
     return build.made_once("guides", read)
@@ -134,8 +133,7 @@ def mcp_page(site: render.Site, req: falcon.Request) -> render.Reply:
         for_cursor=quote(b64encode(encode(server)), safe=""),
         for_vscode=quote(encode({"name": "sankofa", "type": "http", **server}), safe=""),
     )
-    text = site.render(req, page)
-    return render.markdown_page(req, text, "Connect an agent over MCP")
+    return render.markdown_page(req, site.render(req, page), "Connect an agent over MCP")
 
 
 def llms_text(site: render.Site, req: falcon.Request) -> render.Body:

@@ -243,15 +243,65 @@ GROUP BY ALL
 ORDER BY revisions DESC, source, dataset;
 
 -- name: newest_revisions
--- The newest revisions of each source; the file has all.
-SELECT revisions.*, legal_name AS company
+-- The newest revisions of each source, the largest of a day first; the file has all.
+SELECT
+    revisions.*,
+    legal_name AS company,
+    try_cast(after AS DOUBLE) / nullif(try_cast(before AS DOUBLE), 0) - 1 AS change
 FROM silent_revisions AS revisions LEFT JOIN ({{ named_entities }}) USING (service_id)
 WHERE {{ is_open }}
 QUALIFY
     row_number() OVER (
-        PARTITION BY source, dataset ORDER BY after_first_seen_at DESC, revision_id
+        PARTITION BY source, dataset
+        ORDER BY after_first_seen_at::date DESC, abs(change) DESC NULLS LAST, revision_id
     ) <= 25
-ORDER BY after_first_seen_at DESC, revision_id;
+ORDER BY after_first_seen_at::date DESC, abs(change) DESC NULLS LAST, revision_id;
+
+-- name: revised_indicators
+-- The values that an annual indicator had before, oldest first, then the one that it has: the
+-- page of the indicator shows them next to each other. What is left of rounding is no revision.
+WITH changed AS (
+    SELECT *
+    FROM silent_revisions
+    WHERE
+        {{ is_open }}
+        AND indicator IS NOT NULL
+        AND country IS NOT NULL
+        AND member = 'value'
+        AND abs(try_cast(after AS DOUBLE) / nullif(try_cast(before AS DOUBLE), 0) - 1) >= 0.0005
+),
+
+vintages AS (
+    SELECT
+        indicator,
+        country,
+        period_end,
+        before AS value,
+        before_since AS available_at,
+        source_ref_before AS source_ref
+    FROM changed
+    UNION
+    SELECT
+        indicator,
+        country,
+        period_end,
+        after AS value,
+        after_first_seen_at::date AS available_at,
+        source_ref
+    FROM changed
+)
+
+SELECT
+    *,
+    row_number() OVER (
+        PARTITION BY indicator, country, period_end ORDER BY available_at
+    ) AS vintage
+FROM vintages
+QUALIFY
+    row_number() OVER (
+        PARTITION BY indicator, country, period_end, available_at ORDER BY source_ref
+    ) = 1
+ORDER BY indicator, country, period_end DESC, available_at;
 
 -- name: striking_revisions
 -- The largest changes of a number, one of each thing. What doubled is rather another scale.

@@ -5,6 +5,7 @@ Set SANKOFA_API_KEY first; the sandbox key is enough. SANKOFA_MCP_URL names anot
 
 import asyncio
 import os
+import sys
 from typing import Any
 
 import httpx2
@@ -13,7 +14,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp import Client
 
 SERVER = os.environ.get("SANKOFA_MCP_URL", "http://127.0.0.1:8322/mcp")
-KEY = {"X-API-Key": os.environ["SANKOFA_API_KEY"]}
+API_KEY = os.environ.get("SANKOFA_API_KEY") or sys.exit(
+    "set SANKOFA_API_KEY: `sankofa keys sandbox` prints one"
+)
+KEY = {"X-API-Key": API_KEY}
 
 
 async def main() -> None:

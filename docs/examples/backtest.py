@@ -11,13 +11,16 @@ Set SANKOFA_API_KEY first; the sandbox key is enough. SANKOFA_URL names another 
 
 import json
 import os
+import sys
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 SERVICE = os.environ.get("SANKOFA_URL", "http://127.0.0.1:8321")
-KEY = os.environ["SANKOFA_API_KEY"]
+KEY = os.environ.get("SANKOFA_API_KEY") or sys.exit(
+    "set SANKOFA_API_KEY: `sankofa keys sandbox` prints one"
+)
 Ranked = dict[str, dict[str, Any]]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from urllib.parse import quote, urljoin, urlsplit
 
+import pyarrow.parquet as pq
 import pytest
 from markupsafe import escape
 
@@ -371,6 +372,38 @@ def test_the_most_striking_silent_revisions_are_cards(server: Served) -> None:
     assert len(shares) == 3 and sorted(shares, key=float, reverse=True) == shares
 
 
+def test_an_indicator_shows_what_its_source_showed_before(server: Served) -> None:
+    file = server.get("/exports/latest/silent-revisions.parquet")[2]
+    revised = pq.read_table(io.BytesIO(file)).to_pylist()
+    shown = 0
+    for row in revised:
+        if not row["indicator"] or row["member"] != "value":
+            continue
+        page = opened(server, f"/indicators/{row['indicator']}?c={row['country']}")
+        table = page.partition("what the source showed before</h2>")[2]
+        cells = [f'<data value="{row[name]}"' for name in ("before", "after")]
+        # What is left of rounding is no revision.
+        if abs(Decimal(row["after"]) / Decimal(row["before"]) - 1) >= Decimal("0.0005"):
+            assert all(cell in table for cell in cells) and '"tone": "then"' in page, row
+            shown += 1
+        else:
+            assert cells[0] not in page, row
+    assert 0 < shown < len(revised)
+
+
+def test_the_largest_revisions_of_a_day_come_first(server: Served) -> None:
+    page = opened(server, "/revisions/").partition('id="worldbank-AF-MACRO"')[2]
+    rows = re.findall(
+        r'data-label="Change">([^<]+)<.*?data-label="Changed by">([^<]+)<',
+        page.partition("</table>")[0],
+    )
+    sizes = [
+        (day, abs(float(change.rstrip(" %"))) if change != "rounding" else 0.0)
+        for change, day in rows
+    ]
+    assert len(rows) > 5 and sizes == sorted(sizes, reverse=True)
+
+
 @pytest.mark.parametrize(
     ("query", "path", "kind"),
     [
@@ -435,7 +468,7 @@ def test_only_coverage_definitions_and_first_rows_of_licensed_data_are_public(
         for rows in re.findall(r'<table class="rows">(.*?)</table>', page, re.DOTALL):
             assert rows.count("<tr>") <= 1 + 5
         for country in re.findall(r'<option value="([A-Z]{2})">', page) if card.panel else ():
-            drawn = json.loads(server.get(f"/data/{card.path}/{country}.json")[2])["series"]
+            drawn = json.loads(server.get(f"/data/{card.path}/{country}.json")[2])
             assert drawn and set(drawn[0]) == _DRAWN
 
 

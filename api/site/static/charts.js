@@ -219,7 +219,11 @@ class Chart {
       const format = scales.x.tickFormat(), year = d3.utcFormat("%Y"), month = d3.utcFormat("%b %Y");
       axis.ticks(Math.max(3, Math.floor((width - right) / 110))).tickFormat((day, index) => (index || format(day) === year(day) ? format(day) : month(day)));
     }
-    else axis.tickValues(this.xs.filter((_, index) => (this.xs.length - 1 - index) % Math.ceil(this.xs.length / Math.max(2, Math.floor((width - right) / 110))) === 0));
+    else {
+      // As many labels as fit, the last one always.
+      const room = 16 + Math.max(0, ...this.xs.map(textWidth)), every = Math.ceil(this.xs.length / Math.max(2, Math.floor((width - right - MARGIN.left) / room)));
+      axis.tickValues(this.xs.filter((_, index) => (this.xs.length - 1 - index) % every === 0));
+    }
     svg.append("g").attr("transform", `translate(0,${height - MARGIN.bottom})`).call(axis)
       .call((group) => { group.attr("font-size", 12).attr("font-family", null); group.selectAll("text").attr("fill", ink); group.selectAll("line,path").attr("stroke", faint); });
     const path = d3.line().defined((point) => point.y !== null).x((point) => x(point.x)).y((point) => y(point.y));

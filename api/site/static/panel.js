@@ -13,7 +13,9 @@ const files = new Map();
 
 async function seriesOf(country) {
   if (!files.has(country)) files.set(country, fetch(`${root}data/signals/${form.dataset.panel}/${country}.json`).then((response) => response.json()));
-  return (await files.get(country)).series.map((series) => ({ ...series, country }));
+  const body = await files.get(country);
+  // Builds of before have an object.
+  return (body.series ?? body).map((series) => ({ ...series, country }));
 }
 
 const names = new Map([...form.elements.country.options].map((option) => [option.value, option.text]));
@@ -57,7 +59,8 @@ async function draw() {
   const dimensions = new Set(all.map((series) => series.dimension));
   for (const option of dimension.options) option.disabled = !dimensions.has(option.value) || (!one && option.value !== "all");
   if (dimension.selectedOptions[0]?.disabled) dimension.value = dimensions.has("all") ? "all" : [...dimensions][0] ?? "all";
-  const candidates = all.filter((series) => series.dimension === dimension.value && (dimension.value === "all" || !one || series.country === country.value));
+  // A line without a value would be a label alone.
+  const candidates = all.filter((series) => series.dimension === dimension.value && (dimension.value === "all" || !one || series.country === country.value) && series.value.some((value) => value !== null));
   const unit = candidates[0]?.unit ?? "", share = isShare(unit), several = wanted.length > 1;
   // The same values of every country: a line left out here and not there would compare nothing.
   const values = [...new Set(candidates.map((series) => series.dimension_value))];
