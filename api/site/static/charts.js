@@ -105,7 +105,6 @@ class Chart {
     this.spec = spec;
     const caption = this.figure.querySelector("figcaption");
     caption.querySelector("b").textContent = spec.title;
-    caption.querySelector(".dim").textContent = spec.unit;
     this.plot.setAttribute("aria-label", `Chart: ${spec.title}. Arrow keys read its values.`);
     this.lines = spec.series.map((series, index) => ({
       name: series.name,
@@ -115,6 +114,8 @@ class Chart {
     }));
     this.xs = [...new Set(this.lines.flatMap((line) => line.points.map((point) => point.x)))];
     if (this.xs.every((x) => /^\d{4}(-\d\d-\d\d)?$/.test(x))) this.xs.sort();
+    const gap = this.lines.some((line) => this.hasGap(line)) ? "a gap is a period without a value" : "";
+    caption.querySelector(".dim").textContent = [spec.unit, gap].filter(Boolean).join(" · ");
     this.draw();
   }
 
@@ -125,6 +126,11 @@ class Chart {
     const usual = d3.median(d3.pairs(days, (first, second) => second - first));
     const longest = usual < 7 ? 7 : 1.6 * usual;
     return points.flatMap((point, index) => (index && days[index] - days[index - 1] > longest ? [{ x: points[index - 1].x, y: null }, point] : [point]));
+  }
+
+  hasGap(line) {
+    const known = this.withGaps(line.points).map((point) => point.y !== null);
+    return known.slice(known.indexOf(true), known.lastIndexOf(true)).includes(false);
   }
 
   get shown() { return this.lines.filter((line) => !this.hidden.has(line.name)); }
