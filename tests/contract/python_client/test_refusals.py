@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -63,7 +64,8 @@ def test_key_and_address_come_from_the_environment_too(
 def test_without_a_key_the_sandbox_key_of_the_service_is_used_if_there_is_one(
     service: Contract, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.delenv("SANKOFA_API_KEY", raising=False)
+    # As a secret that a workflow does not have.
+    monkeypatch.setenv("SANKOFA_API_KEY", "")
     texts: list[str] = []
 
     def note(path: str, headers: Mapping[str, str], forward: Callable[[], Reply]) -> Reply:
@@ -229,3 +231,11 @@ def test_a_wait_may_be_given_as_a_date(service: Contract, waits: list[float]) ->
     ):
         client.resolve("XJSE:UBF0")
     assert waits == [0.0]
+
+
+@pytest.mark.parametrize("ask", ["facts", "metrics", "filings", "elements"])
+def test_a_misspelt_day_is_refused_and_not_answered_with_today(ask: str, sankofa: Sankofa) -> None:
+    company = sankofa.company("XJSE:UBF0")
+    for asked in (getattr(company, ask), partial(getattr(sankofa, ask), "XJSE:UBF0")):
+        with pytest.raises(TypeError, match=r"'asof' is no argument.*did you mean 'as_of'\?"):
+            asked(asof="2020-12-31")

@@ -4,6 +4,8 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, overload
 from urllib.parse import quote
@@ -88,7 +90,8 @@ class Sankofa:
         self._decimals, self._narrow = decimals, narrow
         self._connection = Connection(
             self.base_url,
-            key or os.environ.get("SANKOFA_API_KEY"),
+            # Set and empty is as good as not set.
+            key or os.environ.get("SANKOFA_API_KEY") or None,
             timeout,
             retries,
             longest_wait,
@@ -660,6 +663,11 @@ class Sankofa:
         return Receipt(body, sent, stated, self._bulk.trusted_key.decode())
 
     def _exact(self, shape: Shape) -> bool:
+        # A misspelt ``as_of`` must not be answered with what is known today.
+        for name in shape.keys() - Shape.__annotations__.keys():
+            near = get_close_matches(name, {*_ARGUMENTS, *Shape.__annotations__}, 1)
+            known = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{name!r} is no argument of this method{known}")
         decimals = shape.get("decimals")
         return self._decimals if decimals is None else decimals
 
@@ -765,3 +773,11 @@ def _text(value: Any) -> str:
 
 def _listed(values: str | Iterable[str] | None) -> str | None:
     return values if values is None or isinstance(values, str) else ",".join(values)
+
+
+_ARGUMENTS = {
+    name
+    for method in vars(Sankofa).values()
+    if callable(method)
+    for name in signature(method).parameters
+}

@@ -111,7 +111,7 @@ class Company:
     ) -> "Axes":
         """Draw what was known of a line over time: a step a vintage, a line a period.
 
-        Periods that were revised have a colour and stand in the legend. Needs matplotlib.
+        Periods that were revised have a colour and are in the legend. Needs matplotlib.
         """
         history = self.vintages(
             line_item, as_of=as_of, period_type=period_type, currency=currency, basis=basis
@@ -121,13 +121,17 @@ class Company:
         until = pd.Timestamp(history.attrs["as_of"] or pd.Timestamp.now().normalize())
         for period_end, known in history.groupby(level="period_end"):
             days, values = known["available_at"], known["value_reported"]
-            revised = {"label": f"{period_end:%Y-%m-%d}"} if len(known) > 1 else {"color": "0.8"}
+            revised: dict[str, Any] = (
+                {"label": f"{period_end:%Y-%m-%d}"} if len(known) > 1 else {"color": "0.8"}
+            )
             ax.step([*days, until], [*values, values.iloc[-1]], where="post", marker=".", **revised)
         ax.set(
             title=f"{self.name or self.identifier}: {line_item}, by period",
             xlabel="known from",
             ylabel=history.attrs["currency"] or "",
         )
+        # Whole numbers, where matplotlib would put a power of ten into a corner.
+        ax.yaxis.set_major_formatter("{x:,.15g}")
         if ax.get_legend_handles_labels()[0]:
             ax.legend(title="period end")
         return ax
