@@ -136,4 +136,4 @@ def test_an_installed_package_says_where_to_get_a_checkout(
 ) -> None:
     monkeypatch.setattr(command, "_ROOT", tmp_path)
     result = CliRunner().invoke(sankofa, ["new", "metric", "cash_to_assets"])
-    assert "is no checkout of the repository" in str(result.exception or result.output)
+    assert "is no checkout of the repository" in result.output
