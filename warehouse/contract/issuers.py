@@ -357,7 +357,7 @@ def why_no_metrics(question: Question) -> Empty:
     reason = why_empty(build, query)
     if reason.code != "no_match":
         return reason
-    detail = "Figures of this issuer are held, but none of a full year that a metric can be of."
+    detail = "There are figures of this issuer, but none of a full year that a metric can be of."
     return Empty("not_computable", detail, "service_id")
 
 

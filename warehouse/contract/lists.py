@@ -81,7 +81,7 @@ def _quality(question: Question) -> ListRows:
 
 
 def _never_empty(question: Question) -> Empty:
-    return Empty("nothing_held", "Nothing is held.")
+    return Empty("nothing_held", "There is nothing.")
 
 
 def _of(dataset: Dataset) -> Datasets:

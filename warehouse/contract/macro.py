@@ -66,12 +66,12 @@ def why_no_macro(question: Question) -> Empty:
     rate = _RATE.fullmatch((question.parameters["series"] or "").upper())
     if empty.code != "value_not_held" or rate is None:
         return empty
-    # Rates are held in one direction, and against few currencies.
+    # Rates are in one direction, and against few currencies.
     turned = f"FX.{rate['quote']}.{rate['base']}"
     if not fetch_rows(question.build, "1", "macro_series", equal(series=turned), limit=1):
         return empty
     detail = (
-        f"{rate[0]} is not held, but {turned}: {rate['base']} per {rate['quote']}, which is its "
+        f"There is no {rate[0]}, but {turned}: {rate['base']} per {rate['quote']}, which is its "
         "inverse."
     )
     return Empty("value_not_held", detail, "series", [turned])

@@ -97,7 +97,7 @@ def crosswalk(question: Question) -> ListRows:
 
 def why_no_identifiers(question: Question) -> Empty:
     """Return why an organisation shows no identifier."""
-    detail = "No identifier of this organisation is held that the tier of the key may see."
+    detail = "There is no identifier of this organisation that the tier of the key may see."
     return Empty("nothing_held", detail, "service_id")
 
 
@@ -142,7 +142,7 @@ def owners_of(build: Build, id_type: IdType, id_value: str) -> dict[str, str]:
 def why_no_match(question: Question) -> Empty:
     """Return why no organisation has an identifier."""
     id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
-    detail = f"No organisation that is held has the {id_type} {id_value!r}."
+    detail = f"No organisation here has the {id_type} {id_value!r}."
     if id_type == "registry":
         detail += " The search finds names, and tickers without an exchange."
     return Empty("value_not_held", detail, "id_value")

@@ -161,7 +161,7 @@ def _not_public(build: Build, query: TableQuery) -> Empty | None:
     """Return why nothing that the filters let through was public; None if something was."""
     if not _exists(build, query, query.public):
         by_then = "" if query.as_of is None else f" that were public by {query.as_of}"
-        return Empty("nothing_held", f"No {query.rows}{by_then} are held.")
+        return Empty("nothing_held", f"There are no {query.rows}{by_then}.")
     for each in query.filters:
         if not _exists(build, query, [*each.where, *query.public]):
             return _value_not_held(build, query, each)
@@ -189,11 +189,11 @@ def _no_such_days(query: TableQuery, held: tuple[str, str] | None) -> Empty:
     parameter = query.bounds[0 if query.days[0] else 1]
     if held and None not in query.days and held[0] < since and until < held[1]:
         detail = (
-            f"Nothing is recorded between {since} and {until}: the {query.rows} that match are "
-            f"held from {held[0]} to {held[1]}, with a gap there."
+            f"Nothing is recorded between {since} and {until}: the {query.rows} that match go "
+            f"from {held[0]} to {held[1]}, with a gap there."
         )
         return Empty("not_recorded", detail, parameter, held=held)
-    spans = f"they are held from {held[0]} to {held[1]}" if held else "they have no date"
+    spans = f"they go from {held[0]} to {held[1]}" if held else "they have no date"
     detail = f"No {query.rows} between {since} and {until}: {spans}."
     return Empty("out_of_range", detail, parameter, held=held)
 
@@ -207,9 +207,9 @@ def _value_not_held(build: Build, query: TableQuery, missing: Filter) -> Empty:
         near, few = _values(build, query, missing, [*where, *query.public])
     detail = f"No {query.rows} have {missing.parameter} {missing.value!r}."
     if near and missing.value.casefold() != near[0].casefold():
-        detail += f" The nearest that are held: {', '.join(near)}."
+        detail += f" The nearest are: {', '.join(near)}."
     elif few:
-        detail += f" Held are {', '.join(few)}."
+        detail += f" There are {', '.join(few)}."
     return Empty("value_not_held", detail, missing.parameter, near or few)
 
 
@@ -226,7 +226,8 @@ def _not_together(build: Build, query: TableQuery) -> Empty:
             f"{other.parameter} {other.value!r}" for other in query.filters if other is not each
         )
         detail = (
-            f"{each.parameter} {each.value!r} is held, and so is {with_others}, but not together."
+            f"There is {each.parameter} {each.value!r}, and there is {with_others}, but not "
+            "together."
         )
         if near or few:
             detail += f" With {with_others}, {each.parameter} can be {', '.join(near or few)}."

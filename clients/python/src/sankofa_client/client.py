@@ -467,7 +467,7 @@ class Sankofa:
         dataset: str | None = None,
         country: str | None = None,
     ) -> pd.DataFrame:
-        """Return what is held: series, line items, metrics, panels, countries and more.
+        """Return what there is: series, line items, metrics, panels, countries and more.
 
         ``name`` is what other methods take; ``section`` says of what kind a row is.
         """
