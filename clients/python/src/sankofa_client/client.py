@@ -291,7 +291,7 @@ class Sankofa:
         With ``vintages="all"`` the index is the end of the period and the vintage: every value that
         was known by ``as_of``, from the bulk file, which needs a key of the starter tier.
 
-        One series may be held in several frequencies, such as daily rates and their monthly means.
+        One series may have several frequencies, such as daily rates and their monthly means.
         The column ``frequency`` tells their rows apart, and a warning names them unless you choose
         one with ``frequency``.
         """
@@ -334,7 +334,7 @@ class Sankofa:
     ) -> pd.DataFrame:
         """Return annual indicators as they stand today, from one year or day to another.
 
-        Nobody knows when their values were published: there is no ``as_of``, and a backtest must
+        It is not known when their values were published: there is no ``as_of``, and a backtest must
         not use them.
         """
         filters = _filters(country=country, indicator=indicator, from_=from_, to=to)

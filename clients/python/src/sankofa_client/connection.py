@@ -195,7 +195,7 @@ def _members(response: httpx.Response) -> dict[str, Any]:
         members = response.json()
     except ValueError:
         members = None
-    # What stands between us and the service answers in other forms.
+    # What is between us and the service answers in other forms.
     if isinstance(members, dict):
         return members
     return {"title": response.reason_phrase or "The request failed"}

@@ -71,7 +71,7 @@ class Unavailable(ProblemError):
 
 
 class UnknownIdentifier(SankofaError, LookupError):
-    """Nobody has this identifier, or it is of no form that can be looked up."""
+    """No organisation has this identifier, or it is of no form that can be looked up."""
 
 
 class AmbiguousIdentifier(SankofaError, LookupError):

@@ -19,7 +19,7 @@ Columns = Mapping[str, tuple[Kind, bool]]
 
 
 class Shape(TypedDict, total=False):
-    """What every method that returns rows takes besides its own parameters.
+    """What every method that returns rows takes in addition to its own parameters.
 
     ``limit`` is the number of rows wanted in all, by default every row. ``decimals`` and
     ``narrow`` are as those of the client, for one call.

@@ -45,7 +45,7 @@ class Identifiers:
         names: dict[str, str] = {row["service_id"]: row["legal_name"] for row in answer.rows}
         if not names:
             empty = answer.envelope.get("empty") or {}
-            reason = empty.get("detail", f"Nobody has the {id_type} {identifier!r}.")
+            reason = empty.get("detail", f"No organisation has the {id_type} {identifier!r}.")
             raise UnknownIdentifier(f"{reason} search() finds organisations by name.")
         if len(names) > 1:
             owners = ", ".join(f"{service_id} ({name})" for service_id, name in names.items())

@@ -74,8 +74,8 @@ class Pages:
         """Return the body of one page.
 
         The first page has the default size of the tier, which is enough for most questions; those
-        after it are as large as they may be. Nobody tells how large that is but the refusal of a
-        page that is larger.
+        after it are as large as they may be. Only the refusal of a larger page tells how large
+        that is.
         """
         sizes = [] if wanted is None else [wanted]
         if "cursor" in filters or sizes:
