@@ -24,7 +24,8 @@ from tests.helpers.paths import ROOT
 from tests.helpers.withheld_key import WITHHELD_KEY
 
 _FOLDERS = (
-    *("api", "assets", "clients", "docs", "mcp", "pipelines", "quality", "tests", "warehouse"),
+    *("api", "assets", "clients", "deploy", "docs", "mcp", "pipelines", "quality"),
+    *("tests", "warehouse"),
 )
 _FILES = ("README.md", "Makefile", "setup.cfg", "pyproject.toml", "VERSION", "workspace.yaml")
 _NOT_COPIED = shutil.ignore_patterns("bench", "fuzz", *UNFINISHED)
@@ -32,7 +33,7 @@ _NOT_COPIED = shutil.ignore_patterns("bench", "fuzz", *UNFINISHED)
 # a command needs takes seconds. Servers are processes of their own.
 _COMMAND = r"""
 sankofa() {
-  case $1 in serve|mcp|metrics|up) command sankofa "$@"; return;; esac
+  case $1 in serve|mcp|metrics|up|backup) command sankofa "$@"; return;; esac
   printf '%s\0' "$@" > .call/arguments; env -0 > .call/environment; echo "$PWD" > .call/begun
   local status; read -r status < .call/ended
   cat .call/stdout; cat .call/stderr >&2; return "$status"

@@ -216,7 +216,7 @@ def test_a_zip_is_its_only_file_and_another_is_refused() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.shared
-def test_the_wide_files_of_the_bis_give_every_value_that_they_have() -> None:
+def test_the_wide_files_of_the_bis_give_every_value_that_fits() -> None:
     for name in ("WS_LONG_CPI_csv_col", "WS_CREDIT_GAP_csv_col"):
         body = gzip.decompress((REAL / "more" / "macro" / "bis" / f"{name}.csv.gz").read_bytes())
         at = replace(
@@ -233,8 +233,13 @@ def test_the_wide_files_of_the_bis_give_every_value_that_they_have() -> None:
             for place in periods
             if line[place] not in ("", "NaN")
         ]
-        assert Counter(row["value"] for row in rows(parsed)) == Counter(stated)
-        assert all("before 1900" in reason for reason in reasons(parsed))
+        # Index values before a hyperinflation can have more than the 18 decimals of the record.
+        too_fine = [value for value in stated if value != round(value, 18)]
+        assert Counter(row["value"] for row in rows(parsed)) == Counter(stated) - Counter(too_fine)
+        assert len([reason for reason in reasons(parsed) if "does not fit" in reason]) == len(
+            too_fine
+        )
+        assert all("before 1900" in each or "does not fit" in each for each in reasons(parsed))
 
 
 # CSV files of the IMF's data portal: wide or long, in words or in codes.
