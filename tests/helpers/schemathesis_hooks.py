@@ -12,6 +12,7 @@ from schemathesis import Case, GenerationMode, HookContext
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.lines import columns_of
+from warehouse.methodology.metrics import TRAILING, TRAILING_SET
 from warehouse.names.search_words import terms
 from warehouse.serve.search import MAX_SEARCH_WORDS
 
@@ -20,6 +21,7 @@ _EXISTING_IDS = {
     "signal_key": ["single-bid-rate", "award-concentration"],
     "sku": ["AF-FUND", "af-tender", "AF-MACRO"],
 }
+_TRAILING = {formula.slug for formula in TRAILING}
 _FORGED = {"cursor", "data_version", "X-Data-Version"}
 # All members of a row by name: with fewer it is not that of the description. Where rows are of
 # several kinds, which members there are depends on the other parameters.
@@ -60,6 +62,7 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         "/v1/awards": _winner,
         "/v1/search": _words,
         "/v1/tenders": _words,
+        "/v1/screen": _of_set,
         "/v1/fundamentals": _figures,
         "/v1/fundamentals/{service_id}": _figures,
     }.get(case.operation.path)
@@ -85,6 +88,11 @@ def _words(query: dict[str, Any]) -> bool:
 def _figures(query: dict[str, Any]) -> bool:
     """Return whether the query asks for lines or for a statement."""
     return not {"line_items", "statement"} <= set(query)
+
+
+def _of_set(query: dict[str, Any]) -> bool:
+    """Return whether the metric is one of the set."""
+    return query.get("metric_set") != TRAILING_SET or query.get("metric") in _TRAILING
 
 
 def _macro(query: dict[str, Any]) -> bool:
