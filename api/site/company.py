@@ -1,6 +1,6 @@
 """Pages of one organisation: what it reported and filed, its metrics, its tenders, who it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -298,11 +298,7 @@ def _statement(name: str, rows: Sequence[Row], truncated: bool) -> Statement:
                 unit,
                 basis if several else "",
                 unit == main,
-                1
-                if unit == main and scale > 1
-                else decimals_of(
-                    (row["value_reported"] for row in figures.values()), _MOST_DECIMALS
-                ),
+                1 if unit == main and scale > 1 else _decimals(figures.values()),
                 tuple(figures.get(end) for end in ends),
             )
             for (item, unit, basis), figures in sorted(
@@ -312,6 +308,10 @@ def _statement(name: str, rows: Sequence[Row], truncated: bool) -> Statement:
         ),
         truncated,
     )
+
+
+def _decimals(figures: Iterable[Row]) -> int:
+    return decimals_of((figure["value_reported"] for figure in figures), _MOST_DECIMALS)
 
 
 def _by_figure(rows: Sequence[Row]) -> list[list[Row]]:

@@ -159,12 +159,7 @@ def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> re
     answers = dict(islice((each for each in found if chosen or each[1].rows), len(chosen) or 3))
     if not answers:
         raise Problem("not_found", f"No country has values of {indicator[:64]!r}.")
-    parts = list(answers.values())
-    # Newest year first, as the table has them.
-    rows = [pair for part in parts for pair in zip(part.rows, part.page.rows, strict=True)]
-    rows.sort(key=lambda pair: pair[0]["period_end"], reverse=True)
-    page = replace(parts[0].page, rows=[body for _, body in rows])
-    figures = dataclasses.replace(parts[0], rows=[row for row, _ in rows], page=page)
+    figures = _line_by_line(list(answers.values()))
     if render.wants_csv(req):
         return render.csv_page(indicator, figures)
     years = list(dict.fromkeys(row["period_end"] for row in figures.rows))
@@ -176,7 +171,7 @@ def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> re
     before = {code: _undated_vintages(sample, entries[0]["name"], code) for code in answers}
     lines = _indicator_lines(answers)
     if len(lines) == 1 and (figures_before := before[next(iter(answers))]):
-        lines.append(_as_first_read(lines[0], figures_before))
+        lines = [{**lines[0], "tone": "now"}, _as_first_read(lines[0], figures_before)]
     return render.Page(
         "indicator.html",
         entry=entries[0],
@@ -202,10 +197,9 @@ def _undated_vintages(sample: Sample, indicator: str, country: str) -> list[list
 
 
 def _as_first_read(line: dict[str, Any], figures: Sequence[Sequence[Row]]) -> dict[str, Any]:
-    """Return a line as its values were first read, and mark it as the present."""
+    """Return a line as its values were first read."""
     first = {rows[0]["period_end"][:4]: rows[0]["value"] for rows in figures}
     points = [[year, first.get(year, value)] for year, value in line["points"]]
-    line["tone"] = "now"
     return {"name": f"{line['name']}, as first read", "points": points, "tone": "then"}
 
 
@@ -217,6 +211,14 @@ def entries_of(sample: Sample, section: str) -> list[Row]:
         return sample.ask(declarations.CATALOGUE, section=section).rows
 
     return mart.build().made_once(f"catalogue of {section}", read)
+
+
+def _line_by_line(parts: Sequence[SampleAnswer]) -> SampleAnswer:
+    """Return the rows of several countries as a table has them: newest year first."""
+    rows = [pair for part in parts for pair in zip(part.rows, part.page.rows, strict=True)]
+    rows.sort(key=lambda pair: pair[0]["period_end"], reverse=True)
+    page = replace(parts[0].page, rows=[body for _, body in rows])
+    return dataclasses.replace(parts[0], rows=[row for row, _ in rows], page=page)
 
 
 def _compared_day(req: falcon.Request) -> Any:

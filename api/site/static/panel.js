@@ -13,9 +13,7 @@ const files = new Map();
 
 async function seriesOf(country) {
   if (!files.has(country)) files.set(country, fetch(`${root}data/signals/${form.dataset.panel}/${country}.json`).then((response) => response.json()));
-  const body = await files.get(country);
-  // Builds of before have an object.
-  return (body.series ?? body).map((series) => ({ ...series, country }));
+  return (await files.get(country)).map((series) => ({ ...series, country }));
 }
 
 const names = new Map([...form.elements.country.options].map((option) => [option.value, option.text]));
@@ -59,9 +57,9 @@ async function draw() {
   const dimensions = new Set(all.map((series) => series.dimension));
   for (const option of dimension.options) option.disabled = !dimensions.has(option.value) || (!one && option.value !== "all");
   if (dimension.selectedOptions[0]?.disabled) dimension.value = dimensions.has("all") ? "all" : [...dimensions][0] ?? "all";
-  const asked = all.filter((series) => series.dimension === dimension.value && (dimension.value === "all" || !one || series.country === country.value));
+  const matching = all.filter((series) => series.dimension === dimension.value && (dimension.value === "all" || !one || series.country === country.value));
   // A line without a value would be a label alone.
-  const candidates = asked.filter((series) => series.value.some((value) => value !== null));
+  const candidates = matching.filter((series) => series.value.some((value) => value !== null));
   const unit = candidates[0]?.unit ?? "", share = isShare(unit), several = wanted.length > 1;
   // The same values of every country: a line left out here and not there would compare nothing.
   const values = [...new Set(candidates.map((series) => series.dimension_value))];
@@ -85,7 +83,7 @@ async function draw() {
     ])).reverse());
   const months = new Set(shown.flatMap((series) => series.month.filter((_, index) => series.value[index] !== null))).size;
   const part = shown.length < candidates.length ? `, ${shown.length} of ${candidates.length} lines; the files have all` : "";
-  const silent = asked.length - candidates.length, others = silent ? `, ${silent} more ${silent === 1 ? "line has" : "lines have"} no value` : "";
+  const silent = matching.length - candidates.length, others = silent ? `, ${silent} more ${silent === 1 ? "line has" : "lines have"} no value` : "";
   setStatus(months ? `${months} ${months === 1 ? "month" : "months"}${place}${part}${others}` : `No values${place}: the portal does not state what this measure needs.`);
 }
 

@@ -236,6 +236,6 @@ def test_a_wait_may_be_given_as_a_date(service: Contract, waits: list[float]) ->
 @pytest.mark.parametrize("ask", ["facts", "metrics", "filings", "elements"])
 def test_a_misspelt_day_is_refused_and_not_answered_with_today(ask: str, sankofa: Sankofa) -> None:
     company = sankofa.company("XJSE:UBF0")
-    for asked in (getattr(company, ask), partial(getattr(sankofa, ask), "XJSE:UBF0")):
+    for call in (getattr(company, ask), partial(getattr(sankofa, ask), "XJSE:UBF0")):
         with pytest.raises(TypeError, match=r"'asof' is no argument.*did you mean 'as_of'\?"):
-            asked(asof="2020-12-31")
+            call(asof="2020-12-31")
