@@ -65,6 +65,8 @@ def page_data(
         # The series of each panel, and what indicators were before; both are open data.
         **_by_name(snapshot, "panel_series", "signals", "signal_key", "country"),
         **_by_name(snapshot, "revised_indicators", "revisions", "indicator", "country"),
+        # What lists of parties and suppliers leave out, which are counted only.
+        **_by_name(snapshot, "withheld_parties", "withheld", "country"),
     }
 
 

@@ -110,7 +110,7 @@ def procurement_of(sample: Sample, record: Row, as_of: date | None) -> dict[str,
     if "AF-TENDER" not in record["datasets"]:
         return {"awards": None, "won": None, "given": None, "roles": [], "bought": []}
     parameters: dict[str, Any] = dict.fromkeys(
-        ("country", "from", "to", "order", "limit", "cursor")
+        ("country", "buyer", "from", "to", "order", "limit", "cursor")
     )
     parameters |= {"service_id": service_id, "as_of": as_of}
     awards = sample.ask_list(lists.AWARDS, _SUMMED_PAGES, **parameters)

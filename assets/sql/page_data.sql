@@ -328,3 +328,17 @@ ORDER BY sku, dimension, metric, scope, measured_at;
 SELECT table_name AS "table", rule, source, rows_left_out AS rows
 FROM left_out
 ORDER BY table_name, rule, source;
+
+-- name: withheld_parties
+-- How many parties of releases are withheld, by role: from which day that was known, until which,
+-- and the day of the releases, as days since 1970.
+SELECT
+    country, role,
+    date_diff('day', DATE '1970-01-01', available_at) AS since,
+    date_diff('day', DATE '1970-01-01', coalesce(superseded_at, DATE '9999-12-31')) AS until,
+    date_diff('day', DATE '1970-01-01', released_on) AS released,
+    count(*) AS parties
+FROM tender_parties
+WHERE name IS NULL AND available_at IS NOT NULL AND NOT withdrawn
+GROUP BY ALL
+ORDER BY ALL;

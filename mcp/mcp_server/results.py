@@ -42,8 +42,7 @@ _NOTHING = (_NULL, Raw(b"[]"), Raw(b"{}"))
 LEFT_OUT = {
     *PROVENANCE,
     *("fact_id", "element", "accounting_standard", "basis", "org_evidence", "joins"),
-    *("source_url", "period_start", "coverage", "n_withheld", "closed_at", "same_as", "dataset"),
-    *("key", "row"),
+    *("source_url", "period_start", "coverage", "closed_at", "same_as", "dataset", "key", "row"),
 }
 _PERIOD = {"startDate": None, "endDate": None}
 _MONEY = {"amount": None, "currency": None}

@@ -111,7 +111,59 @@ def _won_at_home(published: Published) -> Answer:
     return {"totals": [{"currency": "ZAR", **row}]}
 
 
+_COUNTY = "Fictional Hills County Government"
+
+
+def _suppliers_of_the_county(published: Published) -> Answer:
+    rows = published.rows(
+        "SELECT coalesce(service_id, supplier_name) AS who, sum(amount) AS value FROM ("
+        "SELECT DISTINCT ON (ocid, award_id, service_id, supplier_name) awards.* "
+        "FROM af_tender_awards AS awards JOIN af_tender_releases AS release "
+        "USING (ocid, release_id) WHERE awards.latest AND awards.country = 'KE' "
+        "AND release.release->>'$.buyer.name' = ? AND amount IS NOT NULL) "
+        "GROUP BY who ORDER BY value DESC LIMIT 3",
+        _COUNTY,
+    )
+    return {"values": [row["value"] for row in rows]}
+
+
+def _still_open(published: Published) -> Answer:
+    rows = published.rows(
+        "SELECT tender_status, category, tender_value FROM af_tender_releases "
+        "WHERE country = 'KE' AND available_at <= '2025-03-31' AND NOT withdrawn "
+        "AND (superseded_at IS NULL OR superseded_at > '2025-03-31') "
+        "QUALIFY row_number() OVER (PARTITION BY ocid ORDER BY date DESC, release_id DESC) = 1"
+    )
+    still = [row for row in rows if (row["tender_status"], row["category"]) == ("active", "works")]
+    return {"values": sorted((row["tender_value"] for row in still), reverse=True)[:3]}
+
+
 QUESTIONS = (
+    Question(
+        "Who won most, by value, from Kenya's Fictional Hills County Government?",
+        (call("get_awards", country="KE", buyer=_COUNTY, order="value", limit=3),),
+        {"values": "$1.data[*].totals[0].value"},
+        _suppliers_of_the_county,
+        1_200,
+    ),
+    Question(
+        "Which Kenyan tenders for works were open on 31 March 2025: the three largest?",
+        (
+            call(
+                "search_tenders",
+                country="KE",
+                category="works",
+                status="active",
+                publication="newest",
+                order="value",
+                as_of="2025-03-31",
+                limit=3,
+            ),
+        ),
+        {"values": "$1.data[*].tender.value.amount"},
+        _still_open,
+        1_200,
+    ),
     Question(
         "Who awarded Sahel Telecom its last contract, and for what?",
         (

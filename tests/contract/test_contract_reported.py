@@ -1,7 +1,9 @@
 """Section 4 of the contract, its first half: a test for each row of each table."""
 
-from datetime import UTC, datetime
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -102,6 +104,57 @@ def test_fundamentals_period_type_keeps_one_cadence_and_the_balances_at_its_ends
     ]
     wrong = api.problem(f"/v1/fundamentals/{restated}?period_type=YEAR", 400, "parameter_invalid")
     assert "H1" in wrong["allowed"]
+
+
+@pytest.mark.parametrize("more", ["", "&vintages=all", "&period_type=H1", "&derived=true"])
+def test_a_fiscal_year_keeps_its_periods_and_the_balances_at_their_ends(
+    api: Contract, more: str
+) -> None:
+    of_half_years = "SELECT service_id FROM fundamentals WHERE period_type = 'H1' GROUP BY 1"
+    found = 0
+    for (issuer,) in query(api.mart.build(), of_half_years)[:2]:
+        every = api.get(f"/v1/fundamentals/{issuer}?{more[1:]}").rows
+        for year in (2018, 2021):
+            rows = api.get(f"/v1/fundamentals/{issuer}?fiscal_year={year}{more}").rows
+            labels = {f"{kind}FY{year}" for kind in ("", "H1 ", "H2 ", "TTM Q2 ")}
+            assert rows == [row for row in every if row["fiscal_label"] in labels]
+            found += len(rows)
+        none = api.get(f"/v1/fundamentals/{issuer}?fiscal_year=1990{more}").body["empty"]
+        assert none["code"] in ("out_of_range", "not_computable")
+    assert found
+    api.problem(f"/v1/fundamentals/{issuer}?fiscal_year=90", 400, "parameter_invalid")
+
+
+def test_elements_of_a_fiscal_year_are_all_that_was_stated_of_it(
+    api: Contract, restated: str
+) -> None:
+    path = f"/v1/elements/{restated}"
+    names = [row["element"] for row in api.get(path).rows]
+    of_year = api.get(f"{path}?fiscal_year=2020&limit=1000").rows
+    assert of_year and {row["fiscal_label"] for row in of_year} == {"FY2020"}
+    every = [row for name in names for row in api.get(f"{path}?element={name}").rows]
+    assert of_year == [row for row in every if row["fiscal_label"] == "FY2020"]
+
+
+def test_metrics_of_a_fiscal_year_are_known_from_their_last_input(
+    api: Contract, restated: str
+) -> None:
+    path = f"/v1/metrics/{restated}"
+    latest = api.get(f"{path}?limit=100").rows
+    newest = int(latest[0]["period_end"][:4])
+    assert latest == api.get(f"{path}?limit=100&fiscal_year={newest}").rows
+    years = [
+        row for year in range(2018, newest) for row in api.get(f"{path}?fiscal_year={year}").rows
+    ]
+    assert {row["period_end"][:4] for row in years} == {str(y) for y in range(2018, newest)}
+    for row in years[::7]:
+        asked = f"{path}?metric={row['metric']}&fiscal_year={row['period_end'][:4]}"
+        assert api.get(f"{asked}&as_of={row['available_at']}").rows[0]["value"] == row["value"]
+        before = date.fromisoformat(row["available_at"]) - timedelta(1)
+        assert all(
+            other["available_at"] < row["available_at"]
+            for other in api.get(f"{asked}&as_of={before}").rows
+        )
 
 
 def test_fundamentals_vintages_latest_is_the_default(api: Contract, restated: str) -> None:
@@ -256,6 +309,24 @@ def test_shared_facts_measure_keeps_one(api: Contract, restated: str) -> None:
 def test_shared_facts_limit_is_at_least_1(api: Contract) -> None:
     assert len(api.get("/v1/shared/facts?entity_id=ZAF&limit=2").rows) == 2
     api.problem("/v1/shared/facts?entity_id=ZAF&limit=0", 400, "parameter_invalid")
+
+
+@pytest.mark.parametrize("as_of", ["", "&as_of=2024-12-31"])
+def test_awards_of_a_buyer_are_those_of_processes_in_which_it_bought(
+    api: Contract, winner: str, as_of: str
+) -> None:
+    every = api.get(f"/v1/awards?service_id={winner}&limit=1000{as_of}").rows
+    buyer = Counter(row["buyer"] for row in every).most_common()[0][0]
+    path = f"/v1/awards?buyer={quote(buyer)}{as_of}&limit=1000"
+    bought = api.get(f"{path}&service_id={winner}")
+    assert bought.rows == [row for row in every if row["buyer"] == buyer]
+    assert sum(total["awards"] for total in bought.body["totals"]) == len(bought.rows)
+    country = {"ZAF": "ZA", "KEN": "KE", "COL": "CO"}[bought.rows[0]["country_iso3"]]
+    suppliers = api.get(f"{path}&country={country}")
+    (row,) = (row for row in suppliers.rows if row["service_id"] == winner)
+    assert row["totals"] == bought.body["totals"]
+    nobody = api.get(f"/v1/awards?buyer=xylophone&service_id={winner}").body
+    assert nobody["empty"]["parameter"] == "buyer" and not nobody["totals"]
 
 
 def test_tender_parties_country_is_alpha_2_or_alpha_3(api: Contract) -> None:

@@ -207,6 +207,7 @@ HELD = {
     "from": ("2018-01-02", "2018-06-01", "2050-01-01"),
     "to": ("1990-01-01", "2018-06-01", "2030-01-01"),
     "derived": ("true", "false"),
+    "fiscal_year": ("2016", "2017", "1990"),
     "element": ("test:revenue", "test:none"),
     "series": ("FX.EUR.ZAR", "LONG", "FX.EUR"),
     "indicator": ("NY.GDP", "NY"),

@@ -724,3 +724,39 @@ def test_rest_serves_the_metrics_and_signals_of_the_day_in_a_random_world(
             if row["available_at"] <= day
             and (row["superseded_at"] is None or day < row["superseded_at"])
         }, day
+
+
+def test_withheld_parties_are_counted_as_they_were_known_on_a_day(
+    api: Contract, sample: PublishedSample
+) -> None:
+    withheld = [row for row in with_ends(sample.histories(TENDER_PARTIES)) if row["name"] is None]
+    counts = set[int]()
+    for country, day, since in (
+        ("KE", date(2024, 1, 22), date.min),
+        ("KE", date(2026, 3, 3), date(2025, 1, 1)),
+        ("CO", date(2024, 1, 22), date(2024, 1, 1)),
+    ):
+        roles = Counter(
+            row["role"]
+            for row in withheld
+            if row["country"] == country
+            and not row["withdrawn"]
+            and row["available_at"] <= day < (row["superseded_at"] or date.max)
+            and (since == date.min or (row["released_on"] and row["released_on"] >= since))
+        )
+        asked = f"country={country}&as_of={day}&limit=1"
+        asked += "" if since == date.min else f"&from={since}"
+        for role, expected in roles.items():
+            answer = api.get(f"/v1/tender-parties?{asked}&role={role}")
+            assert answer.body["parties_withheld"] == expected, (asked, role)
+        suppliers, every = api.get(f"/v1/awards?{asked}"), api.get(f"/v1/tender-parties?{asked}")
+        assert suppliers.body["parties_withheld"] == roles["supplier"]
+        assert every.body["parties_withheld"] == roles.total()
+        counts.add(roles.total())
+    assert len(counts) > 1 and all(counts)
+    # A search by a name that finds nothing says that names are withheld.
+    sought = api.get("/v1/tenders?country=KE&supplier=nobody+is+called+so")
+    assert "suppliers are withheld" in sought.body["empty"]["detail"]
+    # What one organisation won lacks nothing.
+    won = api.get("/v1/awards?service_id=XNAI:SAF2&limit=1")
+    assert won.rows and won.body["parties_withheld"] is None

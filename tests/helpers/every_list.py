@@ -43,11 +43,13 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/fundamentals/DCC3?statement=income&period_type=FY",
         "/v1/fundamentals/DCA1?publication=newest",
         "/v1/fundamentals/DCX9?publication=newest&as_of=2021-06-01&line_items=revenue",
+        "/v1/fundamentals/DCA1?fiscal_year=2016&vintages=all",
     ),
     "listFundamentals": (
         _SEVERAL,
         f"{_SEVERAL}&as_of=2021-06-01",
         f"{_SEVERAL}&vintages=all&line_items=revenue",
+        f"{_SEVERAL}&fiscal_year=2016",
     ),
     "getElements": (
         "/v1/elements/DCA1",
@@ -78,6 +80,8 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/tenders?order=value",
         "/v1/tenders?order=value&query=roads&as_of=2021-06-01",
         "/v1/tenders?country=ke&from=2018-03-01&as_of=2021-06-01",
+        "/v1/tenders?publication=newest",
+        "/v1/tenders?publication=newest&order=value&as_of=2021-06-01",
     ),
     "listAwards": (
         "/v1/awards?country=ZA",
@@ -85,6 +89,8 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/awards?country=za&from=2017-01-02&to=2030-06-30",
         "/v1/awards?service_id=DCA1",
         "/v1/awards?service_id=DCA1&order=value&as_of=2021-06-01",
+        "/v1/awards?country=ZA&buyer=agency",
+        "/v1/awards?service_id=DCA1&buyer=agency&as_of=2021-06-01",
     ),
     "listEntities": (
         "/v1/entities",
@@ -92,7 +98,7 @@ ASKED: dict[str, Sequence[str]] = {
         "/v1/entities?exchange=xjse",
     ),
     "getEntity": ("/v1/entities/DCA1",),
-    "getTender": ("/v1/tenders/ocds-0003", "/v1/tenders/ke-3?as_of=2021-06-01"),
+    "getTender": ("/v1/tenders/ocds-0003", "/v1/tenders/ke-3?as_of=2021-06-01&publication=newest"),
     "listSharedFacts": (
         "/v1/shared/facts?entity_id=DCA1",
         "/v1/shared/facts?entity_id=DCA1&dataset=AF-TENDER&as_of=2021-06-01",

@@ -18,7 +18,7 @@ _NAMES = (
     *("line_items", "statement", "period_type", "form", "category", "buyer", "status", "query"),
     *("kind", "role", "indicator", "series", "series_type", "frequency", "metric", "section"),
     *("dimension", "dimension_value", "since", "level", "supplier", "exchange", "metric_set"),
-    "element",
+    *("element", "publication", "fiscal_year"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -25,11 +26,33 @@ def more_countries_and_sources(root: Path) -> None:
     record, first = Record(str(root)), date(2018, 1, 1)
     days = [first + timedelta(37 * number) for number in range(12)]
     kenyan = [
-        release_row(n, country="KE", ocid=f"ke-{n}", released_on=day, available_at=day)
+        release_row(
+            n,
+            country="KE",
+            ocid=f"ke-{n}",
+            released_on=day,
+            available_at=day,
+            tender_status="active",
+            tender_value=Decimal(100 + n % 5),
+            tender_currency="KES",
+        )
         for n, day in enumerate(days)
     ]
+    # Half of the processes end later: their last release lies in another file, if files are small.
+    ended = [
+        {
+            **release,
+            "release_id": "r2",
+            "tender_status": "complete",
+            "tender_value": None,
+            "released_on": day + timedelta(200),
+            "available_at": day + timedelta(210),
+            "publication": "ended",
+        }
+        for release, day in zip(kenyan[::2], days[::2], strict=True)
+    ]
     undated = release_row(98, ocid="undated", released_on=None)
-    load(record, TENDER_RELEASES, *kenyan, undated)
+    load(record, TENDER_RELEASES, *kenyan, *ended, undated)
     for source in ("other", "test"):
         rows = [
             series_row(

@@ -187,8 +187,8 @@ def held(world: Counted, entry: Row) -> list[Row]:
         return rows_of(panel(mart, name, country))
     if entry["section"] == "indicator":
         return rows_of(annual(mart, indicator=name))
-    if entry["section"] == "category":
-        return rows_of(releases(mart, country, category=name))
+    if entry["section"] in ("category", "status"):
+        return rows_of(releases(mart, country, **{entry["section"]: name}))
     if entry["section"] == "line_item":
         found = (rows_of(facts_known(mart, issuer, line_items=[name])) for issuer in ISSUERS)
         return [row for rows in found for row in rows]
@@ -206,6 +206,7 @@ def test_the_catalogue_counts_what_the_lists_have(world: Counted) -> None:
     sections = Counter(entry["section"] for entry in entries)
     assert set(sections) == {
         *("dataset", "series", "indicator", "line_item", "metric", "signal", "category"),
+        "status",
     }
     identity = ("section", "name", "country", "country_iso3", "unit", "frequency")
     alike: dict[tuple[str, ...], list[Row]] = {}

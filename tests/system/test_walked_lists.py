@@ -1,8 +1,10 @@
 """Every list read page by page is the list as a whole, however its rows are spread over files."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -51,3 +53,37 @@ def test_pages_of_any_size_are_the_whole_list(
         # Only the last page says that there are no more rows, and no page is empty.
         assert [page.truncated for page in pages] == [True] * (len(pages) - 1) + [False]
         assert all(len(page.rows) for page in pages)
+
+
+NEWEST = "publication=newest"
+
+
+@pytest.mark.parametrize("country", ["ZA", "KE"])
+@pytest.mark.parametrize("day", ["", "&as_of=2018-06-30", "&as_of=2018-12-31", "&as_of=2021-06-01"])
+def test_each_process_is_listed_once_as_its_newest_release_that_was_known(
+    country: str, day: str, world: tuple[Mart, Random]
+) -> None:
+    mart, random = world
+    asked = f"/v1/tenders?country={country}{day}"
+    newest: dict[str, dict[str, Any]] = {}
+    for row in map(json.loads, whole("listTenders", asked, mart)):
+        newest.setdefault(row["ocid"], row)
+    filters: dict[str, Callable[[dict[str, Any]], bool]] = {
+        "": lambda row: True,
+        "&status=active": lambda row: row["country"] == "KE" and row["release_id"] == "r1",
+        "&category=works": lambda row: row["category"] == "works",
+        "&to=2018-04-30": lambda row: (row["date"] or "9999") <= "2018-04-30",
+        "&order=value": lambda row: True,
+    }
+    for more, matches in filters.items():
+        pages = walked(
+            "listTenders", f"{asked}&{NEWEST}{more}", mart, random.choices(range(1, 5), k=3)
+        )
+        listed = [json.loads(bytes(row)) for page in pages for row in page.rows]
+        expected = [row for row in newest.values() if matches(row)]
+        if more == "&order=value":
+            listed, expected = (sorted(rows, key=str) for rows in (listed, expected))
+        assert listed == expected, more
+    for ocid, row in list(newest.items())[:3]:
+        of_process = f"/v1/tenders/{ocid}?{NEWEST}{day}"
+        assert [json.loads(each) for each in whole("getTender", of_process, mart)] == [row]

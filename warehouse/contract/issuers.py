@@ -22,6 +22,7 @@ from warehouse.serve.rows import (
     Key,
     Order,
     RowPage,
+    between,
     cap_at_today,
     equal,
     fetch_keyed,
@@ -33,11 +34,12 @@ from warehouse.serve.rows import (
     make_page,
     matching,
     one_of,
+    page_of,
     published_by,
     row_statement,
 )
-from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows, why_empty
-from warehouse.shared.json_encoding import encode
+from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, why_empty
+from warehouse.shared.json_encoding import decode_object, encode
 from warehouse.tables.derived import DERIVED_ABSENCES
 
 # Reported figures, as they were known on a day, newest period first.
@@ -98,19 +100,48 @@ def facts_known(
         parameters[name] for name in ("as_of", "vintages", "period_type")
     )
     table, owner = _table(parameters), organisation_id(build, service_id)
-    if vintages == "latest" and period_type is None and not lines:
+    year = parameters["fiscal_year"]
+    if vintages == "latest" and period_type is None and year is None and not lines:
         # The common case: whole runs from the packs, without looking at single rows.
         page = latest_on(build, table, owner, as_of, limit, after)
     else:
         where = [*equal(service_id=owner), *known_on(as_of, vintages)]
         where += _of_periods(table, owner, period_type, as_of)
         where += [one_of("line_item", lines)] if lines else []
-        page = fetch_page(build, table, where, limit, after=after)
+        page = _of_year(build, table, where, year, limit, after)
     if parameters.get("adjust") and page.rows:
         splits = splits_known(build, owner, as_of)
         page = page.with_rows([with_splits(row, splits) for row in page.rows])
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
     return page if page.rows or is_known_issuer(build, owner) else None
+
+
+def _of_year(
+    build: Build,
+    table: str,
+    where: Sequence[Condition],
+    year: int | None,
+    limit: int | None,
+    after: Key | None,
+) -> RowPage:
+    """Return the figures that match, of periods in a fiscal year and balances at their ends."""
+    if year is None:
+        return fetch_page(build, table, where, limit, after=after)
+    # Those of the years around it are read: the days of a fiscal year are those of its issuer.
+    near = Condition("period_end >= ? AND period_end < ?", (f"{year - 1:04d}", f"{year + 2:04d}"))
+    page = fetch_page(build, table, [*where, near], None, after=after)
+    label, rows = b'FY%d"' % year, zip(page.keys, page.rows, strict=True)
+    of_year = [row for row in rows if decode_object(row[1])["fiscal_label"].endswith(label)]
+    return make_page(build, of_year, limit)
+
+
+def _by_period(table: str, rows: str, filters: list[Filter], parameters: Parameters) -> TableQuery:
+    """Ask for figures by their periods; a fiscal year is bounded by the days of its number."""
+    as_of, year = parameters["as_of"], parameters["fiscal_year"]
+    known = known_on(as_of, parameters.get("vintages") or "latest")
+    days = (None, None) if year is None else (date(year, 1, 1), date(year, 12, 31))
+    bounds = ("fiscal_year", "fiscal_year")
+    return TableQuery(table, rows, filters, known, as_of, "period_end", days, bounds=bounds)
 
 
 def splits_known(build: Build, owner: str, as_of: date | None) -> list[Split]:
@@ -131,18 +162,17 @@ def why_no_figures(question: Question) -> Empty:
         items = [one_of("line_item", lines)]
         filters.append(Filter("line_items", ", ".join(lines[:5]), items, "line_item"))
     filters += filters_of(period_type=parameters["period_type"])
-    as_of = parameters["as_of"]
-    known = known_on(as_of, parameters["vintages"])
-    table = _table(parameters)
-    query = TableQuery(table, "reported figures", filters, known, as_of, "period_end")
+    as_of, table = parameters["as_of"], _table(parameters)
+    query = _by_period(table, "reported figures", filters, parameters)
     reason = why_empty(build, query)
     if table != "derived_figures" or reason.code == "not_known_then":
         return reason
-    absent = [*query.named, *published_by(as_of), Condition("reason <> ''")]
+    absent = [*query.named, *published_by(as_of), *between("period_end", *query.days)]
+    absent.append(Condition("reason <> ''"))
     counted = Counter(str(why) for (why,) in fetch_rows(build, "reason", table, absent))
     stated = ", ".join(f"{why} {count} ({DERIVED_ABSENCES[why]})" for why, count in counted.items())
-    detail = f"None can be derived exactly{_on(as_of)}"
-    return Empty("not_computable", f"{detail}; the reasons: {stated}." if stated else f"{detail}.")
+    stated = f"the reasons: {stated}" if stated else "what is reported comes without derived"
+    return Empty("not_computable", f"None can be derived exactly{_on(as_of)}; {stated}.", "derived")
 
 
 def _table(parameters: Parameters) -> str:
@@ -212,11 +242,12 @@ class _Named(msgspec.Struct):
 
 def elements(question: Question) -> ListRows:
     """Return the values of an element of one issuer; without one, which elements it has stated."""
-    build, query = question.build, elements_query(question)
-    if question.parameters["element"] is not None:
-        rows = query_rows(build, query, **question.page)
+    build, query, parameters = question.build, elements_query(question), question.parameters
+    where, year = [*query.named, *query.known], parameters["fiscal_year"]
+    if parameters["element"] is not None or year is not None:
+        rows = _of_year(build, "elements", where, year, **question.page)
     else:
-        rows = _elements_stated(question, [*query.named, *query.known])
+        rows = _elements_stated(question, where)
     service_id = question.parameters["service_id"]
     if not rows.rows and not is_known_issuer(build, organisation_id(build, service_id)):
         raise unknown_id(service_id)
@@ -225,14 +256,11 @@ def elements(question: Question) -> ListRows:
 
 def elements_query(question: Question) -> TableQuery:
     """Ask for what filings of an issuer state of its elements, or of one."""
-    service_id, element, as_of, vintages = (
-        question.parameters[name] for name in ("service_id", "element", "as_of", "vintages")
-    )
+    service_id = question.parameters["service_id"]
     owner = organisation_id(question.build, service_id)
     filters = [Filter("service_id", service_id, equal(service_id=owner))]
-    filters += filters_of(element=element)
-    known = known_on(as_of, vintages)
-    return TableQuery("elements", "elements", filters, known, as_of, "period_end")
+    filters += filters_of(element=question.parameters["element"])
+    return _by_period("elements", "elements", filters, question.parameters)
 
 
 def why_no_elements(question: Question) -> Empty:
@@ -323,13 +351,30 @@ def metrics(question: Question) -> ListRows:
     table = _tables(question).values
     build, parameters, as_of = question.build, question.parameters, question.parameters["as_of"]
     owner = organisation_id(build, parameters["service_id"])
-    if parameters["metric"] is None:
+    if parameters["fiscal_year"] is not None:
+        page = _metrics_of_year(question, owner)
+    elif parameters["metric"] is None:
         page = latest_on(build, table, owner, as_of, **question.page)
     else:
         where = [*equal(service_id=owner, metric=parameters["metric"]), *_current_on(as_of)]
         page = fetch_page(build, table, where, **question.page)
     day = _as_of(as_of)
     return ListRows(page.with_rows([_with_as_of(row, day) for row in page.rows]))
+
+
+def _metrics_of_year(question: Question, owner: str) -> RowPage:
+    """Return the metrics of a year, also of one that is not the latest by ``as_of``."""
+    build, parameters, as_of = question.build, question.parameters, question.parameters["as_of"]
+    years = [*equal(service_id=owner, period_type="FY"), *known_on(as_of, "all")]
+    stated = _of_year(build, "fundamentals", years, parameters["fiscal_year"], None, None).rows
+    ends = {decode_object(row)["period_end"] for row in stated}
+    of_owner = equal(service_id=owner, metric=parameters["metric"])
+    where, by_day = [*of_owner, *published_by(as_of, "answers_from")], Order("answers_from")
+    newest: dict[str, bytes] = {}
+    for row, metric in fetch_rows(build, "row, metric", _tables(question).values, where, by_day):
+        if decode_object(row)["period_end"] in ends:
+            newest[metric] = row
+    return page_of(build, [newest[metric] for metric in sorted(newest)], **question.page)
 
 
 def why_no_metrics(question: Question) -> Empty:
@@ -340,7 +385,7 @@ def why_no_metrics(question: Question) -> Empty:
     absent = [*equal(service_id=owner, metric=metric), *_absent_on(as_of)]
     rows = fetch_rows(build, "metric, reason", _tables(question).absent, absent)
     reasons = {str(slug): str(reason) for slug, reason in rows}
-    if reasons:
+    if reasons and parameters["fiscal_year"] is None:
         stated = ", ".join(f"{slug}: {reason}" for slug, reason in reasons.items())
         meanings = "; ".join(
             f"{reason}: {words}"
@@ -353,11 +398,13 @@ def why_no_metrics(question: Question) -> Empty:
         )
         return Empty("not_computable", detail, "metric")
     filters = [Filter("service_id", service_id, equal(service_id=owner))]
-    query = TableQuery("fundamentals", "reported figures", filters, known_on(as_of), as_of)
+    query = _by_period("fundamentals", "reported figures", filters, parameters)
     reason = why_empty(build, query)
     if reason.code != "no_match":
         return reason
     detail = "There are figures of this issuer, but none of a full year that a metric can be of."
+    if parameters["fiscal_year"] is not None:
+        detail = f"Nothing of that year is exactly computable{_on(as_of)}."
     return Empty("not_computable", detail, "service_id")
 
 

@@ -118,7 +118,9 @@ ELEMENTS = Listing(
     issuers.elements,
     issuers.why_no_elements,
     datasets=_FUND,
-    kinds=lambda asked: ("ElementFact" if asked.get("element") else "ReportedElement",),
+    kinds=lambda asked: (
+        "ElementFact" if asked.get("element") or asked.get("fiscal_year") else "ReportedElement",
+    ),
 )
 FILINGS = table_list("filings", "Filing", issuers.filings, _FUND)
 TENDERS = Listing(

@@ -166,6 +166,13 @@ YEAR_OR_DAY = ParameterType(
 )
 
 
+YEAR = ParameterType(
+    "a year such as 2023",
+    lambda text: _read_day(f"{text}-01-01").year,
+    {"type": "integer", "minimum": 1000, "maximum": 9999},
+)
+
+
 def _read_flag(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar
+from itertools import takewhile
+from typing import Any
 
 import msgspec
 
@@ -18,14 +19,16 @@ from warehouse.publish.row_json import NEVER, NEVER_DAY
 from warehouse.publish.served_rows import CITED
 from warehouse.publish.tables import NOT_SERVED
 from warehouse.serve.build import Build
+from warehouse.serve.catalogue import page_data
 from warehouse.serve.entities import entity, is_known_id, organisation_id
 from warehouse.serve.largest import largest
 from warehouse.serve.rows import (
     IN_ORDER,
     NO_ROW,
     Condition,
-    KeyedRows,
+    Key,
     Order,
+    RowPage,
     between,
     cap_at_today,
     equal,
@@ -35,8 +38,10 @@ from warehouse.serve.rows import (
     known_on,
     latest_on,
     make_page,
+    matching,
     page_of,
     published_by,
+    row_statement,
 )
 from warehouse.serve.search import text_matches
 from warehouse.serve.table_query import Empty, Filter, TableQuery, filters_of, query_rows, why_empty
@@ -54,33 +59,29 @@ def tenders(question: Question) -> ListRows:
 
     A release without a date comes last, and is left out if a day bounds them. ``buyer``
     and ``supplier`` are ids of them or words of their names, ``query`` words of title, description
-    or buyer; the last word may be a prefix.
+    or buyer; the last word may be a prefix. With a ``publication``, only those that are the newest
+    of their process.
     """
     build, limit, after, (from_, to) = question.build, question.limit, question.after, question.days
     category, buyer, status, as_of = (
         question.parameters[name] for name in ("category", "buyer", "status", "as_of")
     )
     by_value = question.parameters["order"] == "value"
+    is_newest = question.parameters["publication"] is not None
     sought = _sought(question)
     for name, text in sought.items():
         check_search_words(name, text)
     country = question.country or ""
-    if not (sought or by_value or any((from_, to, category, status))):
+    if not (sought or by_value or is_newest or any((from_, to, category, status))):
         # Without a filter, whole runs of rows can be sent as they lie in the packs.
         return ListRows(latest_on(build, _RELEASES, country, as_of, limit, after))
     dated = between("released_on", from_, to)
     files = list(files_for(build, _RELEASES, [*equal(country=country), *dated]))
-    if after is not None and not by_value:
-        # Where the last page ended: its file, and those that follow.
-        files = files[[file.label for file in files].index(after[0]) :]
     where = [*equal(category=category, tender_status=status), *dated]
     # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
     if buyer is not None and is_known_id(build, buyer.upper()):
-        # The first condition lets the planner use the partial index on buyer_id.
-        buyer_id = equal(buyer_id=organisation_id(build, buyer.upper()))
-        where = [*where, Condition("buyer_id <> ''"), *buyer_id]
-        del sought["buyer"]
+        where += _bought_by(build, sought.pop("buyer"))
     if is_known_id(build, sought.get("supplier", "").upper()):
         sought["supplier"] = organisation_id(build, sought["supplier"].upper())
     with_words = [text_matches(text, _COLUMN_OF[name]) for name, text in sought.items()]
@@ -94,20 +95,53 @@ def tenders(question: Question) -> ListRows:
                 for each in known_on(as_of)
             ],
         )
-    where, one_more = [*with_words, *where, *known], None if limit is None else limit + 1
-    if by_value:
-        return ListRows(
-            make_page(build, largest(build, _RELEASES, files, where, one_more, after), limit)
-        )
-    rows: KeyedRows = []
-    for file in files:
-        remaining = None if one_more is None else one_more - len(rows)
-        if remaining == 0:
-            break
-        rows += fetch_keyed(build, "row", _RELEASES, where, order, remaining, after, [file])
-        # The key is of the first file; what follows comes after it as a whole.
-        after = None
-    return ListRows(make_page(build, [(key, row[0]) for key, row in rows], limit))
+    newest, one_more = [_newest_in_file(as_of)], None if limit is None else limit + 1
+    where = [*with_words, *where, *known, *(newest if is_newest else ())]
+
+    def read(after: Key | None) -> RowPage:
+        if by_value:
+            rows = largest(build, _RELEASES, files, where, one_more, after)
+            return make_page(build, rows, limit)
+        keyed = fetch_keyed(build, "row", _RELEASES, where, order, one_more, after, files)
+        return make_page(build, [(key, row) for key, (row,) in keyed], limit)
+
+    page, rows = read(after), list[tuple[Key, bytes]]()
+    while is_newest:
+        found = zip(page.keys, page.rows, strict=True)
+        rows += [each for each in found if _is_newest(build, country, each, as_of)]
+        # Some may have been left out: then a page needs more.
+        if not page.truncated or len(rows) > len(page.rows):
+            return ListRows(make_page(build, rows, limit))
+        page = read(page.keys[-1])
+    return ListRows(page)
+
+
+def _newest_in_file(as_of: date | None) -> Condition:
+    """Match releases that no newer one of their process follows in the file, as known on a day."""
+    known, values = matching(_RELEASES, known_on(as_of))
+    return Condition(
+        f"NOT EXISTS (SELECT 1 FROM {_RELEASES} AS newer WHERE newer.ocid = {_RELEASES}.ocid "
+        f"AND newer.row_number < {_RELEASES}.row_number AND {known})",
+        tuple(values),
+    )
+
+
+def _is_newest(build: Build, country: str, release: tuple[Key, bytes], as_of: date | None) -> bool:
+    """Return whether no file before that of a release has one of its process."""
+    (*_, label, _), row = release
+    ocid = _TEXT.decode(decode_object(row)["ocid"])
+    statement, values = row_statement("1", _RELEASES, [*equal(ocid=ocid), *known_on(as_of)])
+    files = build.files_with(_RELEASES, "country", country)
+    newer = takewhile(lambda file: file.label != label, files)
+    return not any(file.run(f"{statement} LIMIT 1", values) for file in newer)
+
+
+def _bought_by(build: Build, buyer: str) -> list[Condition]:
+    """Match releases of a buyer, by its id or by words of its name."""
+    if not is_known_id(build, buyer.upper()):
+        return [text_matches(buyer, _COLUMN_OF["buyer"])]
+    # The first condition lets the planner use the partial index on buyer_id.
+    return [Condition("buyer_id <> ''"), *equal(buyer_id=organisation_id(build, buyer.upper()))]
 
 
 # Which texts of a release have the words of a parameter. Not those of a supplier for query: firms
@@ -135,13 +169,19 @@ def why_no_tenders(question: Question) -> Empty:
         return empty
     stated = " and ".join(f"{name} {value!r}" for name, value in sought.items())
     detail = f"No releases have all the words of {stated}: try fewer words."
+    if "supplier" in sought and (withheld := _withheld(question, "supplier")):
+        detail += (
+            f" In releases of this time {withheld:,} suppliers are withheld: no name finds them."
+        )
     return replace(empty, detail=detail, parameter=next(iter(sought)))
 
 
 def tender(question: Question) -> ListRows:
-    """Return the releases of one contracting process, newest first."""
+    """Return the releases of one contracting process, newest first, or the newest alone."""
     build, query = question.build, tender_query(question)
     rows = query_rows(build, query, **question.page)
+    if question.parameters["publication"] is not None:
+        rows = page_of(build, rows.rows[:1], None)
     if not rows.rows and not fetch_rows(build, "1", _RELEASES, query.named, limit=1):
         raise unknown_id(question.parameters["ocid"], OF_TENDERS)
     return ListRows(rows)
@@ -156,8 +196,6 @@ def tender_query(question: Question) -> TableQuery:
 # Buyers, suppliers and other parties of releases: as they are known now, or on a past day.
 
 Members = dict[str, bytes]
-# A day, or its number since 1970.
-Day = TypeVar("Day", date, int)
 _EPOCH = date(1970, 1, 1)
 # When a release became known, when it was superseded, its day, and the number of its process.
 _KNOWN = msgspec.json.Decoder(list[tuple[int, int, int | None, int]])
@@ -173,16 +211,24 @@ def parties(question: Question) -> ListRows:
     the first of them. Which organisation a party is does not depend on the day. The days bound
     those of the releases that are counted, the newest of which is cited.
     """
-    build, as_of, after = question.build, question.parameters["as_of"], question.after
-    days, query = question.days, TableQuery("tender_parties", "parties", _party_filters(question))
-    if as_of is None and days == (None, None):
-        return ListRows(query_rows(build, query, **question.page))
-    rows = sorted(_counted(build, query.named, as_of, days))
-    # The list is sorted by what the key has: what follows it begins after it.
-    begin = 0 if after is None else [order[-1] for order, _ in rows].index(after[0]) + 1
-    one_more = None if question.limit is None else begin + question.limit + 1
-    keyed = [((order[-1],), row) for order, row in rows[begin:one_more]]
-    return ListRows(make_page(build, keyed, question.limit))
+    extra = {"parties_withheld": _withheld(question, question.parameters["role"])}
+    if question.parameters["as_of"] is None and question.days == (None, None):
+        query = TableQuery("tender_parties", "parties", _party_filters(question))
+        return ListRows(query_rows(question.build, query, **question.page), extra=extra)
+    rows = [row for _, row in sorted(_counted(question))]
+    return ListRows(page_of(question.build, rows, **question.page), extra=extra)
+
+
+def _withheld(question: Question, role: str | None) -> int | None:
+    """Return how many parties of the releases that count are withheld; None if it is not known."""
+    body = page_data(question.build, f"withheld/{question.country}")
+    if body is None or any(question.parameters.get(name) for name in ("service_id", "buyer")):
+        return None
+    counts, withheld = _counting(question), 0
+    for each in msgspec.json.decode(body):
+        if role in (None, each["role"]) and counts(each["since"], each["until"], each["released"]):
+            withheld += each["parties"]
+    return withheld
 
 
 def why_no_parties(question: Question) -> Empty:
@@ -209,21 +255,23 @@ def _party_filters(question: Question) -> list[Filter]:
     return filters
 
 
-def _counted(
-    build: Build,
-    where: Sequence[Condition],
-    as_of: date | None,
-    days: tuple[date | None, date | None],
-) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+def _histories(question: Question) -> Iterator[Members]:
+    """Yield the members of every party that was known on a day."""
+    where = [each for one in _party_filters(question) for each in one.where]
+    where += published_by(question.parameters["as_of"])
+    for (row,) in fetch_rows(question.build, "row", "party_history", where):
+        yield decode_object(row)
+
+
+def _counted(question: Question) -> Iterator[tuple[tuple[Any, ...], bytes]]:
     """Yield the parties of releases that were known on a day, each with its place in the order."""
-    day, first, last = _numbered(as_of, days)
-    for (row,) in fetch_rows(build, "row", "party_history", [*where, *published_by(as_of)]):
-        members = decode_object(row)
+    counts = _counting(question)
+    for members in _histories(question):
         cited, releases = members["cited"], _KNOWN.decode(members["known"])
         known = [
             (released, process, place)
             for place, (since, until, released, process) in enumerate(releases)
-            if since <= day < until and _is_between(released, first, last)
+            if counts(since, until, released)
         ]
         if not known:
             continue
@@ -243,19 +291,21 @@ def _counted(
         yield (country, role, -len(known), name, party_id), _spliced(members, counted)
 
 
-def _numbered(
-    as_of: date | None, days: tuple[date | None, date | None]
-) -> tuple[int, int | None, int | None]:
-    """Return the day that is asked about, and the bounds of others, as days since 1970."""
-    first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
-    return (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days, first, last
+def _counting(question: Question) -> Callable[[int, int, int | None], bool]:
+    """Return what tells whether something known from a day until another, and of a third, counts.
 
+    All are days since 1970. What is of no day is within no bounds only.
+    """
+    day = (min(question.parameters["as_of"] or date.max, datetime.now(UTC).date()) - _EPOCH).days
+    first, last = (None if bound is None else (bound - _EPOCH).days for bound in question.days)
 
-def _is_between(day: Day | None, first: Day | None, last: Day | None) -> bool:
-    """Return whether a day is within bounds, both included; no day is within no bounds only."""
-    if day is None:
-        return first is None and last is None
-    return (first is None or first <= day) and (last is None or day <= last)
+    def counts(since: int, until: int, of: int | None) -> bool:
+        is_known = since <= day < until
+        if of is None:
+            return is_known and first is None and last is None
+        return is_known and (first is None or first <= of) and (last is None or of <= last)
+
+    return counts
 
 
 def _spliced(members: Members, counted: Members) -> bytes:
@@ -280,6 +330,7 @@ class _Award(msgspec.Struct):
     """What is summed up of an award."""
 
     value: Decimal
+    ocid: str
     unit: str | None = None
 
 
@@ -295,21 +346,32 @@ def awards(question: Question) -> ListRows:
     """Return the awards that an organisation won, newest first, or the suppliers of a country.
 
     By value, awards in the currency that most of them have come first, the largest of them before
-    all. Nothing is converted.
+    all. Nothing is converted. With a buyer, awards of processes in which it bought.
     """
     service_id, country = question.parameters["service_id"], question.country
     if service_id is None and country is None:
         raise missing_parameter("service_id", "an organisation, or a country for its suppliers")
     if service_id is None:
         return _suppliers(question)
-    found = query_rows(question.build, _awards_of(question), None, None).rows
-    won = [(msgspec.json.decode(row, type=_Award), row) for row in found]
+    found, bought = query_rows(question.build, _awards_of(question), None, None), _bought(question)
+    every = ((msgspec.json.decode(row, type=_Award), row) for row in found.rows)
+    won = [each for each in every if bought is None or each[0].ocid in bought]
     if question.parameters["order"] == "value":
         ranks = _ranks(award.unit for award, _ in won)
         won.sort(key=lambda each: (ranks[each[0].unit], -each[0].value))
     totals = _totals((award.unit, award.value) for award, _ in won)
     page = page_of(question.build, [row for _, row in won], **question.page)
-    return ListRows(page, extra={"totals": totals})
+    return ListRows(page, extra={"totals": totals, "parties_withheld": None})
+
+
+def _bought(question: Question) -> set[str] | None:
+    """Return the processes in which the buyer bought; None if none is named."""
+    buyer, as_of = question.parameters["buyer"], question.parameters["as_of"]
+    if buyer is None:
+        return None
+    check_search_words("buyer", buyer)
+    where = [*_bought_by(question.build, buyer), *equal(country=question.country), *known_on(as_of)]
+    return {ocid for (ocid,) in fetch_rows(question.build, "ocid", _RELEASES, where)}
 
 
 def _ranks(currencies: Iterable[str | None]) -> dict[str | None, int]:
@@ -369,25 +431,21 @@ def _suppliers(question: Question) -> ListRows:
         for number, (_, (members, won)) in enumerate(suppliers[begin:one_more], begin + 1)
     ]
     totals = _totals((currency, value) for *_, currency, value in every)
-    return ListRows(make_page(build, keyed, question.limit), extra={"totals": totals})
+    extra = {"totals": totals, "parties_withheld": _withheld(question, "supplier")}
+    return ListRows(make_page(build, keyed, question.limit), extra=extra)
 
 
 def _winners(question: Question) -> dict[str, tuple[Members, list[_Won]]]:
     """Return what each supplier won on days between the bounds, as it was known, by its id."""
-    as_of = question.parameters["as_of"]
-    day, first, last = _numbered(as_of, question.days)
-    where = [each for one in _party_filters(_as_suppliers(question)) for each in one.where]
+    counts, bought = _counting(question), _bought(question)
     winners: dict[str, tuple[Members, list[_Won]]] = {}
-    for (row,) in fetch_rows(
-        question.build, "row", "party_history", [*where, *published_by(as_of)]
-    ):
-        members = decode_object(row)
+    for members in _histories(_as_suppliers(question)):
         wins = _WON.decode(members["won"]) or ()
         cited = _CITED.decode(members["won_cited"]) if wins else ()
         won = [
             (win, place)
             for win, place in zip(wins, cited, strict=True)
-            if win[0] <= day < win[1] and _is_between(win[2], first, last)
+            if counts(*win[:3]) and (bought is None or win[3] in bought)
         ]
         if won:
             owner = _TEXT.decode(members["service_id"]) or _TEXT.decode(members["party_id"])
@@ -421,6 +479,9 @@ def _as_suppliers(question: Question) -> Question:
 def why_no_awards(question: Question) -> Empty:
     """Return why there are no such awards, or no such suppliers."""
     parameters = question.parameters
+    if (buyer := parameters["buyer"]) is not None:
+        detail = f"No such award is known of a process whose buyer is, or is called, {buyer!r}."
+        return Empty("no_match", detail, "buyer")
     if parameters["service_id"] is None:
         return _why_no_suppliers(question)
     empty = why_empty(question.build, _awards_of(question))

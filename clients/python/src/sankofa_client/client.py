@@ -138,6 +138,7 @@ class Sankofa:
         identifiers: str | Iterable[str],
         *,
         as_of: Day | None = None,
+        fiscal_year: int | None = None,
         line_items: str | Iterable[str] | None = None,
         period_type: str | None = None,
         statement: str | None = None,
@@ -155,11 +156,13 @@ class Sankofa:
         has it, so that they add up. With ``derived=True`` rows are single quarters, half-years and
         trailing twelve months that follow exactly from reported figures. With ``adjust="splits"``
         ``adjusted_value`` has amounts per share and numbers of shares in the shares of the day.
+        ``fiscal_year`` leaves only its periods, and balances at their ends.
         Identifiers are as in ``resolve``: the column ``identifier`` has the one that was passed;
         ``attrs["unknown_ids"]`` lists those of several that no organisation has.
         """
         filters = _filters(
             as_of=as_of,
+            fiscal_year=fiscal_year,
             line_items=_listed(line_items),
             period_type=period_type,
             statement=statement,
@@ -184,16 +187,18 @@ class Sankofa:
         element: str | None = None,
         *,
         as_of: Day | None = None,
+        fiscal_year: int | None = None,
         vintages: Vintages | None = None,
         **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return what one organisation states of an element such as ``"us-gaap:Goodwill"``.
 
-        Without ``element``, the elements that it has stated, each with its span; ``as_of`` and
-        ``vintages`` as in ``facts``.
+        Without ``element``, all that it states of a ``fiscal_year``; without both, the elements
+        that it has stated, each with its span. ``as_of`` and ``vintages`` as in ``facts``.
         """
-        filters = _filters(element=element, as_of=as_of, vintages=vintages)
-        kind = ("figures",) if element is None else ("fact_id",)
+        filters = _filters(element=element, as_of=as_of, fiscal_year=fiscal_year, vintages=vintages)
+        is_list = element is None and fiscal_year is None
+        kind = ("figures",) if is_list else ("fact_id",)
         path = f"/v1/elements/{self.resolve(identifier)}"
         return self._frame(path, filters, shape, kind, identifier)
 
@@ -238,14 +243,18 @@ class Sankofa:
         *,
         metric: str | None = None,
         metric_set: MetricSet | None = None,
+        fiscal_year: int | None = None,
         as_of: Day | None = None,
         **shape: Unpack[Shape],
     ) -> pd.DataFrame:
         """Return the metrics of one organisation that were exactly computable on ``as_of``.
 
-        ``metric_set="metrics-ttm"`` are those of flows over the latest twelve months.
+        ``metric_set="metrics-ttm"`` are those of flows over the latest twelve months;
+        ``fiscal_year`` asks for another year than the latest.
         """
-        filters = _filters(metric=metric, metric_set=metric_set, as_of=as_of)
+        filters = _filters(
+            metric=metric, metric_set=metric_set, fiscal_year=fiscal_year, as_of=as_of
+        )
         path = f"/v1/metrics/{self.resolve(identifier)}"
         return self._frame(path, filters, shape, passed=identifier)
 
@@ -351,6 +360,7 @@ class Sankofa:
         supplier: str | None = None,
         status: str | None = None,
         query: str | None = None,
+        publication: Literal["newest"] | None = None,
         order: Literal["value"] | None = None,
         as_of: Day | None = None,
         flat: bool = False,
@@ -361,6 +371,7 @@ class Sankofa:
         ``buyer``, ``tender``, ``awards`` and ``contracts`` are objects of the Open Contracting Data
         Standard. With ``flat=True`` there are columns of plain values instead: buyer, title,
         status, value and currency, days, suppliers, and the sum of the awards.
+        ``publication="newest"`` has each process once, as its newest release on ``as_of`` has it.
         """
         filters = _filters(
             country=country,
@@ -369,6 +380,7 @@ class Sankofa:
             supplier=supplier,
             status=status,
             query=query,
+            publication=publication,
             order=order,
             as_of=as_of,
             from_=from_,
@@ -381,6 +393,7 @@ class Sankofa:
         self,
         country: str,
         *,
+        buyer: str | None = None,
         from_: Day | None = None,
         to: Day | None = None,
         order: Literal["value"] | None = "value",
@@ -391,9 +404,13 @@ class Sankofa:
         """Return the suppliers of a country with what each won, the largest first.
 
         ``from_`` and ``to`` bound the day of award. ``totals`` has a sum for each currency; with
-        ``flat=True`` each is a row, with ``currency`` and ``value``.
+        ``flat=True`` each is a row, with ``currency`` and ``value``. ``buyer`` is an id or words of
+        a name: then only what that buyer bought counts. ``attrs["parties_withheld"]`` is how many
+        suppliers are in no row, because they may not be named.
         """
-        filters = _filters(country=country, order=order, as_of=as_of, from_=from_, to=to)
+        filters = _filters(
+            country=country, buyer=buyer, order=order, as_of=as_of, from_=from_, to=to
+        )
         frame = self._frame("/v1/awards", filters, shape, ["totals"])
         return flat_suppliers(frame, self._exact(shape)) if flat else frame
 
@@ -401,6 +418,7 @@ class Sankofa:
         self,
         identifier: str,
         *,
+        buyer: str | None = None,
         from_: Day | None = None,
         to: Day | None = None,
         order: Literal["value"] | None = None,
@@ -409,7 +427,9 @@ class Sankofa:
     ) -> pd.DataFrame:
         """Return the public contracts with a stated value that a supplier won, newest first."""
         service_id = self.resolve(identifier)
-        filters = _filters(service_id=service_id, order=order, as_of=as_of, from_=from_, to=to)
+        filters = _filters(
+            service_id=service_id, buyer=buyer, order=order, as_of=as_of, from_=from_, to=to
+        )
         return self._frame("/v1/awards", filters, shape, ["ocid"])
 
     def signal(
