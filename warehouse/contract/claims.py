@@ -206,11 +206,9 @@ def _detail(claim: Mapping[str, Any], judged: Judged, count: int) -> str:
     if judged.verdict == "differs":
         return f"By {by} another figure was public: see known_then."
     if judged.verdict == "not_knowable_then":
-        detail = (
-            f"No such figure of this period is known to have been public by {by}; what became "
-            "public later must not be presented as known then."
-        )
-        return detail + _rebased(then, now)
+        known = "No such figure of this period" if then is None else "Only another value"
+        later = "what became public later must not be presented as known then."
+        return f"{known} is known to have been public by {by}; {later}{_rebased(then, now)}"
     assert matched is not None
     follows, shown = (then, "known_then") if judged.verdict == "superseded" else (now, "known_now")
     words = f"The figure was right from {matched.since}"

@@ -167,7 +167,7 @@ YEAR_OR_DAY = ParameterType(
 
 
 YEAR = ParameterType(
-    "a year such as 2023",
+    "an integer, a year such as 2023",
     lambda text: _read_day(f"{text}-01-01").year,
     {"type": "integer", "minimum": 1000, "maximum": 9999},
 )
