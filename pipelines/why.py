@@ -153,12 +153,12 @@ class _Inquiry:
             yield from self._finder.quarantined_in_period(table, condition, self._subject.period)
 
     def _stored(self) -> list[dict[str, Any]]:
-        """Return where every stored row of the subject comes from."""
-        names = ("source", "source_ref", "document", "observed_at", "load_seq")
+        """Return where every stored row of the subject comes from, by table the first one first."""
+        names = ("observed_at", "document", "source_ref", "source", "load_seq")
         return [
             {"table_name": table.name, **dict(zip(names, row, strict=True))}
             for table, condition in self._subject.conditions.items()
-            for row in self._finder.rows(table, ", ".join(names), condition)
+            for row in sorted(self._finder.rows(table, ", ".join(names), condition))
         ]
 
     def _readings(self) -> Iterator[tuple[tuple[str, ...], Reading]]:
@@ -237,7 +237,8 @@ class _Inquiry:
             row["source_ref"],
             row["document"],
         )
-        return (table.name, figure, str(available_at or ""), f"{row['vintage']:06}"), reading
+        key = (table.name, figure, str(available_at or ""), f"{row['vintage']:06}")
+        return (*key, reading.source_ref, reading.document), reading
 
     def _state(self, table: RecordTable, row: Mapping[str, Any], rule: str | None) -> str:
         """Say why a vintage is or is not the answer."""
