@@ -27,7 +27,7 @@ from warehouse.record.versions import require_withheld_key
 from warehouse.serve.build import Mart
 from warehouse.serve.rows import Condition, fetch_rows
 from warehouse.shared.errors import DatastoreUnavailable
-from warehouse.shared.settings import Settings, read_settings
+from warehouse.shared.settings import SERVED_AT, Settings, read_settings
 
 _LOGS = {
     REST: "rest.log",
@@ -110,13 +110,9 @@ def up(
     environment = {"SANKOFA_HOME": str(settings.home)}
     if MCP in urls and not settings.mcp_url:
         environment["SANKOFA_MCP_URL"] = urls[MCP]
-    # Both servers link to each other, at the ports that were chosen here.
-    environments = dict.fromkeys(wanted, environment)
-    if settings.explicit("base_url") is None:
-        environments[MCP] = {**environment, "SANKOFA_BASE_URL": urls[REST]}
-    children = [
-        _child(settings, name, address, environments[name]) for name, address in wanted.items()
-    ]
+    # Servers and commands link to each other, at the ports that were chosen here.
+    (settings.home / SERVED_AT).write_text(urls[REST])
+    children = [_child(settings, name, address, environment) for name, address in wanted.items()]
     _supervise(settings, children, {REST, MCP} & wanted.keys(), message, steps, verbose=verbose)
 
 

@@ -96,6 +96,8 @@ def test_killed_outright_it_takes_its_servers_with_it_starts_again_and_all_stop_
         for key, address in commands:
             assert json.loads(get(address, key))["data"]
         get(f"http://127.0.0.1:{mcp}/health")
+        # Commands name the service that runs, whatever its port.
+        assert settings_of(home).base_url == f"http://127.0.0.1:{rest}"
         assert f"http://127.0.0.1:{mcp}/mcp" in output and "Dagster" not in output
         require_metrics_of_both(process, output, rest, metrics)
         assert addresses_of(rest) == addresses_of(mcp) == {"0.0.0.0"}

@@ -131,6 +131,15 @@ def _in_home(path: str, alias: str | None = None) -> Any:
     return _setting(lambda settings: str(settings["home"] / path), **options)
 
 
+# Where `sankofa up` writes at which address it serves a home: other commands name it.
+SERVED_AT = "served-at"
+
+
+def _served_url(settings: dict[str, Any]) -> str:
+    written = settings["home"] / SERVED_AT
+    return written.read_text() if written.is_file() else "http://127.0.0.1:8321"
+
+
 # How many cores and how much memory this process may use: in a container less than there is.
 
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -185,7 +194,7 @@ class Settings(BaseModel):
     usage: Text = _in_home("usage.lmdb")
     metrics: Text = _in_home("metrics")
     runs: RunsUrl = _setting()
-    base_url: Url = _setting("http://127.0.0.1:8321")
+    base_url: Url = _setting(_served_url)
     exports_url: Url = _setting(lambda settings: f"{settings['base_url']}/exports")
     mcp_url: Text = _setting()
     pages_per_minute: int = _setting(PAGES_PER_MINUTE, ge=0)
