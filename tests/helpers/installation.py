@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
-from assets.ingest.sources import SOURCES
+from assets.ingest.sources import SOURCES, sources_of
+from assets.source import Source
 from pipelines.commands.main import sankofa as command
 from pipelines.publication import Publication, refuse_failed
 from pipelines.sample_world import unpack_world
@@ -79,11 +80,11 @@ def write_sample(home: Path, world: SampleWorld = SMALL_WORLD) -> None:
     write_world(settings.sample, world)
 
 
-def load_sample(home: Path, *keys: str) -> Record:
+def load_sample(home: Path, *keys: str, sources: Iterable[Source] = SOURCES) -> Record:
     """Load the sample world, or some sources of it."""
     settings = settings_of(home)
     landing, record = open_landing(settings), open_record(settings)
-    for source in SOURCES:
+    for source in sources:
         if source.permitted and (not keys or source.key in keys):
             land_sample(landing, settings.sample, source)
             load_source(record, landing, source.with_withheld_key(settings.withheld_key))
@@ -112,13 +113,16 @@ def sample_home(factory: pytest.TempPathFactory) -> Path:
 
 
 def starter_home(factory: pytest.TempPathFactory) -> Path:
-    """Return the home with the published starter world: shared, so copy it before changing it."""
+    """Return the home with the starter world, published as ``make run`` does: without elements.
+
+    It is shared, so copy it before changing it.
+    """
 
     def make(home: Path) -> None:
-        settings = settings_of(home)
+        settings = settings_of(home).model_copy(update={"elements": False})
         make_private(settings)
         unpack_world(settings.sample, "starter")
-        record = load_sample(home, "sec-companyfacts")
+        record = load_sample(home, "sec-companyfacts", sources=sources_of(settings))
         BriefPublication(record, settings, starter_notice(last_read(record))).run()
 
     return made_once(factory, "published-starter", make)
