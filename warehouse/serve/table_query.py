@@ -160,8 +160,9 @@ def not_known_then(rows: str, as_of: date) -> Empty:
 def _not_public(build: Build, query: TableQuery) -> Empty | None:
     """Return why nothing that the filters let through was public; None if something was."""
     if not _exists(build, query, query.public):
-        by_then = "" if query.as_of is None else f" that were public by {query.as_of}"
-        return Empty("nothing_held", f"There are no {query.rows}{by_then}.")
+        why = ": no source that it has loaded gives any"
+        why = why if query.as_of is None else f" that were public by {query.as_of}"
+        return Empty("nothing_held", f"This installation has no {query.rows}{why}.")
     for each in query.filters:
         if not _exists(build, query, [*each.where, *query.public]):
             return _value_not_held(build, query, each)
