@@ -149,9 +149,9 @@ class Publication:
             files = [file for name in names for file in self.candidate.run(name)]
             counts: Mapping[str, Any] = {}
             if node.name in DERIVED:
-                made = {file.table for file in files}
-                with self.candidate.open(self.candidate.folder, made) as snapshot:
-                    counts = stages.derived_counts(snapshot, node.name)
+                counts = stages.derived_counts(
+                    self.record.query, self.candidate.relation, node.name
+                )
         return {**counts, **_described(files)}
 
     def check(self, node: stages.Node) -> Report:

@@ -6,12 +6,13 @@ Each stage is an asset of ``definitions.py``; ``publication.py`` does the work.
 """
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from assets.derive import (
     derived_figures,
@@ -32,7 +33,7 @@ from warehouse.methodology.metrics import METRIC_SET, TRAILING_SET
 from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.partitions import COUNTRIES, ISSUERS, REGISTERS
-from warehouse.publish.snapshot import Derivation, RowCheck, Snapshot
+from warehouse.publish.snapshot import Derivation, RowCheck
 from warehouse.record.tables import (
     ELEMENTS,
     ENTITIES,
@@ -186,18 +187,23 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
     )
 
 
-def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
-    """Return the metadata of a derived table: how many rows it has, and of which kinds."""
+def derived_counts(
+    read: Callable[[str], pa.Table], relation: Callable[[str], str], table: str
+) -> dict[str, Any]:
+    """Return the metadata of a derived table: how many rows it has, and of which kinds.
+
+    ``relation`` returns the relation of a table, ``read`` the result of a query.
+    """
 
     def counted(table: str, column: str) -> dict[str, int]:
         statement = (
-            f"SELECT {column} AS value, count(*) AS rows FROM {table} "
+            f"SELECT {column} AS value, count(*) AS rows FROM {relation(table)} "
             f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY rows DESC, value"
         )
-        return {row["value"]: row["rows"] for row in snapshot.read(statement).to_pylist()}
+        return {row["value"]: row["rows"] for row in read(statement).to_pylist()}
 
     def total(where: str = "TRUE") -> int:
-        rows = snapshot.read(f"SELECT count(*) AS rows FROM {table} WHERE {where}")
+        rows = read(f"SELECT count(*) AS rows FROM {relation(table)} WHERE {where}")
         return int(rows["rows"][0].as_py())
 
     match table:

@@ -486,6 +486,10 @@ class Nodes:
         """Return the files of a table, in the order of its partitions."""
         return [str(self.store.path(file)) for file in self._of(table)]
 
+    def relation(self, table: str) -> str:
+        """Return the SQL relation of the files of a table, of which there must be one."""
+        return f"read_parquet([{', '.join(map(sql_text, self.paths(table)))}])"
+
     def _of(self, table: str) -> list[BuildFile]:
         files = [file for file in self.files() if file.table == table]
         return sorted(files, key=lambda file: file.partition)
@@ -523,12 +527,9 @@ class Nodes:
         """Return the files of the tables of the snapshot, as far as it is made."""
         return [file for file in self.files() if file.table not in LISTED]
 
-    def open(self, folder: Path, only: Collection[str] = ()) -> Snapshot:
-        """Open the snapshot as far as it is made, or ``only`` some tables of it.
-
-        What is added to it goes to a folder.
-        """
-        files = [file for file in self.shown_files() if not only or file.table in only]
+    def open(self, folder: Path) -> Snapshot:
+        """Open the snapshot as far as it is made; what is added to it goes to a folder."""
+        files = self.shown_files()
         snapshot = Snapshot(
             *(folder, self.record, self.plan.loads, self.plan.data_version),
             files=tuple(files),
