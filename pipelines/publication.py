@@ -355,12 +355,17 @@ class Publishing:
     def __init__(self, settings: Settings, compute: Compute) -> None:
         self.settings, self._compute = settings, compute
 
+    @cached_property
+    def _record(self) -> Record:
+        # One for all stages of a run: to open a table takes four times as long as to look what is
+        # new in one that is open.
+        return open_record(self.settings)
+
     def publication(self, confirm_loss: str = "", notice: str = "") -> Publication:
         """Return the publication that was begun last, or one to begin, which has a notice."""
-        record = open_record(self.settings)
-        refuse_empty(record)
+        refuse_empty(self._record)
         return Publication(
-            record,
+            self._record,
             self.settings,
             notice,
             confirm_loss or None,
@@ -383,7 +388,7 @@ class Publishing:
         return False
 
     def _to_begin(self) -> Publication:
-        landing, record = open_landing(self.settings), open_record(self.settings)
+        landing, record = open_landing(self.settings), self._record
         world = world_of(record, landing)
         require_withheld_key(self.settings.withheld_key, world)
         refuse_empty(record)
