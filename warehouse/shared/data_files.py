@@ -111,6 +111,8 @@ def sql_file(
     return SqlFile(texts, dict(fragments), dict(parameters))
 
 
+# Versions of several kinds cover the same files.
+@cache
 def code_of(text: str) -> str:
     """Return SQL without comments and layout: what counts in the version of the code."""
     return _NO_CODE.sub(lambda found: found[1] or " ", text).strip()
