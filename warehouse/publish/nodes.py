@@ -58,7 +58,7 @@ from warehouse.publish.snapshot import (
     use_canonical_ids,
 )
 from warehouse.publish.steps import Compute, Input, Step, StepStore, Task, run_step
-from warehouse.publish.withheld import Withheld, apply_withheld, find_withheld
+from warehouse.publish.withheld import NOTHING, Withheld, apply_withheld, find_withheld
 from warehouse.record.relations import parquet_relation, sql_text
 from warehouse.record.rules import rules_version
 from warehouse.record.store import DataFile, Record
@@ -72,6 +72,7 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
+from warehouse.record.withheld import withheld_now
 from warehouse.shared.code_version import code_version
 from warehouse.shared.data_files import sql_file
 from warehouse.shared.errors import BadTable, SankofaError
@@ -410,6 +411,9 @@ class Nodes:
     @cached_property
     def _withheld(self) -> Withheld:
         """What is withheld of the whole record."""
+        if not withheld_now(self.record):
+            # To open a snapshot takes longer than the rows of most partitions.
+            return NOTHING
         with Snapshot(self.folder / _WITHHELD, self.record, self.plan.loads, "") as snapshot:
             return find_withheld(snapshot, self._secret)
 

@@ -62,6 +62,9 @@ class Withheld:
         return hashlib.sha256(content.encode()).hexdigest()
 
 
+NOTHING = Withheld({}, (), Everywhere())
+
+
 def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
     """Leave out of a snapshot what is withheld; call it before the record is copied."""
     apply_withheld(snapshot, find_withheld(snapshot, secret), secret)
@@ -71,7 +74,7 @@ def find_withheld(snapshot: Snapshot, secret: bytes) -> Withheld:
     """Return what the tombstones withhold, of the whole record; nothing if there are none."""
     entries = withheld_now(snapshot.record)
     if not entries:
-        return Withheld({}, (), Everywhere())
+        return NOTHING
     check_secret(entries, secret)
     subjects: dict[WithheldBy, list[str]] = {}
     for entry in entries:
