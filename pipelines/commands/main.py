@@ -97,8 +97,8 @@ def sankofa(context: click.Context) -> None:
 def main() -> None:
     """Run the ``sankofa`` command."""
     # A search for garbage every 700 objects is a sixth of what it takes to import our libraries,
-    # which are never garbage.
-    gc.set_threshold(100_000, 20, 100)
+    # which are never garbage; one every 100,000 is still half a second of a publication.
+    gc.set_threshold(1_000_000, 20, 100)
     sankofa(prog_name="sankofa")
 
 
