@@ -402,9 +402,7 @@ def why_no_metrics(question: Question) -> Empty:
     reason = why_empty(build, query)
     if reason.code != "no_match":
         return reason
-    detail = "There are figures of this issuer, but none of a full year that a metric can be of."
-    if parameters["fiscal_year"] is not None:
-        detail = f"Nothing of that year is exactly computable{_on(as_of)}."
+    detail = "There are figures of this issuer, but a metric can be of no full year that matches."
     return Empty("not_computable", detail, "service_id")
 
 

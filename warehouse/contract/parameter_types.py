@@ -164,8 +164,6 @@ YEAR_OR_DAY = ParameterType(
     _read_year,
     {"anyOf": [_OF_DAY, {"type": "string", "pattern": f"^{_YEARS}$"}]},
 )
-
-
 YEAR = ParameterType(
     "an integer, a year such as 2023",
     lambda text: _read_day(f"{text}-01-01").year,
