@@ -150,11 +150,13 @@ WITH resolved AS (
 ),
 
 named AS (
-    -- the ids by which buyer and suppliers are found; a vintage has those of the names in it
+    -- the ids by which buyer and suppliers are found; a vintage has those of the names in it.
+    -- Sorted, or every file of releases would be another one whenever their order changes
     SELECT
         source, ocid, release_id,
-        list(DISTINCT { 'name': name, 'ids': concat_ws(' ', {{ id_of_party }}, service_id) })
-            AS parties
+        list_sort(
+            list(DISTINCT { 'name': name, 'ids': concat_ws(' ', {{ id_of_party }}, service_id) })
+        ) AS parties
     FROM resolved
     WHERE role IN ('buyer', 'supplier')
     GROUP BY ALL
