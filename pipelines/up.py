@@ -58,7 +58,8 @@ def _ingest(settings: Settings, step: Step) -> None:
         metadata[table_key(source, source.tables[0]).to_user_string()]["documents"]
         for source in sources
     )
-    step.note(f"{len(sources)} sources, {documents:,} documents")
+    of = sources[0].key if len(sources) == 1 else f"{len(sources)} sources"
+    step.note(f"{documents:,} documents of {of}")
     step.note(counts_in_words(counts))
 
 
