@@ -63,9 +63,12 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         "/v1/search": _words,
         "/v1/tenders": _words,
         "/v1/screen": _of_set,
+        "/v1/metrics/{service_id}": _of_set,
         "/v1/fundamentals": _figures,
         "/v1/fundamentals/{service_id}": _figures,
     }.get(case.operation.path)
+    if case.operation.path == "/v1/match":
+        return _named(case.body)
     return rule is None or rule(query)
 
 
@@ -82,7 +85,11 @@ def map_case(context: HookContext, case: "Case[Any]") -> "Case[Any]":
 def _words(query: dict[str, Any]) -> bool:
     """Return whether what is searched for has words, and not too many."""
     searched = (str(query[name]) for name in ("query", "buyer", "supplier") if name in query)
-    return all(1 <= len(terms(text)) <= MAX_SEARCH_WORDS for text in searched)
+    return all(map(_has_words, searched))
+
+
+def _has_words(text: str) -> bool:
+    return 1 <= len(terms(text)) <= MAX_SEARCH_WORDS
 
 
 def _figures(query: dict[str, Any]) -> bool:
@@ -91,8 +98,8 @@ def _figures(query: dict[str, Any]) -> bool:
 
 
 def _of_set(query: dict[str, Any]) -> bool:
-    """Return whether the metric is one of the set."""
-    return query.get("metric_set") != TRAILING_SET or query.get("metric") in _TRAILING
+    """Return whether the metric, if there is one, is of the set."""
+    return query.get("metric_set") != TRAILING_SET or query.get("metric") in (None, *_TRAILING)
 
 
 def _macro(query: dict[str, Any]) -> bool:
@@ -109,8 +116,15 @@ def _lookup(query: dict[str, Any]) -> bool:
 
 
 def _winner(query: dict[str, Any]) -> bool:
-    """Return whether the query names a supplier or a country."""
-    return bool({"service_id", "country"} & set(query))
+    """Return whether the query names a supplier or a country, and a buyer by words."""
+    return bool({"service_id", "country"} & set(query)) and _words(query)
+
+
+def _named(body: Any) -> bool:
+    """Return whether each name of the rows has words, and not too many."""
+    rows = body.get("rows") if isinstance(body, dict) else None
+    names = [row.get("name") for row in rows or () if isinstance(row, dict)]
+    return all(_has_words(name) for name in names if isinstance(name, str))
 
 
 def _shared(query: dict[str, Any]) -> bool:
