@@ -18,7 +18,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
 # Years that exist, without a look-ahead, which RE2 and Rust do not have.
 _YEARS = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
 _INTEGER = re.compile(r"[0-9]+")
 # Python converts at most 4,300 digits. No ceiling has that many: the first ones are enough.
 _MOST_DIGITS = 4_000
