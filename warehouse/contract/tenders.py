@@ -221,11 +221,13 @@ def parties(question: Question) -> ListRows:
 
 def _withheld(question: Question, role: str | None) -> int | None:
     """Return how many parties of the releases that count are withheld; None if it is not known."""
-    body = page_data(question.build, f"withheld/{question.country}")
-    if body is None or any(question.parameters.get(name) for name in ("service_id", "buyer")):
+    build, name = question.build, f"withheld/{question.country}"
+    # It is the same for every page of every list of the build.
+    rows = build.made_once(name, lambda: msgspec.json.decode(page_data(build, name) or b"null"))
+    if rows is None or any(question.parameters.get(each) for each in ("service_id", "buyer")):
         return None
     counts, withheld = _counting(question), 0
-    for each in msgspec.json.decode(body):
+    for each in rows:
         if role in (None, each["role"]) and counts(each["since"], each["until"], each["released"]):
             withheld += each["parties"]
     return withheld
