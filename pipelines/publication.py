@@ -149,9 +149,7 @@ class Publication:
             files = [file for name in names for file in self.candidate.run(name)]
             counts: Mapping[str, Any] = {}
             if node.name in DERIVED:
-                counts = stages.derived_counts(
-                    self.record.query, self.candidate.relation, node.name
-                )
+                counts = stages.derived_counts(self.record.query, self.candidate.paths, node.name)
         return {**counts, **_described(files)}
 
     def check(self, node: stages.Node) -> Report:

@@ -6,7 +6,7 @@ Each stage is an asset of ``definitions.py``; ``publication.py`` does the work.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -34,6 +34,7 @@ from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.publish.awards import STATED_AWARDS
 from warehouse.publish.partitions import COUNTRIES, ISSUERS, REGISTERS
 from warehouse.publish.snapshot import Derivation, RowCheck
+from warehouse.record.relations import relation_of_files
 from warehouse.record.tables import (
     ELEMENTS,
     ENTITIES,
@@ -188,22 +189,22 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
 
 
 def derived_counts(
-    read: Callable[[str], pa.Table], relation: Callable[[str], str], table: str
+    read: Callable[[str], pa.Table], paths: Callable[[str], Iterable[str]], table: str
 ) -> dict[str, Any]:
     """Return the metadata of a derived table: how many rows it has, and of which kinds.
 
-    ``relation`` returns the relation of a table, ``read`` the result of a query.
+    ``paths`` returns the files of a table, ``read`` the result of a query.
     """
 
     def counted(table: str, column: str) -> dict[str, int]:
         statement = (
-            f"SELECT {column} AS value, count(*) AS rows FROM {relation(table)} "
+            f"SELECT {column} AS value, count(*) AS rows FROM {relation_of_files(paths(table))} "
             f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY rows DESC, value"
         )
         return {row["value"]: row["rows"] for row in read(statement).to_pylist()}
 
     def total(where: str = "TRUE") -> int:
-        rows = read(f"SELECT count(*) AS rows FROM {relation(table)} WHERE {where}")
+        rows = read(f"SELECT count(*) AS rows FROM {relation_of_files(paths(table))} WHERE {where}")
         return int(rows["rows"][0].as_py())
 
     match table:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from quality.reuse import alike
 from quality.rules import Suite
 from warehouse.publish.snapshot import Snapshot
-from warehouse.record.relations import create_table, sql_text
+from warehouse.record.relations import create_table, relation_of_files
 
 _CHANGED = "changed"
 
@@ -92,7 +92,7 @@ class Catalogue:
         if not self._changed[name]:
             # With its database: in a temporary view, main would be the schema of temporary views.
             return f"FROM {self._shown}.main.{name} LIMIT 0"
-        return f"FROM read_parquet([{', '.join(map(sql_text, self._changed[name]))}])"
+        return f"FROM {relation_of_files(self._changed[name])}"
 
 
 # Tables that can be queried.

@@ -342,7 +342,7 @@ def counted(record: Record, folder: Path) -> dict[str, Any]:
     with Snapshot(folder, record, loads, "test") as snapshot:
         snapshot.copy_record()
         snapshot.add(derive_organisations(snapshot))
-        return derived_counts(snapshot.read, snapshot.relation, "party_matches")
+        return derived_counts(snapshot.read, snapshot.paths, "party_matches")
 
 
 def test_resolved_parties_are_counted_and_the_reasons_of_the_others(

@@ -33,7 +33,7 @@ from warehouse.publish.search_index import (
 )
 from warehouse.publish.steps import Task
 from warehouse.publish.tables import MART_TABLES, ROW_NUMBERS, RUNS, Columns, MartTable
-from warehouse.record.relations import sql_text
+from warehouse.record.relations import relation_of_files
 from warehouse.shared.files import sha256_of_file
 
 # The rows of several files of a table in one stream: encoded, in order, file after file.
@@ -52,8 +52,7 @@ def encoded_rows(
 
     The rows lie in Parquet files; the connection must be a fresh one.
     """
-    parquet = ", ".join(map(sql_text, paths))
-    source = f"read_parquet([{parquet}], hive_partitioning = false)"
+    source = relation_of_files(paths, ", hive_partitioning = false")
     sql.execute(f"CREATE TEMP VIEW {ROWS} AS FROM {source}")
     # The type of a column decides how its JSON is written.
     types = {name: kind for name, kind, *_ in sql.execute(f"DESCRIBE {ROWS}").fetchall()}

@@ -490,10 +490,6 @@ class Nodes:
         """Return the files of a table, in the order of its partitions."""
         return [str(self.store.path(file)) for file in self._of(table)]
 
-    def relation(self, table: str) -> str:
-        """Return the SQL relation of the files of a table, of which there must be one."""
-        return f"read_parquet([{', '.join(map(sql_text, self.paths(table)))}])"
-
     def _of(self, table: str) -> list[BuildFile]:
         files = [file for file in self.files() if file.table == table]
         return sorted(files, key=lambda file: file.partition)

@@ -31,7 +31,7 @@ from warehouse.publish.left_out import (
 from warehouse.publish.manifest import BuildFile
 from warehouse.publish.rebasing import with_rebasings
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
-from warehouse.record.relations import sql_text
+from warehouse.record.relations import relation_of_files, sql_text
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -185,8 +185,7 @@ class Snapshot:
 
     def relation(self, name: str) -> str:
         """Return the SQL relation of the files of a table."""
-        paths = self._shown.get(name, (str(self.path(name)),))
-        return f"read_parquet([{', '.join(map(sql_text, paths))}])"
+        return relation_of_files(self._shown.get(name, (str(self.path(name)),)))
 
     def copy_record(self, tables: Sequence[RecordTable] = RECORD_TABLES) -> None:
         """Write every vintage of the given record tables, and the statements of fundamentals."""

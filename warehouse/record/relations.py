@@ -1,6 +1,6 @@
 """How DuckDB reads rows: the process's reader of local files, relations over Parquet, tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import duckdb
@@ -45,16 +45,21 @@ def parquet_relation(schema: pa.Schema, paths: Sequence[str], *, uniform: bool) 
     """
     if not paths:
         return empty_relation(schema)
-    # The wildcard of ``read_parquet`` is escaped.
-    escaped = ", ".join(sql_text(path.replace("*", "[*]")) for path in paths)
     if uniform:
-        return f"read_parquet([{escaped}])"
+        return relation_of_files(paths)
     # DuckDB has to read the footer of every file first. The empty relation adds the columns that
     # none of these files has, with their types.
     return (
         f"(SELECT {', '.join(schema.names)} FROM ({empty_relation(schema)} UNION ALL BY NAME "
-        f"SELECT * FROM read_parquet([{escaped}], union_by_name = true)))"
+        f"SELECT * FROM {relation_of_files(paths, ', union_by_name = true')}))"
     )
+
+
+def relation_of_files(paths: Iterable[str], options: str = "") -> str:
+    """Return the SQL relation over files, of which there must be one."""
+    # The wildcard of ``read_parquet`` is escaped.
+    escaped = ", ".join(sql_text(path.replace("*", "[*]")) for path in paths)
+    return f"read_parquet([{escaped}]{options})"
 
 
 def empty_relation(schema: pa.Schema) -> str:
