@@ -754,6 +754,10 @@ def test_withheld_parties_are_counted_as_they_were_known_on_a_day(
         assert every.body["parties_withheld"] == roles.total()
         counts.add(roles.total())
     assert len(counts) > 1 and all(counts)
+    # Of a country without releases none are withheld; of no country, nothing is counted.
+    for asked, expected in (("country=FR", 0), ("role=buyer", None)):
+        answer = api.get(f"/v1/tender-parties?{asked}&limit=1")
+        assert answer.body["parties_withheld"] == expected, asked
     # A search by a name that finds nothing says that names are withheld.
     sought = api.get("/v1/tenders?country=KE&supplier=nobody+is+called+so")
     assert "suppliers are withheld" in sought.body["empty"]["detail"]

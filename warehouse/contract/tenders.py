@@ -220,12 +220,16 @@ def parties(question: Question) -> ListRows:
 
 
 def _withheld(question: Question, role: str | None) -> int | None:
-    """Return how many parties of the releases that count are withheld; None if it is not known."""
-    build, name = question.build, f"withheld/{question.country}"
-    # It is the same for every page of every list of the build.
-    rows = build.made_once(name, lambda: msgspec.json.decode(page_data(build, name) or b"null"))
-    if rows is None or any(question.parameters.get(each) for each in ("service_id", "buyer")):
+    """Return how many parties of the releases of a country are withheld, of those that count.
+
+    None for a list of the parties of no country, of an organisation or of a buyer.
+    """
+    build, country = question.build, question.country
+    if country is None or any(question.parameters.get(each) for each in ("service_id", "buyer")):
         return None
+    name = f"withheld/{country}"
+    # It is the same for every page of every list of the build. A country without one has no entry.
+    rows = build.made_once(name, lambda: msgspec.json.decode(page_data(build, name) or b"[]"))
     counts, withheld = _counting(question), 0
     for each in rows:
         if role in (None, each["role"]) and counts(each["since"], each["until"], each["released"]):
