@@ -535,13 +535,10 @@ class Nodes:
             files=tuple(files),
             memory_mb=self.compute.memory,
         )
-        by_table: dict[str, list[BuildFile]] = {}
-        for file in files:
-            by_table.setdefault(file.table, []).append(file)
-        for table, shown in by_table.items():
-            shown.sort(key=lambda file: file.partition)
-            snapshot.show(table, [str(self.store.path(file)) for file in shown])
-        if SAME_AS in by_table:
+        tables = dict.fromkeys(file.table for file in files)
+        for table in tables:
+            snapshot.show(table, self.paths(table))
+        if SAME_AS in tables:
             show_canonical_registers(snapshot)
         for table in LISTED:
             read_listed(snapshot.sql, table, self.paths(table))
