@@ -15,9 +15,6 @@ from warehouse.record.landing import FetchedResponse
 
 # Fetch series of FRED with every value they ever had, as ALFRED archives them.
 
-
-BASE_URL = "https://api.stlouisfed.org"
-
 # Series of the US government, which are in the public domain.
 SERIES = ("GDP", "CPIAUCSL", "CPILFESL")
 
