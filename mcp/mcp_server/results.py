@@ -41,7 +41,7 @@ _NOTHING = (_NULL, Raw(b"[]"), Raw(b"{}"))
 # Ids of rows and details of a register that no other tool takes.
 LEFT_OUT = {
     *PROVENANCE,
-    *("fact_id", "element", "accounting_standard", "basis", "org_evidence", "joins"),
+    *("fact_id", "element", "accounting_standard", "org_evidence", "joins"),
     *("source_url", "period_start", "coverage", "closed_at", "same_as", "dataset", "key", "row"),
 }
 _PERIOD = {"startDate": None, "endDate": None}
@@ -118,6 +118,14 @@ def compact(rows: Sequence[bytes]) -> CompactRows:
     shared: Members = {}
     # Figures of an element that is no line have nothing else that says what they are.
     left_out = LEFT_OUT if "line_item" in columns else LEFT_OUT - {"element"}
+    periods = [
+        list(map(bytes, columns.get(name, ())))
+        for name in ("period_type", "period_end", "period_start")
+    ]
+    ends, starts = zip(*periods[:2], strict=False), zip(*periods, strict=False)
+    if b'"OTHER"' in periods[0] or len(set(starts)) > len(set(ends)):
+        # Their kind and their end do not say when these periods began.
+        left_out = left_out - {"period_start"}
     for name in [name for name in columns if name not in left_out]:
         column: Sequence[Raw] = columns[name]
         # Most members have the same value in all rows of a page: it is then read once.

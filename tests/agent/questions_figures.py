@@ -332,7 +332,7 @@ QUESTIONS = (
         ),
         {"instead": "$2.nearest", "value": "$3.data[fiscal_label=FY2024].value_reported"},
         _profit,
-        1_200,
+        1_210,
     ),
     Question(
         "What was the revenue of Dodo Bank in its last year?",

@@ -309,6 +309,25 @@ def test_sources_are_filings_and_addresses_that_differ_in_their_numbers_are_one(
     assert body.count(b"https://www.sec.gov") == (1 if addresses == 1 else len(short.sources))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "kept"),
+    [
+        ({"period_type": "FY", "period_start": "2019-01-01"}, {"basis": "us-gaap"}, {"basis"}),
+        ({"period_type": "FY", "period_start": "2018-12-30"}, {}, {"period_start"}),
+        ({"period_type": "OTHER", "period_start": "2019-03-01"}, {}, {"period_start"}),
+        ({"period_type": "FY", "period_start": "2019-01-01"}, {"basis": "ifrs"}, set()),
+    ],
+)
+def test_what_tells_two_figures_apart_is_in_them(
+    one: dict[str, str], other: dict[str, str], kept: set[str]
+) -> None:
+    common = {"line_item": "profit", "period_end": "2019-12-31", "basis": "ifrs"}
+    whole_year = {**common, "period_type": "FY", "period_start": "2019-01-01", "value_reported": 7}
+    short = compact([json.dumps({**whole_year, **each}).encode() for each in (one, other)])
+    assert set(json.loads(short.rows[0])) - {"period_type"} == kept
+    assert {*short.shared, *kept} >= {"basis", "value_reported"}
+
+
 def test_an_input_of_a_metric_cites_its_own_filing() -> None:
     inputs = [json.loads(_figure(1172724, year, line_item="profit")) for year in (18, 19)]
     row = {
