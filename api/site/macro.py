@@ -77,6 +77,7 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
     entries = [row for row in every if row["name"].upper() == series.upper()]
     if not entries:
         raise Problem("not_found", f"No series has the key {series[:64]!r}.")
+    series = entries[0]["name"]
     entry = next(
         (
             row

@@ -85,7 +85,7 @@ def _compared_with(question: Question) -> Build | None:
         names = [
             name
             for name in builds_at(mart.folder).names()
-            if name < f"{since:%Y%m%d}"
+            if name < since.isoformat().replace("-", "")
             and version_key(name) < version_key(question.build.data_version)
         ]
         return mart.at(names[-1]).build() if names else None

@@ -18,7 +18,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
 # Years that exist, without a look-ahead, which RE2 and Rust do not have.
 _YEARS = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE](\+?[0-9]{1,2}|-[0-9]{1,3}))?")
 _INTEGER = re.compile(r"[0-9]+")
 # Python converts at most 4,300 digits. No ceiling has that many: the first ones are enough.
 _MOST_DIGITS = 4_000
@@ -48,15 +48,15 @@ class ParameterType:
 
 
 def pattern_text(
-    pattern: str, expected: str, upper: bool = False, words: Sequence[str] = ()
+    pattern: str, expected: str, upper: str = "", words: Sequence[str] = ()
 ) -> ParameterType:
-    """Return the type of texts that match a pattern; ``upper`` converts codes of any case."""
-    compiled = re.compile(pattern)
+    """Return the type of texts that match a pattern; those that match ``upper`` become capitals."""
+    compiled, in_any_case = re.compile(pattern), re.compile(upper)
 
     def read(text: str) -> str:
         if not compiled.fullmatch(text):
             raise ValueError
-        return text.upper() if upper else text
+        return text.upper() if in_any_case.fullmatch(text) else text
 
     # JSON Schema searches for a pattern anywhere, hence the anchors.
     return ParameterType(expected, read, {"type": "string", "pattern": f"^{pattern}$"}, words)
@@ -82,7 +82,7 @@ def _read_country(written: str) -> str:
 
 
 _CODE = 3
-COUNTRY = pattern_text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
+COUNTRY = pattern_text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=".+")
 COUNTRY_OR_NAME = ParameterType(
     "a country, by its ISO 3166-1 code or its English name", _read_country, {"type": "string"}
 )
@@ -127,10 +127,6 @@ def _read_day(text: str) -> date:
     return date.fromisoformat(text)
 
 
-def _read_day_by_today(text: str) -> date:
-    return min(_read_day(text), datetime.now(UTC).date())
-
-
 def _read_day_or_version(text: str) -> date | str:
     if DATA_VERSION.fullmatch(text) is None:
         return _read_day(text)
@@ -152,7 +148,7 @@ def year_as_day(text: str, month_day: str) -> date:
 _OF_DAY = {"type": "string", "format": "date"}
 DAY = ParameterType("a valid date (YYYY-MM-DD)", _read_day, _OF_DAY)
 # A future date is read as today.
-DAY_BY_TODAY = replace(DAY, read=_read_day_by_today)
+DAY_BY_TODAY = replace(DAY, read=lambda text: min(_read_day(text), datetime.now(UTC).date()))
 DAY_OR_VERSION = ParameterType(
     "a date YYYY-MM-DD, or a data_version such as 20261114.3",
     _read_day_or_version,

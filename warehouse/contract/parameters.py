@@ -43,7 +43,7 @@ from warehouse.tables.tenders import Role
 
 # The types of texts that match a pattern.
 _PATTERNS = {
-    row["type"]: pattern_text(row["pattern"], row["expected"], upper=row["upper"] == "yes")
+    row["type"]: pattern_text(row["pattern"], row["expected"], upper=row["upper"])
     for row in csv_rows(__name__, "parameter_patterns")
 }
 _LINE_ITEM = choice(tuple(item.name for item in line_items.LINE_ITEMS))
@@ -56,7 +56,7 @@ _TYPES: Mapping[str, ParameterType] = {
         "[a-z0-9-]+", "lower-case letters, digits and hyphens only", words=tuple(PANEL_BY_KEY)
     ),
     "sku": pattern_text(
-        "[A-Za-z0-9-]+", "letters, digits and hyphens only", upper=True, words=get_args(Dataset)
+        "[A-Za-z0-9-]+", "letters, digits and hyphens only", upper=".+", words=get_args(Dataset)
     ),
     # Of a tool: only words that are known now.
     "known panel": choice(tuple(PANEL_BY_KEY)),
