@@ -101,6 +101,7 @@ def invented(tmp_path_factory: pytest.TempPathFactory) -> Mart:
         ({"value": 1540545000, "as_of": "2020-03-30"}, "superseded", "see known_then"),
         ({"value": 1500000000}, "matches_rounded", "the exact value is 1540546000"),
         ({"value": 2000000000}, "differs", "see known_then"),
+        ({"value": f"1540546000.{'0' * 30}1"}, "differs", "see known_then"),
         ({"value": 88000000}, "differs", "We also have it in USD"),
         ({"value": 88000000, "currency": "USD"}, "matches", ""),
         ({"value": 1540546000, "currency": "KES"}, "not_held", "in USD, ZAR, not in KES"),
@@ -174,6 +175,9 @@ def test_the_refusal_of_one_of_several_claims_names_it(invented: Mart) -> None:
         ({"period": "lately"}, "parameter_invalid"),
         ({"line_item": None}, "parameter_conflict"),
         ({"service_id": None}, "parameter_conflict"),
+        ({"country": "ZA"}, "parameter_conflict"),
+        ({"service_id": None, "indicator": "NY.GDP"}, "parameter_conflict"),
+        ({"service_id": None, "line_item": None, "indicator": "NY.GDP"}, "parameter_conflict"),
         ({"value": "many"}, "parameter_invalid"),
     ):
         with pytest.raises(Problem, match=r"claims\[1\]") as refused:

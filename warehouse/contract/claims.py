@@ -10,7 +10,7 @@ from calendar import monthrange
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import MAX_PREC, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeVar
 
@@ -184,13 +184,14 @@ def _rounds_to(value: Decimal, claimed: Decimal) -> bool:
     """Return whether a value is the claimed one, or is it at the claim's precision."""
     if value == claimed:
         return True
-    digits = claimed.normalize()
-    exponent = digits.as_tuple().exponent
-    # At least two digits must agree: almost everything rounds to a single one.
-    if not isinstance(exponent, int) or len(digits.as_tuple().digits) < 2:
-        return False
-    step = Decimal(1).scaleb(exponent)
-    return abs(value - claimed) * 2 <= step
+    with localcontext(prec=MAX_PREC):
+        digits = claimed.normalize()
+        exponent = digits.as_tuple().exponent
+        # At least two digits must agree: almost everything rounds to a single one.
+        if not isinstance(exponent, int) or len(digits.as_tuple().digits) < 2:
+            return False
+        step = Decimal(1).scaleb(exponent)
+        return abs(value - claimed) * 2 <= step
 
 
 # Verdicts in words.
@@ -268,18 +269,26 @@ def _period_of(members: Mapping[str, Any]) -> str:
 
 # Rows of the line, the series or the indicator, and which of them have the claim's identity.
 
+# What a claim can be about, with what it then has, and what it has not.
+_WITH = {
+    "service_id": ("line_item", "country"),
+    "series": ("series", "line_item"),
+    "indicator": ("country", "line_item"),
+}
+
 
 def _read(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
     """Return the vintages that end in or near the period of a claim."""
-    about = [name for name in ("service_id", "series", "indicator") if claim[name] is not None]
+    about = [name for name in _WITH if claim[name] is not None]
     if len(about) != 1:
         detail = "A claim is about one of service_id with line_item, series, and indicator."
         raise conflicting_parameters("service_id", detail)
+    needed, foreign = _WITH[about[0]]
+    if claim[needed] is None or claim[foreign] is not None:
+        detail = f"A claim with {about[0]} has a {needed}, and no {foreign}."
+        raise conflicting_parameters(needed if claim[needed] is None else foreign, detail)
     first, last = _days(claim["period"])
     if claim["service_id"] is not None:
-        if claim["line_item"] is None:
-            detail = "A claim about an issuer needs line_item."
-            raise conflicting_parameters("line_item", detail)
         owner = organisation_id(build, claim["service_id"])
         # A financial year may be labelled by another one than that in which it ends.
         if first != last:
