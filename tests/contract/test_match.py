@@ -1,6 +1,7 @@
 """A table is matched by evidence alone: what is not certain has candidates, never an id."""
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,21 +10,24 @@ from falcon.testing import TestClient
 
 from api.app import create_app
 from tests.helpers.installation import sample_home
+from tests.helpers.publishing import publish
+from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import world_of
 from tests.helpers.seed import seed_of_this_run
-from warehouse.control.keys import KeyStore
+from warehouse.control.keys import KeyStore, create_key
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES
 from warehouse.serve.build import Mart
 
 Row = dict[str, Any]
 
 
 class Service:
-    """The service over the sample world, as a paid key reaches it."""
+    """The service over a build, as a paid key reaches it."""
 
-    def __init__(self, home: Any) -> None:
-        world = world_of(home)
-        self.client = TestClient(create_app(Mart(world.marts), KeyStore(world.keys)))
-        self.headers = {"X-API-Key": world.paid}
+    def __init__(self, marts: Path | str, keys: KeyStore, key: str) -> None:
+        self.client = TestClient(create_app(Mart(marts), keys))
+        self.headers = {"X-API-Key": key}
 
     def match(self, *rows: Row) -> list[Row]:
         body = json.dumps({"rows": rows})
@@ -41,7 +45,8 @@ class Service:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    return Service(sample_home(tmp_path_factory))
+    world = world_of(sample_home(tmp_path_factory))
+    return Service(world.marts, KeyStore(world.keys), world.paid)
 
 
 def test_two_hundred_rows_are_right_or_have_candidates_and_none_is_wrong(service: Service) -> None:
@@ -79,6 +84,18 @@ def test_what_we_do_not_know_has_no_candidate(service: Service) -> None:
     (answer,) = service.match({"id_value": "5493001KJTIIGC8Y1R12"})
     assert answer["service_id"] is None and answer["candidates"] == []
     assert "no organisation with this identifier" in answer["detail"]
+
+
+def test_who_has_the_name_and_no_known_country_is_a_candidate(tmp_path: Path) -> None:
+    record, keys = Record(str(tmp_path / "record")), KeyStore(str(tmp_path / "keys"))
+    row = entity_row(legal_name="Baobab Fictional Mills Ltd", country=None, jurisdiction=None)
+    load(record, ENTITIES, row)
+    publish(record, tmp_path / "marts")
+    service = Service(tmp_path / "marts", keys, create_key(keys, "professional"))
+    for name, says in (("Baobab Fictional Mills Ltd", "Exactly this"), ("Baobab Mill", "alike")):
+        (answer,) = service.match({"name": name, "country": "ZA"})
+        assert answer["service_id"] is None and says in answer["detail"], answer
+        assert [each["service_id"] for each in answer["candidates"]] == [row["service_id"]]
 
 
 def test_a_row_without_name_and_identifier_is_named(service: Service) -> None:

@@ -62,11 +62,14 @@ def _matched(question: Question, number: int, row: Mapping[str, Any]) -> dict[st
         return _answer(row, [], None, "We have no organisation with this identifier.")
     check_search_words(f"rows[{number}].name", name)
     found = found_rows(build, name, ("organisation",), country, _MOST_CANDIDATES)
+    if country is not None and "exact" not in [each["match"] for each in found]:
+        # Registers need not say of which country an organisation is.
+        found += found_rows(build, name, ("organisation",), "", _MOST_CANDIDATES)
     exact = [str(each["id"]) for each in found if each["match"] == "exact"]
     candidates = _records(build, exact or [str(each["id"]) for each in found])
     if id_value is not None:
         return _answer(row, candidates, None, "We know nobody by the identifier, only by the name.")
-    if len(exact) == 1 and country is not None:
+    if len(exact) == 1 and None is not country == candidates[0].country:
         why = "One organisation of the country has exactly this name."
         return _answer(row, candidates, "exact_name", why)
     if exact:

@@ -224,7 +224,7 @@ def search(question: Question) -> ListRows:
 def why_none_found(question: Question) -> Empty:
     """Return why a search finds nothing."""
     query, country = question.parameters["query"], question.parameters["country"]
-    where = "" if country is None else f" in {country}"
+    where = "" if country is None else f" that is known to be in {country}"
     detail = (
         f"Nothing{where} has a name or identifier like {query!r}: try fewer words, and do not "
         "guess an id."

@@ -132,14 +132,15 @@ def found_rows(
 ) -> list[Row]:
     """Return the first rows that a query finds, as they are served, best match first.
 
-    ``country`` is alpha-2 or alpha-3 in any case.
+    ``country`` is alpha-2 or alpha-3 in any case, or empty for rows of which none is known.
     """
     (file,) = build.files("search")
     of_kinds = [] if kinds is None else [one_of("kind", sorted(kinds))]
     where = [*of_kinds, *_in_country(country)]
     hits = list(islice(_hits(build, file, query, where, limit), limit))
     rows = _rows(build, [hit.row_number for hit in hits])
-    return [_with_match(rows[hit.row_number], hit, query) for hit in hits]
+    found = ((hit, rows[hit.row_number]) for hit in hits)
+    return [{**row, "match": hit.match, "matched": _matched(row, hit, query)} for hit, row in found]
 
 
 def _in_country(country: str | None) -> list[Condition]:
@@ -315,10 +316,6 @@ def _rows(build: Build, numbers: Sequence[int]) -> dict[int, Row]:
 
 def _names(row: Row) -> list[str]:
     return [name for name in (row["name"], *row["other_names"]) if name is not None]
-
-
-def _with_match(row: Row, hit: Hit, query: str) -> Row:
-    return {**row, "match": hit.match, "matched": _matched(row, hit, query)}
 
 
 def _matched(row: Row, hit: Hit, query: str) -> str | None:
