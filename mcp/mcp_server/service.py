@@ -28,7 +28,7 @@ from warehouse.shared.errors import SankofaError
 from warehouse.shared.json_encoding import encode
 from warehouse.shared.metrics import count_problem
 from warehouse.shared.texts import redact_keys
-from warehouse.shared.tiers import Tier, TierName, tier_includes
+from warehouse.shared.tiers import tier_includes
 from warehouse.shared.urls import as_reached
 
 _LOG = logging.getLogger("sankofa.mcp")
@@ -178,7 +178,11 @@ class Service:
         tier, version = call.key.tier, tool_rows.answer.rows.data_version
         files = self._files(version)
         named = [files[key] for key in tool_rows.files if key in files]
-        readable = [file for file in named if _may_read(tier, file.required_tier)]
+        readable = [
+            file
+            for file in named
+            if file.required_tier is None or tier_includes(tier.name, file.required_tier)
+        ]
         for file in readable or named:
             needs = f"a key of the {file.required_tier} tier" if file.requires_key else "no key"
             about = f"All {file.rows:,} rows as Parquet ({file.license}); needs {needs}."
@@ -208,10 +212,6 @@ def _one_pin(argument: str | None, header: str | None) -> str | None:
         detail = f"The header X-Data-Version pins {header}; leave data_version out, or send that."
         raise problems.conflicting_parameters("data_version", detail)
     return argument or header
-
-
-def _may_read(tier: Tier, required: TierName | None) -> bool:
-    return required is None or tier_includes(tier.name, required)
 
 
 # Where handlers find the call in the ASGI scope.

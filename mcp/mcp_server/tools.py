@@ -171,34 +171,43 @@ def _rows_of(listing: Listing, *files: str) -> Read:
     return lambda context, arguments: context.rows(listing, arguments, *files)
 
 
+def _refuse(arguments: Arguments, names: Iterable[str], detail: str) -> None:
+    """Refuse the first of some arguments that was sent; ``detail`` has its name in braces."""
+    for name in names:
+        if arguments[name]:
+            raise conflicting_parameters(name, detail.format(name))
+
+
 def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
-    narrowed = [name for name in ("dataset", "exchange") if arguments[name] is not None]
     if arguments["as_of"] is not None:
-        others = [name for name in ("query", "country", "dataset") if arguments[name] is not None]
-        if others:
-            detail = f"as_of lists who was listed on that day: leave out {others[0]}, or as_of."
-            raise conflicting_parameters(others[0], detail)
+        detail = "as_of lists who was listed on that day: leave out {}, or as_of."
+        _refuse(arguments, ("query", "country", "dataset"), detail)
         return context.rows(lists.UNIVERSE, arguments, "af-universe")
     if arguments["query"] is None:
         return context.rows(lists.ENTITIES, arguments)
-    if narrowed:
-        detail = f"{narrowed[0]} narrows the list: leave it out, or leave out query."
-        raise conflicting_parameters(narrowed[0], detail)
+    detail = "{} narrows the list: leave it out, or leave out query."
+    _refuse(arguments, ("dataset", "exchange"), detail)
     return context.rows(lists.ENTITY_SEARCH, arguments)
 
 
 def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
     ocid = arguments["query"] or ""
     if ocid.startswith(_OCID):
+        detail = "An ocid as query finds all releases of one process: leave out {}."
+        _refuse(arguments, _OF_MANY, detail)
         return context.rows(lists.TENDER, {**arguments, "ocid": ocid}, "af-tender-releases")
     return context.rows(lists.TENDERS, arguments, "af-tender-releases")
 
 
 # Every ocid begins with it, and no word of a tender.
 _OCID = "ocds-"
+# What chooses among the processes of a country.
+_OF_MANY = ("from", "to", "category", "buyer", "supplier", "status", "order")
 
 
-_OF_LINES = (*("service_ids", "line_items", "statement", "period_type", "publication", "derived"),)
+_OF_LINES = (
+    *("service_ids", "line_items", "statement", "period_type", "publication", "derived", "adjust"),
+)
 
 
 def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
@@ -207,10 +216,8 @@ def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
         detail = "Send one of service_id (one issuer) and service_ids (several)."
         raise conflicting_parameters("service_ids", detail)
     if (element := arguments["element"]) is not None:
-        others = [name for name in _OF_LINES if arguments[name] is not None]
-        if others:
-            detail = f"element takes the place of lines of one issuer: leave out {others[0]}."
-            raise conflicting_parameters(others[0], detail)
+        detail = "element takes the place of lines of one issuer: leave out {}."
+        _refuse(arguments, _OF_LINES, detail)
         stated = {**arguments, "element": None if element == "all" else element}
         return context.rows(lists.ELEMENTS, stated)
     several = arguments["service_ids"] is not None
@@ -230,10 +237,6 @@ def _describe_data(context: ToolContext, arguments: Arguments) -> ToolRows | Bod
     if arguments["section"] is None and arguments["country"] is None:
         return Body(encode(description(context.mart)))
     return context.rows(lists.CATALOGUE, arguments)
-
-
-def _get_signal(context: ToolContext, arguments: Arguments) -> ToolRows:
-    return context.rows(lists.SIGNAL, arguments, arguments["signal_key"])
 
 
 def _resolve_identifier(context: ToolContext, arguments: Arguments) -> ToolRows:
@@ -265,7 +268,7 @@ _READS: Mapping[str, Read] = {
     "resolve_identifier": _resolve_identifier,
     "get_fundamentals": _get_fundamentals,
     "search_tenders": _search_tenders,
-    "get_signal": _get_signal,
+    "get_signal": lambda context, sent: context.rows(lists.SIGNAL, sent, sent["signal_key"]),
     "get_macro": _get_macro,
     "check_claim": _check_claim,
 }

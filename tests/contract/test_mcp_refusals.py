@@ -66,6 +66,12 @@ def no_traceback(agents: Agents) -> Any:
         ("search_entities", {"query": "x"}, "invalid", "query"),
         ("search_entities", {"query": "x" * 50_000}, "invalid", "query"),
         ("search_tenders", {"country": "Atlantis"}, "invalid", "country"),
+        ("search_tenders", {"query": "ocds-1-2", "status": "active"}, "conflict", "status"),
+        (
+            "get_fundamentals",
+            {"service_id": "DCA1", "element": "ifrs:Revenue", "adjust": "splits"},
+            *("conflict", "adjust"),
+        ),
     ],
 )
 def test_a_call_that_cannot_be_answered_names_what_to_mend(
