@@ -106,7 +106,7 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
         ("/v1/tenders?category=wurks", "value_not_held", "category", "works"),
         ("/v1/tenders?category=WORKS", "value_not_held", "category", "works"),
         ("/v1/tenders?status=open", "value_not_held", "status", None),
-        ("/v1/macro?series=FX.EUR.ZAX", "value_not_held", "series", "FX.EUR.ZAR"),
+        ("/v1/macro?series=fx.eur.zax", "value_not_held", "series", "FX.EUR.ZAR"),
         ("/v1/macro?indicator=NY.GPD", "value_not_held", "indicator", "NY.GDP"),
         ("/v1/macro?country=BRA&as_of=2021-06-01", "value_not_held", "country", "ZAF"),
         ("/v1/shared/facts?entity_id=DCA1&measure=revenu", "value_not_held", "measure", "revenue"),
@@ -180,6 +180,14 @@ def test_a_question_without_an_answer_is_told_why(
     assert empty["detail"].endswith(".")
     if empty["held"]:
         assert empty["held"]["from"] <= empty["held"]["to"]
+
+
+@pytest.mark.parametrize("query", ["country=KE&as_of=2000-01-01", "country=BR"])
+def test_without_awards_of_any_buyer_one_of_them_is_not_the_reason(
+    query: str, service: ListService
+) -> None:
+    of_any = service.get(f"/v1/awards?{query}").json["empty"]
+    assert service.get(f"/v1/awards?{query}&buyer=agency").json["empty"] == of_any
 
 
 @pytest.mark.parametrize(("name", "url"), REQUESTS)

@@ -402,7 +402,7 @@ def why_no_metrics(question: Question) -> Empty:
     reason = why_empty(build, query)
     if reason.code != "no_match":
         return reason
-    detail = "There are figures of this issuer, but a metric can be of no full year that matches."
+    detail = "There are figures of this issuer, but of no full year that makes this computable."
     return Empty("not_computable", detail, "service_id")
 
 

@@ -168,7 +168,10 @@ def why_no_tenders(question: Question) -> Empty:
     if empty.code != "no_match" or not sought:
         return empty
     stated = " and ".join(f"{name} {value!r}" for name, value in sought.items())
-    detail = f"No releases have all the words of {stated}: try fewer words."
+    detail = (
+        f"No releases that match all other filters have every word of {stated}: try fewer words, "
+        "or fewer filters."
+    )
     if "supplier" in sought and (withheld := _withheld(question, "supplier")):
         detail += (
             f" In releases of this time {withheld:,} suppliers are withheld: no name finds them."
@@ -486,6 +489,9 @@ def why_no_awards(question: Question) -> Empty:
     """Return why there are no such awards, or no such suppliers."""
     parameters = question.parameters
     if (buyer := parameters["buyer"]) is not None:
+        of_any = msgspec.structs.replace(question, parameters={**parameters, "buyer": None})
+        if not awards(of_any).rows.rows:
+            return why_no_awards(of_any)
         detail = f"No such award is known of a process whose buyer is, or is called, {buyer!r}."
         return Empty("no_match", detail, "buyer")
     if parameters["service_id"] is None:
