@@ -132,6 +132,8 @@ def test_every_vintage_of_a_series_is_that_of_the_bulk_file(
     day = every["available_at"].sort_values().iloc[len(every) // 2]
     known = sankofa.series(series, vintages="all", as_of=day)
     assert 0 < len(known) < len(every) and known["available_at"].max() <= day
+    of_country = sankofa.series(country="ke", as_of=day, vintages="all")
+    assert len(of_country) > 0 and set(of_country["country"]) == {"KE"}
     then = sankofa.series(series, as_of=day)["value"]
     pd.testing.assert_series_equal(known.groupby(level="period_end")["value"].last(), then)
     assert not {"superseded_at", "latest"} & set(every)
@@ -170,6 +172,17 @@ def test_flat_suppliers_have_a_row_for_each_currency(sankofa: Sankofa) -> None:
     assert len(totals) > 10
     assert [total["value"] for total in totals] == list(flat["value"].dropna())
     assert [total["currency"] for total in totals] == list(flat["currency"].dropna())
+
+
+def test_what_a_supplier_won_is_found_by_the_id_that_the_list_gives(sankofa: Sankofa) -> None:
+    suppliers = sankofa.suppliers("KE")
+    (unregistered, *_) = suppliers[suppliers["service_id"].isna()]["party_id"]
+    assert len(sankofa.awards(unregistered)) > 0
+
+
+def test_a_frame_of_chosen_members_has_no_others(sankofa: Sankofa) -> None:
+    frame = sankofa.rows(f"/v1/fundamentals/{ISSUER}", fields="value_reported,line_item")
+    assert list(frame) == ["value_reported", "line_item"] and frame.notna().all(axis=None)
 
 
 def test_a_table_is_matched_with_its_columns_and_its_index(

@@ -560,7 +560,12 @@ class Sankofa:
         Write a parameter that is a word of Python with an underscore: ``from_``.
         """
         shape: Shape = {"limit": limit, "decimals": decimals, "narrow": narrow}
-        return self._frame(path, _filters(**parameters), shape)
+        filters = _filters(**parameters)
+        frame = self._frame(path, filters, shape)
+        if "fields" not in filters:
+            return frame
+        # A column that was not requested would look as if its values were unknown.
+        return frame[[name for name in filters["fields"].split(",") if name in frame]]
 
     def bulk_files(self, data_version: str | None = None) -> pd.DataFrame:
         """Return the bulk files of a version: keys, titles, licences, rows, sizes, columns.
@@ -737,6 +742,7 @@ class Sankofa:
             column, comparison = compared.get(name, (name, "=="))
             is_day = column in ("period_end", "available_at")
             wanted = date.fromisoformat(value) if is_day else value
+            wanted = value.upper() if name == "country" else wanted
             conditions.append((column, comparison, wanted))
         exact = self._exact(shape)
         frame = self.bulk("af-macro-series", decimals=exact, filters=conditions or None)

@@ -10,11 +10,12 @@ IdType = Literal["lei", "ticker", "isin", "figi", "cik", "registry", "aggregator
 
 # Organisations that the error for a text without a known form names.
 _MOST_SUGGESTIONS = 3
-# The first that fits. A service_id can have the form of an ISIN, an ISIN that of a FIGI.
+# The first that fits. A service_id can have the form of an ISIN, an ISIN that of a FIGI; the
+# party_id of a supplier that no register knows is taken in place of a service_id.
 _FORMS: tuple[tuple[IdType | None, re.Pattern[str]], ...] = (
     ("ticker", re.compile(r"\S+:\S(.*\S)?")),
     ("lei", re.compile(r"[A-Za-z0-9]{18}[0-9]{2}")),
-    (None, re.compile(r"[Dd][Cc][A-Za-z0-9]+")),
+    (None, re.compile(r"[Dd][Cc][A-Za-z0-9]+|[0-9A-Fa-f]{32}")),
     ("figi", re.compile(r"[A-Za-z0-9]{2}[Gg][A-Za-z0-9]{8}[0-9]")),
     ("isin", re.compile(r"[A-Za-z]{2}[A-Za-z0-9]{9}[0-9]")),
 )
