@@ -755,9 +755,9 @@ def test_withheld_parties_are_counted_as_they_were_known_on_a_day(
         counts.add(roles.total())
     assert len(counts) > 1 and all(counts)
     # Of a country without releases none are withheld; of no country, nothing is counted.
-    for asked, expected in (("country=FR", 0), ("role=buyer", None)):
+    for asked, withheld_parties in (("country=FR", 0), ("role=buyer", None)):
         answer = api.get(f"/v1/tender-parties?{asked}&limit=1")
-        assert answer.body["parties_withheld"] == expected, asked
+        assert answer.body["parties_withheld"] == withheld_parties, asked
     # A search by a name that finds nothing says that names are withheld.
     sought = api.get("/v1/tenders?country=KE&supplier=nobody+is+called+so")
     assert "suppliers are withheld" in sought.body["empty"]["detail"]
