@@ -146,7 +146,8 @@ class AuditConfig(dg.Config):
 def published_assets(sources: Sequence[Source]) -> list[dg.AssetsDefinition]:
     """Return the assets that publish what was loaded from the sources, with their checks."""
     nodes = map(node_asset, stages.NODES)
-    return [snapshot_asset(sources), *nodes, quality, exports, mart, published_build]
+    assets = [snapshot_asset(sources), *nodes, quality, exports, mart, published_build]
+    return [asset.with_attributes(automation_condition=WHEN_INPUTS_CHANGE) for asset in assets]
 
 
 def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
@@ -166,7 +167,6 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
         "there is none, and all that follows is skipped.",
         kinds={"json"},
         output_required=False,
-        automation_condition=WHEN_INPUTS_CHANGE,
     )
     def snapshot(publishing: PublishingParam) -> Iterator[dg.MaterializeResult[None]]:
         plan = publishing.begin()
@@ -196,7 +196,6 @@ def node_asset(node: stages.Node) -> dg.AssetsDefinition:
         kinds={"duckdb"} if derived else {"parquet"},
         metadata=column_metadata(DERIVED[node.name]) if derived else None,
         check_specs=suite_specs(key, suites),
-        automation_condition=WHEN_INPUTS_CHANGE,
     )
     def make(
         publishing: PublishingParam,
@@ -220,7 +219,6 @@ def node_asset(node: stages.Node) -> dg.AssetsDefinition:
         *suite_specs(dg.AssetKey(stages.QUALITY), stages.WHOLE_SUITES),
         *audit_specs(dg.AssetKey(stages.QUALITY)),
     ],
-    automation_condition=WHEN_INPUTS_CHANGE,
 )
 def quality(
     context: dg.AssetExecutionContext,
@@ -239,7 +237,6 @@ def quality(
     deps=stages.DEPS[stages.EXPORTS],
     group_name="published",
     kinds={"parquet"},
-    automation_condition=WHEN_INPUTS_CHANGE,
 )
 def exports(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """Parquet files with every vintage, deltas, and the signed manifest."""
@@ -257,7 +254,6 @@ def exports(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     deps=stages.DEPS[stages.MART],
     group_name="published",
     kinds={"sqlite"},
-    automation_condition=WHEN_INPUTS_CHANGE,
 )
 def mart(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """Rows as they are served, encoded once: SQLite files that no server reads yet."""
@@ -276,7 +272,6 @@ def mart(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     group_name="published",
     kinds={"json"},
     freshness_policy=FRESHNESS_POLICY,
-    automation_condition=WHEN_INPUTS_CHANGE,
 )
 def published_build(publishing: PublishingParam) -> dg.MaterializeResult[None]:
     """The build that readers see: the switch to what was made, at once."""

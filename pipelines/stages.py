@@ -141,6 +141,8 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
     files = code_version(
         "files", "assets.exports.export", "assets.page_data", "warehouse.publish.candidate"
     )
+    # What the guides say, wherever the code declares it.
+    guides = hashlib.sha256(msgspec.json.encode(generated_guides())).hexdigest()[:8]
     return (
         organisations.joins(community),
         organisations.derivation(),
@@ -184,7 +186,7 @@ def derivations(community: frozenset[str] = COMMUNITY_LISTS) -> tuple[Derivation
             extracts=silent_revisions.EXTRACTS,
         ),
         Derivation(files, lambda _: {}),
-        Derivation(f"guides {_guides_hash()}", lambda _: {}),
+        Derivation(f"guides {guides}", lambda _: {}),
     )
 
 
@@ -230,8 +232,3 @@ def derived_counts(
             return {"revisions": total(), **counted(table, "source"), **counted(table, "kind")}
         case _:
             return {"rows": total(), **counted(table, "signal_key")}
-
-
-def _guides_hash() -> str:
-    """Return a hash of what the guides say, wherever the code declares it."""
-    return hashlib.sha256(msgspec.json.encode(generated_guides())).hexdigest()[:8]

@@ -184,7 +184,8 @@ def derive_tables(
     """Make derived tables of a partition from the tables that are its inputs."""
     with _shown(task, sql) as snapshot:
         # Only to plan the queries of a derivation takes half a second.
-        tables = _empty_tables(makes) if _is_without_rows(task) else derive(snapshot)
+        empty = {name: arrow_schema(DERIVED[name]).empty_table() for name in makes}
+        tables = empty if _is_without_rows(task) else derive(snapshot)
         if set(tables) != set(makes):
             raise BadTable(
                 f"a derivation of {', '.join(makes)} gave {', '.join(tables)}; "
@@ -195,10 +196,6 @@ def derive_tables(
             # The same rows must be the same bytes, however they were made.
             order = [(column, "ascending") for column in _order(name)]
             pq.write_table(rows.sort_by(order), snapshot.path(name), row_group_size=GROUP)
-
-
-def _empty_tables(names: Iterable[str]) -> DerivedTables:
-    return {name: arrow_schema(DERIVED[name]).empty_table() for name in names}
 
 
 def _is_without_rows(task: Task) -> bool:

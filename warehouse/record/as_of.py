@@ -54,7 +54,9 @@ def vintages_query(
     day from which another vintage was known, null for the last. Never show ``superseded_at``
     together with an ``as_of``: it lies in the future of that day.
     """
-    in_scope = f"({where}) AND {_published_by(as_of)} AND {_loaded_by(load_seq)}"
+    # A null day fails the comparison: what no one can date is in no past day's answer.
+    published = "TRUE" if as_of is None else f"available_at <= DATE '{as_of.isoformat()}'"
+    in_scope = f"({where}) AND {published} AND {_loaded_by(load_seq)}"
     return _SQL.statement(
         "vintages",
         readings=_readings(relation, in_scope, table),
@@ -125,11 +127,6 @@ def standing_rows(relation: str, columns: Iterable[str], where: str = "TRUE") ->
         relation=relation,
         in_scope=where,
     )
-
-
-def _published_by(as_of: date | None) -> str:
-    # A null day fails the comparison: what nobody can date is in no past day's answer.
-    return "TRUE" if as_of is None else f"available_at <= DATE '{as_of.isoformat()}'"
 
 
 def _loaded_by(load_seq: int | None) -> str:

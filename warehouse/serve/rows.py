@@ -231,15 +231,11 @@ def select_all(
     files = files if begins is None else [file for file in files if file.label in begins]
     if not merging:
         return list(islice(chain.from_iterable(map(rows_of, files)), limit))
-    by_columns = cmp_to_key(partial(_compare_ends, merged_by=merged_by))
+    by_columns, last = cmp_to_key(partial(_compare, merged_by=merged_by)), -len(merged_by)
     # Rows that are equal in these columns have the order of their files.
-    merged = merge(*map(rows_of, files), key=lambda found: by_columns(found[1]))
+    merged = merge(*map(rows_of, files), key=lambda found: by_columns(found[1][last:]))
     rows = (found for found in merged if len(found[1]) > len(merging))
     return [(file, row[: -len(merging)]) for file, row in islice(rows, limit)]
-
-
-def _compare_ends(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str]) -> int:
-    return _compare(row[-len(merged_by) :], other[-len(merged_by) :], merged_by)
 
 
 def row_statement(
@@ -392,14 +388,12 @@ def fetch_rows(
     where: Iterable[Condition],
     order: Order | None = None,
     limit: int | None = None,
-    files: Sequence[FileReader] | None = None,
 ) -> SqlRows:
     """Read columns of the rows that match every condition, by default in the table's order.
 
     ``columns`` may begin with ``row``, the JSON from the packs.
     """
-    keyed = fetch_keyed(build, columns, table, where, order, limit, files=files)
-    return [row for _, row in keyed]
+    return [row for _, row in fetch_keyed(build, columns, table, where, order, limit)]
 
 
 def fetch_keyed(
