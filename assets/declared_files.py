@@ -22,7 +22,7 @@ from warehouse.shared.errors import SankofaError
 from warehouse.tables.sighting import LicenseClass
 
 # How a licence is known: each document states it, a page of the publisher does (at an address that
-# is declared), somebody else says so, or nobody does.
+# is declared), somebody else says so, or no one does.
 LicenseEvidence = Literal["in the file", "on the page", "third party", "not stated"]
 _KEY = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

@@ -1,7 +1,7 @@
 """The version under which a parser reads documents, and the lock that ties it to its code.
 
-A parser's version is the number declared with its source. ``parsers.lock`` holds the hash of the
-code that the number stands for. In a working copy whose code differs from the lock, the version is
+A parser's version is the number declared with its source. ``parsers.lock`` has the hash of the
+code behind the number. In a working copy whose code differs from the lock, the version is
 the number and the hash, ``3+9f86d081``, so that changed code reads the documents again by itself.
 An installed package has no lock: there the number counts.
 
@@ -41,7 +41,7 @@ def effective_version(parser: Parser) -> str:
 
 
 def variant_digits(variant: str) -> str:
-    """Return the digits that stand for the variant of a parser in its version."""
+    """Return the digits that identify the variant of a parser in its version."""
     return hashlib.sha256(variant.encode()).hexdigest()[:8]
 
 

@@ -70,8 +70,8 @@ class Source:
     The identity columns of its tables must then include the source: no source withdraws for
     another.
 
-    A source without ``fetch`` can only be read from recordings. ``requests`` are the URLs that it
-    is asked, as patterns. ``cadence`` says by which parts a source can be fetched, of days or of
+    A source without ``fetch`` can only be read from recordings. ``requests`` are the URLs that are
+    fetched, as patterns. ``cadence`` says by which parts a source can be fetched, of days or of
     issuers; without it every fetch gets everything. ``rates`` are the most requests per second
     that a domain allows. ``tried`` is the day on which somebody last fetched it live with success.
     ``new_within`` are the days within which its publisher has something new, as a rule: if the
@@ -79,7 +79,7 @@ class Source:
 
     ``archives`` are the formats of archives that are themselves documents of the source, and that
     its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
-    documents of the source beside the host of ``base_url``; one may end with a path.
+    documents of the source as well as the host of ``base_url``; one may end with a path.
     ``member_url`` gives the publisher's own address of a file that it also publishes
     in a zip, by its name there; else None. ``evidence`` says how the licence is known, unless the
     page at ``license_url`` states it.
@@ -245,7 +245,7 @@ def require_base_url(source: Source) -> str:
 
 
 def mirror_of(source: Source, settings: Settings) -> Mirror | None:
-    """Return the address in ``SANKOFA_BASE_<SOURCE>`` that is asked in place of the publisher."""
+    """Return the mirror that ``SANKOFA_BASE_<SOURCE>`` puts in place of the publisher, if any."""
     replacement = settings.source_urls.get(source.key)
     if replacement is None:
         return None

@@ -49,7 +49,7 @@ _PARAMETERS: Mapping[str, Any] = {
 }
 # When months close, and from which closing on something was known.
 _CALENDAR = sql_file(__name__, "calendar", parameters=_PARAMETERS)
-# What was known of each process and each award.
+# The known state of each process and each award.
 _PROCESS_STATES = sql_file(
     __name__,
     "process_states",

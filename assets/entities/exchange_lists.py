@@ -44,9 +44,9 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.shared.countries import country_code
 
-# What stands for no value in lists; "NA" is not among them: it is a ticker, and Namibia.
+# What lists write for no value; "NA" is not among them: it is a ticker, and Namibia.
 _NO_VALUE = frozenset({"", "-", "--", "—", "n/a", "#n/a", "null", "none", "nan"})
-# In capitals this is a ticker as well: nobody writes "no value" so.
+# In capitals this is a ticker: no list writes "no value" that way.
 _TICKER_IN_CAPITALS = "NAN"
 _MIC = re.compile("[A-Z0-9]{4}")
 _CURRENCY = re.compile("[A-Z]{3}")

@@ -61,8 +61,8 @@ def mapping(task: FetchTask) -> Iterator[FetchedResponse]:
 def openfigi(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch FIGIs; the header ``x-jobs`` says what each answer is for.
 
-    Asked for are the ISINs of ``SANKOFA_ISINS``; without it a built-in list, and the ISINs and
-    listings of the record that have no FIGI and were not asked for in the last quarter of a year.
+    It requests the ISINs of ``SANKOFA_ISINS``; without that, a built-in list, and the ISINs and
+    listings of the record that have no FIGI and were not requested in the last 90 days.
     With a key in ``SANKOFA_OPENFIGI_KEY`` one request may contain more.
     """
     isins = task.settings.isins
@@ -85,18 +85,18 @@ def _without_figi(task: FetchTask) -> list[dict[str, str]]:
         return []
     relation = record.relation("identifiers", delta)
     stored = record.query(_SQL.statement("without_figi", identifiers=relation))
-    # What was asked for lately, whatever the answer: most of the unknown stay unknown.
+    # Recent requests, whatever the answer to them: most of the unknown stay unknown.
     documents = [] if task.landing is None else task.landing.documents(task.source)
     since = datetime.now(UTC) - _ASK_AGAIN_AFTER
     requests = [each.headers.get("x-jobs") for each in documents if each.observed_at > since]
-    asked = {_job_key(job) for text in requests if text for job in json.loads(text)}
+    recent = {_job_key(job) for text in requests if text for job in json.loads(text)}
     jobs = []
     for row in stored.to_pylist():
         kind, value = row["id_type"], row["id_value"]
         mic, _, ticker = value.partition(":")
         by_ticker = {"idType": "TICKER", "idValue": ticker, "micCode": mic}
         job = _isin_job(value) if kind == "isin" else by_ticker
-        if _job_key(job) not in asked:
+        if _job_key(job) not in recent:
             jobs.append(job)
     return jobs[:_MOST_JOBS]
 

@@ -33,7 +33,7 @@ from warehouse.shared.data_files import csv_rows
 # Every reader yields (location, record), in the form of the golden copy's JSON whatever the format.
 # A string instead of a record is the reason why there is none.
 
-# What is read of a record as one text: where the API and the golden copy have it.
+# Members of a record that are read as one text, by their place in the API and the golden copy.
 _MEMBERS = csv_rows(__name__, "lei_members")
 API_PATHS = {row["name"]: tuple(row["api"].split(".")) for row in _MEMBERS}
 CDF_PATHS = {row["name"]: tuple(row["golden_copy"].split(".")) for row in _MEMBERS}
@@ -177,7 +177,7 @@ _NO_FORM = frozenset({"8888", "9999"})
 
 
 class LeiRecord(NamedTuple):
-    """What is read of an LEI record: texts by the names of ``lei_members.csv``, None if absent.
+    """An LEI record as it is read: texts by the names of ``lei_members.csv``, None if absent.
 
     ``names`` are the other names, each with its type.
     """

@@ -90,7 +90,7 @@ CNPJ_FORM = r"[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}"
 
 
 def register_of(code: str | None) -> str | None:
-    """Return the main code of a register; an unknown code stands for itself."""
+    """Return the main code of a register; an unknown code is kept, in capitals."""
     normalised = (code or "").strip().upper()
     return REGISTERS.get(normalised, normalised) or None
 
@@ -137,7 +137,7 @@ def doubt_of(mic: str, day: date) -> str | None:
 def operating_mic(mic: str) -> str:
     """Return the MIC under which listings are compared: of the operator, if it is a segment's.
 
-    A MIC that is not on the list stands for itself.
+    A MIC that is not on the list is returned in capitals.
     """
     mic, seen = mic.upper(), set[str]()
     # The operator of some expired segments was itself taken over.

@@ -36,7 +36,7 @@ Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
 
 _NONE = 99
-# The number that a character stands for: 0 to 9, A is 10, Z is 35.
+# The value of each character: 0 to 9, A is 10, Z is 35.
 _VALUES = np.full(256, _NONE, np.uint8)
 _VALUES[48:58] = np.arange(10)
 _VALUES[65:91] = np.arange(10, 36)
@@ -87,7 +87,7 @@ _LUHN = _luhn_sums()
 def _with_prefix(texts: pa.Array, characters: Bytes, is_candidate: Flags) -> Flags:
     """Return which candidates begin with a prefix that is issued.
 
-    Beside form and check digit an ISIN depends on its prefix alone: one of each is tried.
+    An ISIN of valid form and check digit is valid if its prefix is: one of each is tried.
     """
     prefixes = characters[:, 0].astype(np.uint16) << 8 | characters[:, 1]
     distinct, first = np.unique(np.where(is_candidate, prefixes, 0), return_index=True)
@@ -113,7 +113,7 @@ ROWS_PER_PART = 100_000
 
 
 class Mapping(NamedTuple):
-    """A kind of file: the column beside ``lei``, what its values are, and how they are judged.
+    """A kind of file: the column next to ``lei``, what its values are, and how they are judged.
 
     ``are_valid`` may be false for a value that ``read`` accepts, never true for another.
     """
@@ -194,7 +194,7 @@ def _is_blank(cells: list[str] | str) -> bool:
 def _add_block(
     parsed: Parsed, document: Document, member: str, block: _Block, mapping: Mapping
 ) -> None:
-    """Add the rows of a block: those that are valid as they stand at once, others one by one."""
+    """Add the rows of a block: those valid as written all at once, others one by one."""
     leis, values = _texts(block.leis), _texts(block.values)
     encoded = leis.dictionary_encode()
     is_lei_valid = are_leis(encoded.dictionary)

@@ -35,7 +35,7 @@ from warehouse.tables.sighting import OPEN_CLASSES
 #
 # Types and meanings are those of the row class a column comes from; the few columns that only bulk
 # files have are described here. Names are those of the records that the API serves. Columns of
-# hashes come last: they are for joins and deltas, and nobody wants to look at them first.
+# hashes come last: they are for joins and deltas, and of no interest to most readers.
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ _HASHED_ID = "md5(concat_ws(chr(31), {}))"
 def _keyed(line: str) -> Columns:
     """Return the columns of a file: those to read, the hashes, and as the last the primary key.
 
-    That is a column of the row, or the hash of several; ``*`` stands for the identity of its class.
+    That is a column of the row, or the hash of several; ``*`` means the identity of its class.
     """
     row = _LINES[line]
     hashed = row["id_hash_of"]

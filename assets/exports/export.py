@@ -57,7 +57,7 @@ from warehouse.shared.texts import DATA_VERSION
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
-# The files of what is recorded; all others are made of them.
+# The files of recorded rows; all others are made from them.
 _RECORDED = ("af-fund-facts", "af-tender-releases", "af-macro-series", "af-macro-annual")
 # Two files at a time: one is compressed while the other is sorted.
 _THREADS = min(2, os.cpu_count() or 1)
@@ -76,7 +76,7 @@ def export(
     """Write every file of a build and return its manifest; ``latest`` is switched separately.
 
     ``destination`` is a folder or an fsspec URL, ``previous`` the version that deltas are computed
-    against. Addresses in the files are names of files beside them: nobody knows at publication
+    against. Addresses in the files are names of files next to them: at publication it is not known
     under which address they will be served. ``made_before`` are the keys (``file_keys``) of
     its files: a file with the same key is taken over from it, byte for byte.
     """

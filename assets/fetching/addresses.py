@@ -1,4 +1,4 @@
-"""Which addresses a source may lead us to, and how often a host is asked.
+"""Which addresses a source may lead us to, and how often a host may get a request.
 
 A source leads to its own hosts, and to none inside of a private network.
 """
@@ -69,7 +69,7 @@ def host_of(address: str) -> str:
 
 
 def refuse_other_host(url: str, requested: str, hosts: Iterable[str]) -> None:
-    """Refuse a redirect to a host that is neither the one that was asked nor a declared one."""
+    """Refuse a redirect to a host that is neither the requested one nor a declared one."""
     allowed = {host_of(requested), *map(host_of, hosts)}
     if host_of(url) not in allowed:
         raise AttemptFailed(

@@ -86,7 +86,7 @@ class SourceResponse:
 
 @dataclass(frozen=True)
 class Mirror:
-    """Where the bytes of a publisher come from: ``replacement`` is asked, ``published`` is kept.
+    """A mirror of a publisher: in requests ``replacement`` takes the place of ``published``.
 
     Documents keep the publisher's address, also where the mirror writes its own into links.
     """
@@ -134,7 +134,7 @@ class Client:
 
     ``stored_headers`` looks up the headers landed for a URL, for conditional requests. All
     clients on this machine that share ``rate_folder`` share the rate limits. ``hosts`` are those
-    to which redirects may lead, beside the one that is asked.
+    to which redirects may lead, as well as the requested one.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Client:
 
     @property
     def is_mirrored(self) -> bool:
-        """True if a mirror is asked in place of the publisher."""
+        """True if requests go to a mirror in place of the publisher."""
         return self._mirror is not None
 
     def published_url(self, url: str) -> str:
@@ -319,9 +319,9 @@ class Client:
             # Per host, as a redirect may lead to another one.
             self._rate_limiter.wait(request.url.host)
             # An address in a private network only if whoever runs this chose its host.
-            asked = self._request_url(spec.url)
-            host = urlsplit(asked).hostname
-            is_chosen = asked != spec.url or host in LOOPBACK
+            requested = self._request_url(spec.url)
+            host = urlsplit(requested).hostname
+            is_chosen = requested != spec.url or host in LOOPBACK
             if not is_chosen or urlsplit(str(request.url)).hostname != host:
                 refuse_private(str(request.url))
             response = self._http.send(request, stream=True)
@@ -332,7 +332,7 @@ class Client:
             following = response.next_request
             hosts = (*self._hosts, *(() if self._mirror is None else (self._mirror.published,)))
             if following.url.scheme in ("http", "https"):
-                refuse_other_host(str(following.url), asked, hosts)
+                refuse_other_host(str(following.url), requested, hosts)
             request = _redirected(request, following, spec)
             # What redirects to the publisher is sent to the mirror.
             url = self._request_url(str(request.url))
@@ -354,7 +354,7 @@ def _error(url: str, requested: str, failed: AttemptFailed, attempts: int) -> Fe
     for key in secrets_in(url):
         why = why.replace(key, "…")
     times = "once" if attempts == 1 else f"{attempts} times"
-    through = "" if requested == url else f", asked at {without_secrets(requested)}"
+    through = "" if requested == url else f", requested from {without_secrets(requested)}"
     words = f"{without_secrets(url)}{through}: {why} (tried {times}); {failed.advice}"
     return FetchError(words, failed.status, failed.retryable)
 

@@ -232,7 +232,7 @@ def add_figures(
 ) -> None:
     """Add the figures of one issuer, from its facts in all filings of the document.
 
-    ``years`` are financial years that the document states beside the facts.
+    ``years`` are financial years that the document states along with the facts.
     """
     periods = _periods(((fact.filed, fact.start, fact.end) for fact in facts), years)
     standards = _standards(facts)

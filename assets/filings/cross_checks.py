@@ -361,7 +361,7 @@ _COLUMN = (*(name for name in FIGURE if name not in ("line_item", "unit")), "cur
 
 
 class Profits:
-    """The profits that filings state, beside their earnings per share."""
+    """The profits that filings state along with their earnings per share."""
 
     def __init__(self, readings: Iterable[Reading]) -> None:
         """Keep the profits among the readings of an issuer."""
@@ -391,8 +391,8 @@ def contradicts_its_balance(reading: Reading) -> bool:
 def _mark_wrong_signs(readings: list[Reading]) -> None:
     """Mark figures whose sign contradicts the balance of their element with their own line.
 
-    Earnings per share beside a loss are marked with it. Of a profit, dividends of preference shares
-    may leave a loss to the others, which is not marked.
+    Earnings per share stated with a loss are marked with it. With a profit, dividends of
+    preference shares may leave a loss to the others, which is not marked.
     """
     profits = Profits(readings)
     for reading in readings:

@@ -4,7 +4,7 @@ CVM's files always show the latest version of a document alone. A document is da
 which we, or a dated recording, first read it: the day on which CVM received it (``DT_RECEB``) can
 be months before it could be read. So each reading adds the versions that are new in it, and
 versions that the publisher has dropped since stay. The index lists all versions, also those whose
-figures nobody has any more: they are filings, dated in the same way.
+figures are no longer available: they are filings, dated in the same way.
 
 A group's figures are read; those of the parent company alone only where a document has no others.
 Every account of the form has an amount, zero if the company left it empty: a statement of nothing

@@ -2,7 +2,7 @@
 
 The first fetch of the lists in a week gets everything: from nightly zips or, if they are few, named
 in the settings or chosen by batches, issuer by issuer. Until the week is over EDGAR's daily indexes
-tell who filed something since the last fetch, and only these are asked for. Both ways land the same
+tell who filed something since the last fetch, and only these are requested. Both ways land the same
 documents, one per issuer, under the SEC's own address of it.
 """
 
@@ -80,7 +80,7 @@ _SATURDAY = 5
 
 
 def daily_index_url(task: FetchTask, path: str) -> str:
-    """Return the address of a file beside the indexes; a mirror has it beside those of issuers."""
+    """Return the address of a file next to the indexes; a mirror has it among those of issuers."""
     return f"{task.base_url if task.client.is_mirrored else DAILY_INDEX}/{path}"
 
 
@@ -112,7 +112,7 @@ def filed_since(task: FetchTask, since: datetime, now: datetime) -> frozenset[st
             filers.update(_filers(task, day, is_working_day))
         except (FetchError, ValueError) as error:
             _log.warning(
-                "%s: the index of %s is not to be had, so every issuer is asked: %s",
+                "%s: the index of %s could not be read, so every issuer is requested: %s",
                 task.source,
                 day,
                 error,
@@ -242,7 +242,7 @@ def issuers_by_rule(submissions: BulkFile) -> tuple[set[str], dict[str, str]]:
 API = "https://data.sec.gov"
 SUBMISSIONS = "sec-submissions"
 INDEXES = f"{DAILY_INDEX}/{INDEX_PATH}"
-# Up to so many issuers are asked for one by one: the answers of more are larger than the zip.
+# Up to so many issuers are requested one by one: the answers of more are larger than the zip.
 FEW = 500
 # Fixed batches of issuers, for partitions: see ``batch_of``.
 BATCHES = tuple(f"{number:02}" for number in range(16))
@@ -309,7 +309,7 @@ def _since_last_fetch(task: FetchTask, files: _Files) -> Iterator[FetchedRespons
         _log.info("%s: asking for %d issuers that filed something", task.source, len(ciks))
         fetch_if_there = partial(_fetch_if_there, task, files, chosen)
         yield from fetchers.fetch_all(task.source, sorted(ciks), fetch_if_there)
-    # Only now: what failed must be asked for again.
+    # Only now: what failed must be requested again.
     if task.landing is not None:
         task.landing.mark_fetched(_fetched_key(task), begun)
 
@@ -341,19 +341,19 @@ def _fetch_if_there(
 
 
 def _fetched_key(task: FetchTask) -> str:
-    """Return the name of the mark of a fetch: the source, and which issuers were asked for.
+    """Return the name of the mark of a fetch: the source, and which issuers were requested.
 
-    A batch, or other issuers in the setting, say nothing of when the others were asked for.
+    A batch, or other issuers in the setting, say nothing about when the others were requested.
     """
     batches = () if _in_all_batches(task) else sorted(task.window.batches)
-    asked = " ".join((*sorted(task.settings.ciks), "in", *batches))
-    return f"{task.source}.{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
+    requested = " ".join((*sorted(task.settings.ciks), "in", *batches))
+    return f"{task.source}.{hashlib.sha256(requested.encode()).hexdigest()[:16]}"
 
 
 def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[str] | None:
     """Return the followed issuers that filed something since the last fetch; None for all.
 
-    Once a week all are asked for: the SEC also changes files of issuers that filed nothing, and
+    Once a week all are requested: the SEC also changes files of issuers that filed nothing, and
     only the zips show who is new to the rule.
     """
     since = None if task.landing is None else task.landing.last_fetched(_fetched_key(task))
@@ -363,13 +363,13 @@ def _to_ask(task: FetchTask, chosen: ChosenIssuers, now: datetime) -> frozenset[
     if by_rule is None:
         return None
     followed = {cik for cik in chosen.applied_to(by_rule) if _in_batches(task, cik)}
-    # So few are asked for in fewer requests than the indexes take.
+    # So few issuers take fewer requests than the indexes.
     if not chosen.by_rule and len(followed) <= len(index_days(since, now)):
         return None
     filed = filed_since(task, since, now)
     if filed is None:
         return None
-    # What was never landed is asked for, whoever filed: the set may have grown.
+    # Issuers without a landed document are requested, whoever filed: the set may have grown.
     found = (_FILER_URL.search(each.url) for each in task.landing.documents(task.source))
     landed = {match[1] for match in found if match}
     ciks = frozenset(cik for cik in followed if cik in filed or cik not in landed)
@@ -487,7 +487,7 @@ def _fetch_one(task: FetchTask, files: _Files, cik: str) -> Iterator[FetchedResp
     response = task.client.get(f"{url}/CIK{cik}.json", "json", conditional=True)
     if not response.changed:
         return
-    # The list names only the recent filings; older ones are in files beside it.
+    # The list names only the recent filings; older ones are in files next to it.
     names = _older_pages(fetchers.response_json(response)) if files is LISTS else []
     older = [task.client.get(f"{url}/{name}", "json") for name in names]
     for page in (response, *older):

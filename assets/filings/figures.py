@@ -143,11 +143,11 @@ def _disagreement(group: list[Reading]) -> str | None:
 # Which readings state the whole of a line, judged by what their own filing states.
 #
 # An element is a part of a line where its filing shows that there is more: by an element that
-# says so (a minority's share beside the profit of the owners), or by a wider element that differs
+# says so (a minority's share next to the profit of the owners), or by a wider element that differs
 # from it in any period. One that is smaller than it can be states something else under a wrong
-# name. Sums that a filing states beside each other, such as gross profit and cost of sales,
+# name. Sums that a filing states together, such as gross profit and cost of sales,
 # decide between elements that disagree. Nothing but a declared sum is computed into a value, and no
-# other filing is asked: so a later one cannot change the choice.
+# other filing is consulted, so a later one cannot change the choice.
 
 # A line is the sum of the two others, where a filing states them.
 _SUMS = {

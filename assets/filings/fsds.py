@@ -8,7 +8,7 @@ A set is coarser than the filings. Days are rounded to ends of months and period
 a number is read if the filing shows that this is exact, by the name of its instance, and by a
 balance on the eve of the period or a period that ends or begins on the day of the balance. Values
 are rounded to four decimals: one that has as many is not read. Filers outside our markets are not
-followed, and what is left out of a filing is counted.
+followed, and numbers left out of a filing are counted.
 
 Fields are separated by tabs and never quoted, in UTF-8, below a line with their names. The order
 of columns and lines has changed over the years. ``prevrpt`` of a submission says that a later one

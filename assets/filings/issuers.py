@@ -126,7 +126,7 @@ class ChosenIssuers:
 
     @property
     def named(self) -> frozenset[str]:
-        """The issuers that somebody asked for by their number."""
+        """The issuers that the setting requests by their number."""
         return frozenset(self.only) | self.added
 
     def applied_to(self, by_rule: Iterable[str]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 ``elements.csv`` has, for each line, the elements that state it in the order of their rank, with
 their balance and period type from the taxonomy. An element of a better rank is the wider one, and
-wins. An element without a rank is a part of the line: it never stands for the line. Some elements
+wins. An element without a rank is a part of the line, and never the line itself. Some elements
 are the whole only ``unless`` the filing shows that there is more, such as the profit of the owners
 in a filing that shows minorities; ``shows`` says which elements are that evidence.
 

@@ -1,9 +1,9 @@
 """What a later statement of a figure is: a restatement, or one that only looks like it.
 
-A later statement may differ from the one that stands in its size, its sign, its scale and its
+A later statement may differ from the current one in its size, its sign, its scale and its
 element. One that is only rounded, in a scale or with a sign that is a filer's error, by an element
 that states less, or a convenience translation at another day's rate, is an apparent restatement:
-it is stored with a mark, makes no vintage, and the earlier value stands. ``mark_apparent`` is the
+it is stored with a mark, makes no vintage, and the earlier value stays. ``mark_apparent`` is the
 one judgement: of parsers that see several filings of an issuer, and of the snapshot, which
 sees all of them. It reads nothing but rows as they are stored, and of these only what was public by
 then. So neither a later filing nor the order of reading can change it.
@@ -230,7 +230,7 @@ class LaterStatements:
         return proved and scale_of(reading.value) < scale
 
     def _is_worse(self, standing: Reading, reading: Reading) -> bool:
-        """Return whether an element states less of the line than the one that stands.
+        """Return whether an element states less of the line than the current one.
 
         Such as equity with minorities, or a part of the investments. It is a restatement if both
         had stated the same. A zero shows nothing, nor does an amount too small for its element.
@@ -245,7 +245,7 @@ class LaterStatements:
     def _is_turned_away(
         self, standing: Reading, reading: Reading, until_then: list[Reading]
     ) -> bool:
-        """Return whether a value of the other sign is no correction of the one that stands.
+        """Return whether a value of the other sign is no correction of the current one.
 
         The balance of the element decides, and for earnings per share the profit of their filing;
         where they allow both signs, the filing that contradicts itself is wrong, then the one that

@@ -135,7 +135,7 @@ _FETCH_RETRIES = dg.RetryPolicy(
 _LOAD_RETRIES = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
 # Metadata of a load that failed: the documents on which the parser failed.
 FAILED_DOCUMENTS = "failed documents"
-# What a load writes beside the rows of its tables.
+# The tables that a load writes to, along with those of its rows.
 _TABLES_OF_LOADS = ("loads", "quarantine", "failures", "retries")
 _MOST_FAILED_LISTED = 100
 FRESHNESS_POLICY = dg.FreshnessPolicy.time_window(

@@ -123,7 +123,7 @@ def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int,
 def stored_headers(landing: Landing, source: str) -> StoredHeaders:
     """Return a lookup: the headers landed with the latest document of a URL."""
     # Documents come in the order they were observed, so that the last of a URL wins.
-    # What came in a container is asked for by the address of that.
+    # What came in a container is requested by the address of the container.
     documents = landing.documents(source)
     latest = {container_url(document.url): document.headers for document in documents}
     return latest.get

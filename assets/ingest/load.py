@@ -82,7 +82,7 @@ def load_source(
     refused = set() if refused is None else refused
     loading = _Loading(record, landing, source, state, landed, refused, limits)
     readable = loading.try_failed_again()
-    # What was read of a removed body stays as it is.
+    # Rows read from a removed body stay as they are.
     stored = [document for document in landed if document.removal is None]
     pending = documents_to_read(stored, state.with_reread(readable))
     entries: list[LoadEntry] = []

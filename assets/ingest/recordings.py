@@ -23,9 +23,9 @@ from warehouse.record.landing import FetchedResponse
 from warehouse.shared.errors import SankofaError
 from warehouse.shared.urls import why_not_public
 
-# What a file does not say of itself: its headers are beside it, its moment follows from a day.
+# What a file does not say of itself: its headers are next to it, its time follows from a day.
 #
-# Response headers that a parser needs are in a JSON file beside the document, named like it plus
+# Response headers that a parser needs are in a JSON file next to the document, named like it plus
 # ``.headers.json``.
 
 _HEADERS = ".headers.json"
@@ -36,7 +36,7 @@ def _is_headers_name(name: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a path is of what systems leave beside files: .DS_Store, __MACOSX."""
+    """Return whether a path is one that systems leave next to files: .DS_Store, __MACOSX."""
     return any(
         (part.startswith(".") and not part.startswith("..")) or part == "__MACOSX"
         for part in PurePosixPath(name).parts
@@ -49,11 +49,11 @@ def is_document(path: Path) -> bool:
 
 
 def headers_beside(path: Path) -> dict[str, str]:
-    """Return the headers in the file beside a document; none if there is no such file."""
-    beside = path.with_name(path.name + _HEADERS)
-    if beside.is_symlink() and not beside.resolve().is_relative_to(path.parent.resolve()):
-        raise SankofaError(f"{beside} is a link out of its folder, not followed; copy it here")
-    return _read_headers(beside.read_bytes() if beside.is_file() else None, str(beside))
+    """Return the headers in the file next to a document; none if there is no such file."""
+    file = path.with_name(path.name + _HEADERS)
+    if file.is_symlink() and not file.resolve().is_relative_to(path.parent.resolve()):
+        raise SankofaError(f"{file} is a link out of its folder, not followed; copy it here")
+    return _read_headers(file.read_bytes() if file.is_file() else None, str(file))
 
 
 def _read_headers(content: bytes | None, name: str) -> dict[str, str]:
@@ -68,7 +68,7 @@ def _read_headers(content: bytes | None, name: str) -> dict[str, str]:
 
 
 def start_of_reading(day: date) -> datetime:
-    """Return the moment that stands for a day: a fixed hour, so that keys are reproducible."""
+    """Return the time that is used for a day: a fixed hour, so that keys are reproducible."""
     return datetime.combine(day, time(6), UTC)
 
 
@@ -108,7 +108,7 @@ class Recordings:
     ) -> Iterator[FetchedResponse]:
         """Yield the documents of files and folders; a bad file is noted, and the others go on.
 
-        A body is open until the next one is asked for.
+        A body is open until the next one is requested.
         """
         for path in paths:
             try:
@@ -180,18 +180,18 @@ class Recordings:
                 self.skipped[_HIDDEN] += 1
             return not is_hidden(name) and not _is_headers_name(name)
 
-        beside_members = zip_documents(recorded.body, _is_headers_name, refuse)
-        headers = {name: body.read() for name, body in beside_members}
+        members = zip_documents(recorded.body, _is_headers_name, refuse)
+        headers = {name: body.read() for name, body in members}
         found = False
         for name, body in zip_documents(recorded.body, is_member, refuse):
             found = True
             label = f"{recorded.label}!/{name}"
 
-            def beside(name: str = name, label: str = label) -> dict[str, str]:
+            def member_headers(name: str = name, label: str = label) -> dict[str, str]:
                 return _read_headers(headers.get(f"{name}{_HEADERS}"), f"{label}{_HEADERS}")
 
             origin = recorded.member_origin(name, self.source)
-            member = _Recorded(label, name, body, beside, origin)
+            member = _Recorded(label, name, body, member_headers, origin)
             try:
                 yield from self._recorded(member, depth + 1)
             except SankofaError as error:

@@ -77,8 +77,8 @@ _AHEAD = 3
 _MOST_DEAD_AT_ONCE = 3
 # Processes that may end at one document: the first may have been ended by somebody.
 _MOST_DEATHS = 2
-# Nobody else ends a process like this: out of time, or by what a library does when it has no memory
-# or goes astray.
+# A process ends like this only by itself: out of time, or by what a library does when it has no
+# memory or goes astray.
 _BY_ITSELF = {-OUT_OF_TIME, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL}
 # How a process ends that has no memory left to say so.
 _OUT_OF_MEMORY = errno.ENOMEM
@@ -454,7 +454,7 @@ class _Serving:
 
 
 def _stored(outcome: Outcome, path: Path) -> Path:
-    """Write an outcome to a file, and its rows to files beside it; return its path."""
+    """Write an outcome to a file, and its rows to files next to it; return its path."""
     tables = []
     for number, table in enumerate(outcome.tables):
         file = str(path.with_suffix(f".{number}.arrow"))

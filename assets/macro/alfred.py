@@ -48,10 +48,10 @@ Entry = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """The observations of a document, up to which day was asked, and whether it is one page.
+    """The observations of a document, the last day requested, and whether it is one page.
 
-    ``is_todays``: it has what stood on the day on which it was asked for, and does not say since
-    when.
+    ``is_todays``: it has the values that were current on the day of the request, and does not say
+    since when.
     """
 
     entries: list[Entry]
@@ -241,7 +241,7 @@ def _json_answer(body: bytes, observed_on: date) -> Answer:
     if not isinstance(observations, list):
         raise ValueError("the document holds no observations")
     until, count = answer.get("realtime_end"), answer.get("count")
-    # Unless asked for more, FRED answers what stands today, in its own time zone.
+    # Unless more is requested, FRED answers today's values, in its own time zone.
     today = {str(observed_on - timedelta(days=1)), str(observed_on)}
     return Answer(
         [

@@ -45,14 +45,14 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.shared.countries import Area, area_named, area_of
 
-# What publishers write where there is no value, and beside one.
+# What publishers write where there is no value, and next to one.
 _NO_VALUE = frozenset({"", "-", "--", "–", "—", ".", "..", "...", "n/a", "na", "nan"})
 _MARKS = re.compile(r"(?<=[0-9])\s*(%|\*+|\([rpe]\)|[rpe])$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a cell states; ``year_text`` is what stands above it, perhaps with a mark.
+    """What a cell states; ``year_text`` is the year above it, perhaps with a mark.
 
     ``area`` is the cell that names its country, if the declaration names a column for it;
     ``problem`` says why the cell, or the row that begins with it, cannot be read.
@@ -140,7 +140,7 @@ def _is_of_series(cells: dict[str, str], series: TableSeries) -> bool:
 
 # Tables with a column for each period, in the sheets of a workbook.
 #
-# Either a header has the periods beside the names of other columns, and rows say what they are; or
+# Either a header has the periods next to the names of other columns, and rows say what they are; or
 # there are blocks: a title, years, perhaps quarters below them, and rows with labels.
 
 Lines = list[list[str]]
@@ -148,9 +148,9 @@ Lines = list[list[str]]
 _YEAR = re.compile(r"((?:19|20)[0-9]{2})\s*[*/\\]*[0-9a-z*]{0,2}", re.IGNORECASE)
 _QUARTER = re.compile(r"Q([1-4])", re.IGNORECASE)
 _MONTHS = ("%Y %B", "%Y %b")
-# Stands for the column with the country, which ``where`` does not name.
+# The name of the column with the country, which ``where`` does not have.
 _AREA = ""
-# Below the title of a block its years stand within so many rows.
+# The years of a block are within so many rows below its title.
 _YEARS_WITHIN = 6
 
 

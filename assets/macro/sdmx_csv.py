@@ -39,7 +39,7 @@ _NOT_DIMENSIONS = frozenset(
 _UNKNOWN = frozenset({"", "NaN", "nan", "NA", "N/A", "-", ":", ".", ".."})
 _DELETE_ACTIONS = frozenset({"D", "DELETE"})
 _OTHER_ACTIONS = frozenset({"", "I", "A", "M", "R", "INFORMATION", "APPEND", "MERGE", "REPLACE"})
-# ``FREQ``, ``freq``, and never ``Frequency``, the name that may stand beside its id.
+# ``FREQ``, ``freq``, and never ``Frequency``, the name that may be next to its id.
 _ID = re.compile(r"[A-Z0-9_@$-]+|[a-z0-9_@$-]+")
 
 # The cells of a line by column.
@@ -291,7 +291,7 @@ def _long(
 
 
 def _header(cells: list[str]) -> list[str]:
-    """Return the column ids in capitals; a name beside its id stays as it is written."""
+    """Return the column ids in capitals; a name next to its id stays as it is written."""
     names = [cell.partition(":")[0].strip() for cell in cells]
     return [name.upper() if _ID.fullmatch(name) else name for name in names]
 

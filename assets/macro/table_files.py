@@ -30,7 +30,7 @@ from warehouse.shared.countries import area_of
 from warehouse.tables.macro import Frequency, SeriesType
 
 BUILT_IN = Path(__file__).with_name("published_tables.toml")
-# Stands for the alpha-3 code of a country.
+# A placeholder for the alpha-3 code of a country.
 AREA_IN_KEY = "{area}"
 
 
@@ -104,8 +104,8 @@ class TableEntry(DeclaredFiles):
 
     Its figures are those of a ``country``, of that of each series, or of the one that the column
     ``area`` of a row names. ``heading`` is a pattern of the text above the columns, if there is
-    any. ``other_names`` are those of columns in ``where``. ``marks`` beside a value or its year say
-    what its status is.
+    any. ``other_names`` are those of columns in ``where``. ``marks`` next to a value or its year
+    say what its status is.
     """
 
     page = "docs/add-a-table.md"

@@ -118,8 +118,8 @@ def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:
 def _refuse_partial(document: Document, meta: dict[str, Any], rows: int) -> None:
     """Raise if a page is only a part of the answer.
 
-    One page of several is complete if its URL asked for it: who fetches page by page makes sure
-    that none is missing. Otherwise the answer was cut short.
+    One page of several is complete if its URL names it: whoever fetches page by page makes
+    sure that none is missing. Otherwise the answer was cut short.
     """
     page, pages = _count(meta, "page"), _count(meta, "pages")
     size, total = _count(meta, "per_page"), _count(meta, "total")
@@ -154,7 +154,7 @@ def _page_row(row: dict[str, Any], updated: str) -> dict[str, Any]:
     return {
         **_observation(area, str(row.get("date")), read(row["value"])),
         "indicator": strict.printable_text(indicator.get("id")),
-        # The member is nearly always empty: the unit stands in the name of the indicator.
+        # The member is nearly always empty: the unit is in the name of the indicator.
         "unit": row.get("unit") or unit,
         "base_period": base,
         "obs_status": row.get("obs_status") or None,
@@ -173,7 +173,7 @@ _COLUMN_ALIASES = {
     "date": _YEAR,
     "indicator_code": _INDICATOR,
 }
-# Fewer could stand at 100 in one year by chance.
+# Fewer could be at 100 in one year by chance.
 _MIN_COUNTRIES = 20
 _FIRST_DAY = re.compile(r"([0-9]{4})-01-01")
 
@@ -225,8 +225,8 @@ def _long_row(line: dict[str, str], value_column: str) -> dict[str, Any]:
 def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of an index with the base that its values state, if it states no other.
 
-    The base is the one year in which nearly all countries stand at exactly 100. A country that
-    does not, or has no value of that year, may be on another base: it gets none. Shares in per
+    The base is the one year in which nearly all countries are at exactly 100. A country that
+    is not, or has no value of that year, may be on another base: it gets none. Shares in per
     cent, which stay at 100 for years, are no index.
     """
     if any(row["unit"] or row["base_period"] for row in rows):

@@ -90,8 +90,8 @@ def join_parts(parts: Iterable[Parsed]) -> Parsed:
 def to_table(table: RecordTable, parts: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:
     """Return all rows for a table as one Arrow table, and all rejections.
 
-    Rows that do not fit the column types join the rejections. Characters that nobody sees are
-    removed from texts.
+    Rows that do not fit the column types join the rejections. Invisible characters are removed
+    from texts.
     """
     parts = list(parts)
     rows = [row for part in parts for row in part.rows.get(table.name, ())]
@@ -102,7 +102,7 @@ def to_table(table: RecordTable, parts: Iterable[Parsed]) -> tuple[pa.Table, lis
     return texts, [*rejected, *misfits]
 
 
-# Remove what nobody sees from text: control characters, and formatting that reorders or hides.
+# Remove what is invisible from text: control characters, and formatting that reorders or hides.
 #
 # Line breaks and tabs stay. A terminal obeys an escape character, and a right-to-left mark shows a
 # name as another one. Other characters here are another version of every parser, which reads all

@@ -26,7 +26,7 @@ from assets.parsing.xml_tree import read_tree
 # A row by the folded names of its columns; a text instead is the reason why there is none.
 Row = dict[str, str]
 LocatedRows = Iterator[tuple[str, Row | str]]
-# Tables as lines of cells, with locations in which ``{}`` stands for the number of a row.
+# Tables as lines of cells, with locations in which ``{}`` is the number of a row.
 LocatedTables = Iterator[tuple[str, list[list[str]]]]
 # Alternative names of one column, folded.
 Names = tuple[str, ...]
@@ -34,7 +34,7 @@ Names = tuple[str, ...]
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _DELIMITERS = (",", ";", "\t", "|")
-# A header stands within so many lines; titles and notes may come before it.
+# A header is within the first so many lines; titles and notes may come before it.
 _HEADER_WITHIN = 40
 # Workbooks and zips that unpack to more are refused: no list is as long.
 _MOST_BYTES = 1 << 29
@@ -54,7 +54,7 @@ class Wanted:
     delimiter: str | None = None
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """Return the columns that a table would need beside those of ``names``."""
+        """Return the columns that a table would need as well as those of ``names``."""
         there = set(names)
         return ["/".join(each) for each in self.required if there.isdisjoint(each)]
 
@@ -148,7 +148,7 @@ def _table(
 
 
 def text_above(body: bytes, encoding: str = "cp1252") -> str:
-    """Return the lines of a workbook or a text among which titles, notes and headers stand."""
+    """Return the first lines of a workbook or a text, with its titles, notes and headers."""
     if not body.startswith((_OLE, _ZIP)):
         return "\n".join(_text(body, encoding).splitlines()[:_HEADER_WITHIN])
     heads = [joined(lines[:_HEADER_WITHIN]) for _, lines in sheets(body) if isinstance(lines, list)]
@@ -313,19 +313,19 @@ class _HtmlReader(HTMLParser):
             self._open[-1][-1][-1].append(data)
 
 
-# The tables in a JSON value: lists of objects, lists of lists, columns beside rows.
+# The tables in a JSON value: lists of objects, lists of lists, columns next to rows.
 
 
 _DEEPEST_JSON = 20
 # Objects, or elements, that have hardly a member in common are no rows of a table.
 _MOST_CELLS = 10_000_000
-# An object with more members has no columns beside its rows.
+# An object with more members has no columns next to its rows.
 _MOST_MEMBERS = 1_000
 _LONGEST_NAME = 200
 
 
 def json_tables(location: str, value: Any, depth: int = 0) -> LocatedTables:
-    """Yield each table below a location, in which ``{}`` stands for the number of a row.
+    """Yield each table below a location, in which ``{}`` is the number of a row.
 
     The first row of a table is its header: of objects, all of their members.
     """

@@ -70,7 +70,7 @@ def read_member(member: IO[bytes]) -> bytes:
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts what is read of it."""
+    """A file that counts the bytes read from it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -259,7 +259,7 @@ ORDER BY after_first_seen_at::date DESC, abs(change) DESC NULLS LAST, revision_i
 
 -- name: revised_indicators
 -- The values that an annual indicator had before, oldest first, then the one that it has: the
--- page of the indicator shows them next to each other. What is left of rounding is no revision.
+-- page of the indicator shows them next to each other. A difference due to rounding is no revision.
 WITH changed AS (
     SELECT *
     FROM silent_revisions

@@ -88,7 +88,7 @@ def fetch_portal(entry: PortalEntry, task: FetchTask) -> Iterator[FetchedRespons
 def _spans(
     request: Request, since: date | None, publication: str | None, window: Window
 ) -> list[_Span]:
-    """Return what has to be asked for a window, oldest first."""
+    """Return the spans to request for a window, oldest first."""
     lists = [
         dict(zip(request.each, values, strict=True)) for values in product(*request.each.values())
     ]
@@ -109,7 +109,7 @@ def _spans(
 
 # Pages of packages, each of which links to the next.
 #
-# Where the address has ``{page}``, the next page is asked for by its number as long as there is a
+# Where the address has ``{page}``, the next page is requested by its number as long as there is a
 # link; otherwise the link itself is followed.
 
 
@@ -376,7 +376,7 @@ def _page_url(request: Request, task: FetchTask, span: _Span, page: int) -> str:
 
 
 def _is_paged(span: _Span) -> bool:
-    """Return whether a span is asked for page by page, by their numbers."""
+    """Return whether a span is requested page by page, by their numbers."""
     return not {"page", "offset"}.isdisjoint(placeholders(span.pattern))
 
 

@@ -1,8 +1,8 @@
 """Cut a long body of releases into pieces that can be read by themselves, in any process.
 
 JSON Lines and concatenated values are cut between lines; of one huge value (a package or an array)
-the members are taken out one by one. Cutting is cheap beside reading: nothing here looks into a
-release.
+the members are taken out one by one. Cutting is cheap compared with reading: nothing here looks
+into a release.
 """
 
 import codecs
@@ -79,7 +79,7 @@ class Chunks:
 def chunks(body: IO[bytes], first: bytes = b"") -> Iterator[bytes]:
     """Yield a body as UTF-8 chunks, decompressed, none much longer than ``CHUNK``.
 
-    ``first`` is what was already read of it.
+    ``first`` is the part of it that was already read.
     """
     raw = iter(lambda: body.read(CHUNK), b"")
     first = first or next(raw, b"")

@@ -41,7 +41,7 @@ class Portal:
 
     Quirks: ``zero_is_unknown`` writes 0 for a missing amount, ``zone_label_is_wrong`` labels local
     time as another zone, ``supplier_means_bidder`` gives every bidder the role supplier.
-    ``sentinel_dates`` and ``placeholder_ids`` stand for nothing. ``complete_addresses``: a URL
+    ``sentinel_dates`` and ``placeholder_ids`` mean nothing. ``complete_addresses``: a URL
     returns all its releases, so a missing one is withdrawn.
 
     ``words`` are what it writes in place of the codes of OCDS.

@@ -1,6 +1,6 @@
 """What the ``request`` of a portal's entry may contain, for each of the three shapes.
 
-A portal is asked by following links, by reading an index, or by downloading files of periods. Its
+A portal is fetched by following links, by reading an index, or by downloading files of periods. Its
 addresses are patterns: texts with placeholders such as ``{year}``, ``{month:02}`` or ``{page}``.
 ``fetch`` sends the requests.
 """
@@ -18,11 +18,11 @@ from assets.declared_files import DeclarationError, DeclaredTable, RegularExpres
 from assets.declared_files import DeclaredText as Text
 from assets.fetching.fetchers import Window
 
-# Periods: the days, months or years by which a portal can be asked, and those of a window.
+# Periods: the days, months or years that a portal can be fetched by, and those of a window.
 
 PeriodKind = Literal["day", "month", "year", "financial-year", "window"]
 
-# Without a window: how many periods before the current one are asked again, as long as portals
+# Without a window: how many periods before the current one are requested again, as long as portals
 # still edit most of their releases.
 RECENT: dict[PeriodKind, int] = {
     "day": 30,

@@ -80,7 +80,7 @@ def _variant(portal: Portal) -> str:
 
 
 def _requests(entry: PortalEntry) -> tuple[str, ...]:
-    """Return what a portal is asked."""
+    """Return the URLs requested from a portal."""
     request = entry.request
     if request is None:
         return ()

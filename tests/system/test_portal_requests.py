@@ -216,7 +216,7 @@ def test_a_document_that_fails_is_named_and_the_others_arrive(
     documents, error = fetch(INDEX)
     # Broken JSON is landed: its parser says where it is broken.
     assert [url.rpartition("/")[2] for url, _ in documents] == ["b", "broken", "d"]
-    assert "gone: https://portal.example/one/gone, asked at" in error
+    assert "gone: https://portal.example/one/gone, requested from" in error
     assert "it answers 404" in error
     documents, error = fetch(INDEX + "ends_on = [404]")
     assert (len(documents), error) == (3, "")

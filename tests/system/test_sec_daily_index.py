@@ -135,7 +135,7 @@ def test_without_the_index_of_a_working_day_all_are_asked_and_the_log_says_so(
         home.fetch(LISTS, THURSDAY)
 
     assert home.requested()[-1] == ALL[LISTS]
-    assert "the index of 2026-11-10 is not to be had, so every issuer is asked" in caplog.text
+    assert "the index of 2026-11-10 could not be read, so every issuer is requested" in caplog.text
     assert reason in caplog.text
 
 

@@ -1,4 +1,4 @@
--- When the months of each country close, and what was known of its sources at each closing.
+-- When the months of each country close, and the provenance of what was known at each closing.
 --
 -- Months are numbered per country, from 0 for the month of its first release (month_no). A closing
 -- has the number of the month that it closes (closing_no). No clock is used: a month is closed once

@@ -244,7 +244,7 @@ SELECT
     'procurement-demand' AS panel, 'momentum_3m_yoy' AS measure, country_no, month_no, closing_no,
     dimension, dimension_value,
     coalesce(recent, 0) - coalesce(year_earlier, 0) AS term1,
-    -- no value until all six months lie within what is known of the country
+    -- no value until all six months are among those known of the country
     CASE WHEN month_no >= $momentum_needs THEN coalesce(year_earlier, 0) ELSE 0 END AS denominator,
     coalesce(n_eligible, 0) AS n_eligible,
     coalesce(CASE WHEN dimension = 'all' THEN n_eligible ELSE n_with_category END, 0) AS n_observed

@@ -169,7 +169,7 @@ FROM (
 WHERE input[1] IS NOT NULL;
 
 -- name: known
--- What was known of each input on every day on which anything was published of one of them.
+-- The known value of each input, on every day on which anything was published about one of them.
 CREATE OR REPLACE TEMP TABLE known AS
 WITH days AS (
     SELECT set_no, available_at AS day FROM set_inputs JOIN readings USING (figure_no)

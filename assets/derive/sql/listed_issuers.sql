@@ -54,7 +54,7 @@ vintages AS (
     JOIN listed_issuers USING (service_id)
     CROSS JOIN countries
     WHERE
-        -- a year that began before the first release of the country has awards nobody knows
+        -- of a year that began before the country's first release, some awards are unknown
         period_start >= first_month
         AND units IS NOT NULL
         AND service_id IN (SELECT service_id FROM issuer_awards)

@@ -1,4 +1,4 @@
--- What was known of each process and each award, as intervals between closings.
+-- The known state of each process and each award, as intervals between closings.
 --
 -- The releases known at a closing, each in the vintage of that day, are merged as OCDS prescribes:
 -- for each member the newest release that states it counts, and awards are united by their id. A
@@ -268,7 +268,7 @@ FROM first_of_id;
 -- name: award_suppliers
 -- The suppliers of each award of a release. A release names a withheld supplier without its award.
 -- If it has one award, that is it. If it has several, those that name no supplier belong to the
--- withheld one if there is only one, and to nobody if there are more.
+-- withheld one if there is only one, and to no supplier if there are more.
 CREATE TEMP TABLE award_suppliers AS
 WITH suppliers AS (
     SELECT release_vintage_id, party_no, withheld, name
@@ -372,7 +372,7 @@ JOIN states
     AND states.known_from_closing < awards.known_until_closing
 JOIN countries ON countries.country_no = states.country_no
 WHERE
-    -- a pending or cancelled award gives nobody anything
+    -- a pending or cancelled award gives no supplier anything
     (awards.status IS NULL OR awards.status = 'active')
     -- of awards before the country's first release only some are known
     AND coalesce(awarded_on, stated_on) >= first_month;

@@ -1,11 +1,11 @@
 -- Which publications state the inputs of a year together, and from which day on.
 --
 -- A publication states a figure by its last reading, unless that contradicts other figures of the
--- publication, or only looks like a restatement. It states the current value of the figure if it
--- is the one that stands today. A
--- figure of last year that a publication does not repeat may come from another one, if it was never
--- restated and both state the line by the same element, in the purchasing power of the same day:
--- then it counts as if the publication stated it, from the day on which both were there.
+-- publication, or only looks like a restatement. It states the current value of the figure if
+-- that reading has the value that is current today. A figure of last year that a publication does
+-- not repeat may come from another one, if it was never restated and both state the line by the
+-- same element, in the purchasing power of the same day: then it counts as if the publication
+-- stated it, from the day on which both were there.
 --
 -- Inputs: readings, inputs, year_inputs, needs
 -- Outputs: publications, edited, stated, year_statements, prior_statements, comparable, usable,

@@ -41,8 +41,8 @@ WHERE closing_no >= month_no AND closing_no < ends
 WINDOW by_closing AS (PARTITION BY dated_by, country_no, month_no ORDER BY closing_no);
 
 -- name: histogram
--- How many processes of a month have a value, by what is asked of them and by category (0 for all),
--- at each closing at which the month changes.
+-- How many processes of a month have each value, by question and by category (0 for all), at each
+-- closing at which the month changes.
 CREATE OR REPLACE TEMP TABLE histogram AS
 WITH tendered AS (
     SELECT
@@ -66,7 +66,7 @@ first_awards AS (
     WHERE month_no >= 0
 ),
 
-asked AS (
+answers AS (
     SELECT
         'tender' AS dated_by, country_no, month_no, category, known_from_closing,
         known_until_closing,
@@ -102,7 +102,7 @@ counted AS (
     SELECT
         dated_by, question, country_no, month_no, category, value, known_from_closing,
         known_until_closing, count(*) AS processes
-    FROM asked
+    FROM answers
     GROUP BY ALL
 ),
 
@@ -131,7 +131,7 @@ GROUP BY ALL;
 -- name: add_rates
 -- The share of processes that meet a condition.
 INSERT INTO raw BY NAME
-WITH asked AS (
+WITH judged AS (
     SELECT
         question, country_no, month_no, in_category, closing_no, value, processes,
         CASE question
@@ -152,7 +152,7 @@ SELECT
     coalesce(sum(processes) FILTER (value IS NOT NULL), 0) AS denominator,
     sum(processes) AS n_eligible,
     coalesce(sum(processes) FILTER (value IS NOT NULL), 0) AS n_observed
-FROM asked
+FROM judged
 JOIN (
     VALUES
     ('tenderers', 'single-bid-rate', 'single_bid_rate'),

@@ -18,7 +18,7 @@ FROM (SELECT unnest(documents) AS document FROM loads)
 WHERE read_at IS NOT NULL;
 
 -- name: changes
--- Every change of one table: the vintage with the new content beside the one with the old.
+-- Every change of one table: the vintage with the new content next to the one with the old.
 CREATE OR REPLACE TEMP TABLE changes AS
 WITH seen AS (
     SELECT

@@ -1,4 +1,4 @@
--- What the values of metrics are computed from, and what is said of each input.
+-- The inputs of metrics as answers show them, and the outcomes that have a value.
 --
 -- Python divides: sums of values do not fit into 64 bits, and a value is rounded once.
 --
@@ -11,8 +11,8 @@ SELECT
     statement_no, value_reported, stated_at, source_ref, provenance_id, method, observed_at,
     extraction_confidence,
     list_position($licences, license_class) - 1 AS license_rank,
-    -- an input as it is served: encoded once, here, and not per request; the fact is the vintage
-    -- that stands, the source is the publication that states it together with the others
+    -- an input as it is served: encoded once, here, and not per request; the fact is the current
+    -- vintage, the source is the publication that states it together with the others
     concat(
         '{"fact_id":"', row_id,
         '","line_item":"', line_item,

@@ -1,7 +1,7 @@
 -- From vintages and statements to the inputs of each year of an issuer.
 --
 -- A figure is summarised from its vintages: when it was first published, its current value and
--- since when that stands, or when it was withdrawn. A book is a basis with a currency: a metric
+-- since when that is current, or when it was withdrawn. A book is a basis with a currency: a metric
 -- takes all its inputs from one book. Formulas, line items, books, years and inputs are numbered,
 -- since numbers are joined faster than texts.
 --
@@ -92,7 +92,7 @@ FROM (
 );
 
 -- name: figures
--- Each figure as it stands: its last vintage, whose value is the one that a metric uses.
+-- Each figure as it is now: its last vintage, whose value is the one that a metric uses.
 CREATE OR REPLACE TEMP TABLE figures AS
 WITH histories AS (
     SELECT
