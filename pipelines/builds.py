@@ -162,7 +162,7 @@ def _before(builds: Builds, current: str | None) -> str:
     older = [name for name in builds.names() if version_key(name) < version_key(current)]
     if not older:
         raise UnknownVersion("there is no build before the current one; see `sankofa builds`")
-    # Newer code may publish beside this one, which cannot read it.
+    # Newer code may publish alongside this version, which cannot read those builds.
     readable = [name for name in older if builds.metadata(name).get("layout") in READABLE]
     return (readable or older)[-1]
 
@@ -197,7 +197,7 @@ def delete_old_versions(settings: Settings) -> list[str]:
     return deleted
 
 
-# Keys of a build's metadata, beside its manifest.
+# Keys of a build's metadata, in addition to its manifest.
 COUNTS, MEASURED = "served_counts", "measured"
 LEFT_OUT, ACCEPTED = "left_out", "accepted_shares"
 

@@ -34,9 +34,9 @@ def create_dagster_home(settings: Settings) -> None:
     found = file.read_text() if file.exists() else None
     # Several processes may start at once: none reads a half-written file.
     if found is None or (found in _OWN and found != configuration):
-        beside = file.with_name(f".{file.name}.{os.getpid()}")
-        beside.write_text(configuration)
-        beside.replace(file)
+        partial = file.with_name(f".{file.name}.{os.getpid()}")
+        partial.write_text(configuration)
+        partial.replace(file)
 
 
 def alive_folder(settings: Settings) -> Path:

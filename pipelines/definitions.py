@@ -92,7 +92,7 @@ def suite_results(
 
 
 def audit_results(report: Report, asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
-    """Yield the results of floors, of what is left out, and of losses."""
+    """Yield the results of floors, of rows left out, and of losses."""
     missed = [failure for failure in report.failures if failure.check == FLOORS_CHECK]
     statuses = [row.status for row in report.measurements]
     counts = {name.lower(): statuses.count(name) for name in ("PASS", "FAIL", "UNMEASURED")}

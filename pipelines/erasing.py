@@ -98,7 +98,7 @@ def erase_documents(
     record, landing = open_record(settings), open_landing(settings)
     builds = builds_at(settings.marts)
     affected: set[str] = set()
-    # Nobody publishes or loads meanwhile: neither could see half of an erasure.
+    # No publication and no load runs meanwhile, as either could see half of an erasure.
     with builds.publishing_lock(), record.exclusive():
         for erasure in found:
             for source in erasure.sources:

@@ -65,7 +65,7 @@ _SERVED: Mapping[Kind, tuple[str, str]] = {
     "series": ("series", "the series"),
     "indicator": ("indicator", "the indicator"),
 }
-# Figures of countries name nobody.
+# Figures of countries name no one.
 _WITHHELD: tuple[Kind, ...] = ("organisation", "process")
 _ID = re.compile(r"[0-9a-f]{32}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -443,7 +443,7 @@ class Finder:
     def quarantined_in_period(
         self, table: RecordTable, condition: str, period: str
     ) -> Iterator[QuarantinedRows]:
-        """Yield what was quarantined in the documents of a series where a period stands.
+        """Yield the rows quarantined from a series' documents where their text has a period.
 
         A quarantined row has a location and no period: the text at its location tells.
         """

@@ -45,7 +45,7 @@ _NO_LIVE_URL = "it has no live URL: read a recording of it with `sankofa ingest 
 class Outcome:
     """The result of ingesting one source; ``failed`` is the error message, if any.
 
-    Of recordings, ``skipped`` counts what is no document of the source, by reason,
+    Of recordings, ``skipped`` counts files that are no document of the source, by reason,
     and ``problems`` names files that could not be read. ``failures`` are documents on which the
     parser failed; the others were loaded.
     """
@@ -209,7 +209,7 @@ def _partition_range(first: str, last: str) -> dict[str, str]:
 
 
 def load(runner: Runner, sources: Sequence[Source], report: Report) -> None:
-    """Load what is landed of some sources, in one run."""
+    """Load the landed documents of some sources, in one run."""
     assets = [table_key(source, table) for source in sources for table in source.tables]
     by_step = {load_step(source): source for source in sources}
 

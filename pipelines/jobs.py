@@ -174,7 +174,7 @@ def _definitions(settings: Settings, name: str) -> dg.Definitions:
 
         alive = dg.Definitions(resources={ALIVE: alive_resource(settings)})
         return dg.Definitions.merge(publish_definitions(settings), alive)
-    # Nobody at a terminal waits for minutes until a failed step is repeated.
+    # No one at a terminal wants to wait minutes until a failed step is repeated.
     return ingest_definitions(settings, retries=False)
 
 

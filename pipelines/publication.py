@@ -1,7 +1,7 @@
 """One publication: what each of its stages does. ``stages.py`` has their order.
 
 Every stage works on the publication that was begun last, hands over files in its folder, and can
-be run again by itself. Nobody can read anything of it before ``switch``.
+be run again by itself. No one can read any of it before ``switch``.
 """
 
 import time
@@ -131,7 +131,7 @@ class Publication:
             if builds.current() is not None:
                 # For a publisher that was killed right after its switch.
                 self._settle()
-            # What is missing of the current build is made again, as a new one.
+            # If parts of the current build are missing, they are made again, as a new build.
             plan = self.candidate.begin(
                 again=is_incomplete(self.settings.marts, self.settings.exports)
             )

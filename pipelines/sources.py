@@ -1,4 +1,4 @@
-"""What is declared of each source, and what this installation has of it."""
+"""The declaration of each source, and what this installation has stored from it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ State = Literal["working", "untried", "refused"]
 class SourceStatus:
     """A source as it is declared, and what an installation has of it.
 
-    ``asked_at`` is the mirror that is asked instead, if any.
+    ``asked_at`` is the mirror that requests go to instead, if any.
 
     ``last_success`` is when it was last fetched, ``newest_document`` when the newest one was read
     at its publisher, be it from a recording. ``failing`` are documents on which its parser fails.

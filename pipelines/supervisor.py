@@ -27,7 +27,7 @@ from warehouse.shared.stop import Stop
 
 _POLL_SECONDS = 0.2
 _STOP_SECONDS = 15.0
-# What is shown of a server that ends by itself: about a traceback.
+# The last lines that are shown of a server that ends by itself: about a traceback.
 _LINES_KEPT = 20
 # The file that is written and three older ones: `rest.log`, `rest.log.1` and so on.
 FILES = 4

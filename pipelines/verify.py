@@ -1,4 +1,4 @@
-"""What is damaged of all that is stored, and what is done about it: ``sankofa verify``.
+"""Find damage in all that is stored, and say what is done about it: ``sankofa verify``.
 
 ``doctor`` and ``up`` look at the same files by their sizes alone.
 """
@@ -52,7 +52,7 @@ def _restore(path: object, otherwise: str = "") -> str:
 
 
 def damaged_builds(marts: str, *, thorough: bool = True) -> Iterator[Damage]:
-    """Yield what is damaged of the pointer, the manifests, and the files that they name."""
+    """Yield the damage to the pointer, the manifests, and the files that they name."""
     builds = builds_at(marts)
     names, current = builds.names(), None
     try:
@@ -88,7 +88,7 @@ def damaged_builds(marts: str, *, thorough: bool = True) -> Iterator[Damage]:
 def damaged_exports(
     marts: str, exports: str, signing_key: Path | None = None, *, thorough: bool = True
 ) -> Iterator[Damage]:
-    """Yield what is damaged of the exports: manifests with their signatures, and every file."""
+    """Yield the damage to the exports: to manifests with their signatures, and to every file."""
     published, store = PublishedExports(exports), FileStore.of(exports)
     current = builds_at(marts).current()
     try:
@@ -163,7 +163,7 @@ def _damaged_indexes(record: Record) -> Iterator[Damage]:
 
 
 def damaged_steps(settings: Settings) -> Iterator[Damage]:
-    """Yield what is damaged of the files of steps and their lists; publications make them again."""
+    """Yield the damage to files of steps and to their lists; publications make them again."""
     for path, says in damaged_manifests(settings.work):
         yield _made_again("stage", says, path)
     store = StepStore(settings.work / STEPS)

@@ -54,7 +54,7 @@ from warehouse.shared.tiers import configured_tiers
 
 SERVED = "served"
 _ANSWER = "the answer"
-# Columns of a figure's identity that are not repeated in each line: what was asked for, what is
+# Columns of a figure's identity that are not repeated in each line: what was requested, what is
 # shown as the value, and the keys of parties, which can be names.
 _NOT_SHOWN = ("service_id", "series", "indicator", "ocid", "party_key", "id_value")
 # What a name can find, and how much of it is named.

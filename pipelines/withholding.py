@@ -130,7 +130,7 @@ def withhold_found(settings: Settings, found: Match, why: str) -> Change:
 
 
 def _ids(kind: WithheldKind, entries: Sequence[WithheldEntry]) -> str:
-    """Return what is said of entries in the trail of operators: no name of a person."""
+    """Return how the trail of operators describes entries: without the name of a person."""
     ids = ", ".join(entry.withheld_id[:12] for entry in entries)
     return f"{kind} {ids}" if ids else f"{kind}, as before"
 

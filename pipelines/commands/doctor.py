@@ -58,7 +58,7 @@ def build(context: CheckContext) -> Iterator[Finding]:
     builds = [
         build_info
         for build_info in list_builds(context.settings)
-        # Newer code may publish beside this one.
+        # Newer code may publish alongside this version.
         if build_info.schema_version in (None, *READABLE_SCHEMA_VERSIONS)
     ]
     current = next((build_info for build_info in builds if build_info.current), None)

@@ -156,13 +156,13 @@ def _folders(settings: Settings) -> dict[str, Path]:
     }
     local = {name: Path(url) for name, url in urls.items() if "://" not in url}
     stores = {"control": settings.control, "usage": settings.usage}
-    beside = {name: Path(url).parent for name, url in stores.items() if "://" not in url}
+    parents = {name: Path(url).parent for name, url in stores.items() if "://" not in url}
     ours = {
         "home": settings.home,
         "staging": settings.work,
         "Dagster": settings.dagster,
     }
-    return {**ours, **local, **beside, "temporary files": Path(tempfile.gettempdir())}
+    return {**ours, **local, **parents, "temporary files": Path(tempfile.gettempdir())}
 
 
 def _by_disk(settings: Settings) -> dict[str, Path]:

@@ -61,7 +61,7 @@ def live(
     """Go live: settings, a request to each source, a first load and publication.
 
     Without SOURCES it offers some. Every request is shown before it is sent. Run it again after a
-    failure: what is set is not asked for, and what was fetched today is not requested again.
+    failure: it prompts for no setting that is set, and requests nothing that was fetched today.
     """
     open_landing(read_settings()).refuse_other_world("real")
     _store_contact(contact, yes=yes)

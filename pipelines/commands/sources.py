@@ -102,7 +102,7 @@ def _show(settings: Settings, source: str, as_json: bool) -> None:
         "licence": f"{row.licence} ({row.license_class})",
         "stated at": row.licence_stated_at,
         "address": row.address,
-        "asked at": row.asked_at,
+        "mirror": row.asked_at,
         "requests": "\n".join(row.requests),
         "at most": "\n".join(rates),
         "fetched by": row.fetched_by,

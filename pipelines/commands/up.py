@@ -130,7 +130,7 @@ def _supervise(
 
     def greet(listening: set[str]) -> None:
         nonlocal is_greeted, is_dagster_named
-        # Nobody may be there to read it.
+        # Perhaps no one is there to read it.
         with suppress(OSError):
             if not is_greeted:
                 step.show(len(awaited & listening), len(awaited))
@@ -138,7 +138,7 @@ def _supervise(
                 is_greeted = True
                 starting.close()
                 click.echo(f"\n{message}")
-            # It takes longer than the others, and nobody waits for it.
+            # It takes longer than the others, and no one waits for it.
             if is_greeted and not is_dagster_named and DAGSTER in listening:
                 is_dagster_named = True
                 click.echo("Dagster is up.")
