@@ -139,7 +139,7 @@ _ARABIC = _as_bytes("تصال", "مسؤول", "هاتف", "جوال")
 (_SENOR,) = _as_bytes("eñor")
 
 # Translation table: digits become "0", as do all bytes of other scripts, which may be digits too;
-# anything else becomes "a", and characters that may stand between digits are deleted. A number
+# anything else becomes "a", and characters that may come between digits are deleted. A number
 # long enough for a telephone then shows as a run of zeros.
 _DIGITS = bytes(48 if byte in b"0123456789" or byte >= 0x80 else 97 for byte in range(256))
 _BETWEEN_DIGITS = b"()./- \t\n\r\v\f\x1c\x1d\x1e\x1f"
@@ -237,7 +237,7 @@ def has_foreign_mark(lower: str, words: str) -> bool:
 # Detect a contact in a name: an e-mail address, a telephone number or a contact's name.
 #
 # "Jane Doe 082 555 1234 Acme (Pty) Ltd" ends in a legal form and still names a person. A number
-# given by a register is no telephone number: it stands first ("1234567 Ontario Inc"), is one word
+# given by a register is no telephone number: it comes first ("1234567 Ontario Inc"), is one word
 # with a letter ("K2013123456 (South Africa) (Pty) Ltd") or follows its label ("NIT 900123456").
 
 _CONTACT_PATTERNS = (CONTACT, EMAIL, LABELLED, ABROAD, LOCAL, MOBILE)
@@ -324,7 +324,7 @@ _NUMBER_LABELS = tuple(
     )
 )
 # What a contact is recognised by, anywhere in a text and as a word of its own (in the second form
-# of ``searchable``), and how much of the contact can stand before that.
+# of ``searchable``), and how much of the contact can come before that.
 _ANYWHERE = (
     *("conta", "consultas", "responsable", "liaison", "nquir", "queries", ":", "@", "arroba"),
     *(" dot ", "(at)", "[at]", "{at}"),
@@ -341,7 +341,7 @@ def remove_contacts(text: str) -> str:
     """Return the text without contacts; text that has none is returned unchanged."""
     if not may_have_contact(text):
         return text
-    # Characters that nobody sees must not split an address into harmless parts.
+    # Invisible characters must not split an address into harmless parts.
     visible = text if text.isascii() else _ZERO_WIDTH.sub("", text)
     start = _search_start(visible)
     before, rest = visible[:start], visible[start:]

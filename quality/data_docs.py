@@ -108,7 +108,7 @@ def load_expectations() -> ModuleType:
 
 
 class _Later(ModuleType):
-    """A module that is imported when one of its names is asked for."""
+    """A module that is imported when one of its names is used."""
 
     def __getattr__(self, name: str) -> Any:
         # The import system asks for names like __path__ of a module that it finds.
@@ -122,8 +122,8 @@ def _without_plots() -> Iterator[None]:
     """Import Great Expectations without scipy.stats and altair until something needs them.
 
     It imports both for expectations about distributions and for plots, which no suite has; they are
-    half of the seconds that its import takes. While it is imported, stand-ins have their place,
-    which import the real package when one of its names is asked for.
+    half of the seconds that its import takes. While it is imported, stand-ins take their place,
+    which import the real package when one of its names is used.
     """
     later = {name: _Later(name) for name in _LATER if name not in sys.modules}
     if "scipy" in later:

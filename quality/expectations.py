@@ -132,7 +132,7 @@ def _query(suite: Suite) -> str:
 
 
 def _failures(suite: Suite, result: ExpectationSuiteValidationResult) -> list[Failure]:
-    """Return what is not met, in the order of the rules."""
+    """Return the rules that are not met, in their order."""
     [checked] = result.results
     details = checked.result.get("details")
     # An expectation that could not be checked must not pass for one that is not met.

@@ -1,4 +1,4 @@
-"""Quality floors: what is measured of each dataset, how, and the minimum that passes.
+"""Quality floors: what is measured in each dataset, how, and the minimum that passes.
 
 A measurement is a statement over the tables of a snapshot that returns a row per ``scope``: with
 ``n_checked`` and ``n_passed``, of which the share is taken, or with a ``value``. If it returns no

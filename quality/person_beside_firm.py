@@ -64,7 +64,7 @@ def has_person_beside_firm(
     Of an issuer that its regulator or exchange lists, two plain words alone prove none:
     "Goodyear Tire & Rubber".
     """
-    # "Messrs" announces a firm, and is part of nobody's name.
+    # "Messrs" announces a firm, and is part of no person's name.
     segments = _segments([word for word in words if word.upper != "MESSRS"])
     upper = {word.upper for word in words}
     of_partners = not upper.isdisjoint(PARTNERS_FORMS)

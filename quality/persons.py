@@ -32,13 +32,13 @@ from warehouse.shared.data_files import csv_rows
 # Split a cell that lists several firms into their names.
 #
 # "A (Pty) Ltd / B CC", "A Ltd; B Ltd" and "A Ltd and B Ltd JV" are two firms each. Semicolons,
-# line breaks and numbers of a list separate names wherever they stand. A slash, a comma, "and"
+# line breaks and numbers of a list separate names wherever they occur. A slash, a comma, "and"
 # and the like are parts of names too: they separate only behind a legal form, and words such as
 # "and" only if a form follows as well. Nothing is established here: every part is judged by
 # itself.
 
 _SURE = re.compile(r"\s*[;|\n\r•]+\s*")
-# "1. A Ltd 2. B Ltd": the number stands first or behind a space, a bracket or a letter.
+# "1. A Ltd 2. B Ltd": the number comes first or behind a space, a bracket or a letter.
 _NUMBER = re.compile(r"(?:^|(?<=[\s)\].a-z]))\(?(\d{1,2})[.)]\s*(?=[^\W\d_])")
 _JOINT = r"(?:joint\s+venture|j\.?\s?v\.?|j/v|consortium)"
 # Words and signs between two firms; the first group needs a form on both sides.
@@ -102,14 +102,14 @@ def _is_bracketed(text: str) -> bool:
 
 def _ends_with_form(text: str, country: str | None) -> bool:
     words = [word for word in read_words(fold(text)) if not word.raw.isdigit()]
-    # "Ltd JV": the form of the firm stands before the word for the venture.
+    # "Ltd JV": the form of the firm comes before the word for the venture.
     if words and words[-1].upper == "JV":
         words.pop()
     return bool(words) and words[-1].upper in _FORM_WORDS and bool(legal_form(words, country))
 
 
 def _begins_with_firm(text: str, country: str | None) -> bool:
-    """Return whether a firm with a name of its own and a form stands at the beginning."""
+    """Return whether a text begins with a firm that has a name of its own and a form."""
     mark = _DOUBTFUL.search(text)
     ends = [mark.start()] if mark else []
     # "B, S.A." is one name: without a form before the first mark, the whole text counts.
@@ -127,7 +127,7 @@ def _begins_with_firm(text: str, country: str | None) -> bool:
 # suppliers' lists include sole traders and prove nothing; in Nigeria and Kenya the letters before
 # the number distinguish companies from business names (BN).
 
-# A person's are numbers in the format of a natural person's, or of a register that lists nobody
+# A person's are numbers in the format of a natural person's, or of a register that lists no one
 # else. Of UA-EDR, eight digits are a legal entity's, and ten the tax number of an entrepreneur.
 
 _ORGANISATION_NUMBERS, _PERSONAL_NUMBERS = (
@@ -348,8 +348,8 @@ _LATIN = re.compile("[A-Za-z]")
 def trading_company(text: str, country: str | None) -> str | None:
     """Return the company in a folded "Company Ltd t/a Name"; None if it is not one.
 
-    What stands before must be established by its legal form, and what follows must be neither what
-    may be a person's full name nor a well-known given name alone.
+    The part before must be established by its legal form, and the part after must be neither a
+    possible full name of a person nor a well-known given name alone.
     """
     mark = _TRADING_AS.search(text.upper())
     if mark is None:

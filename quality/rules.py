@@ -72,7 +72,7 @@ class Suite:
     def failures(self, rows: str) -> str:
         """Return SQL of the rules that fail in a relation: words, ``row_count`` and ``examples``.
 
-        What is said of single rows is decided in one pass over them.
+        Rules about single rows are decided in one pass over them.
         """
         of_rows = [rule for rule in self.rules if not rule.query]
         failing = [

@@ -1,4 +1,4 @@
-"""The suites of all tables: of the record, of what is derived, and of the mart.
+"""The suites of all tables: of the record, of derived tables, and of the mart.
 
 A suite of the record looks again at what is about to be served, by the rules by which rows were
 quarantined and left out before: a row that fails here was overlooked, which is our own mistake.
@@ -62,7 +62,7 @@ _SERVED_RULES = csv_rows(__name__, "served_rules")
 def _served_suite(row: Mapping[str, str]) -> Suite:
     """Return the suite of a line of ``served_tables.csv``.
 
-    Without a key, the identity of the row; ``*`` stands for it. The rows are those that are served,
+    Without a key, the identity of the row; ``*`` means it. The rows are those that are served,
     or those of the table as it is. Rows that are costly are computed once, with the columns that
     rules name and those of ``computed_with``.
     """

@@ -1,4 +1,4 @@
--- What is measured of each dataset: a row for each scope, with how many were checked and passed, or
+-- The measurements of each dataset: a row for each scope, with how many were checked and passed, or
 -- with a value.
 --
 -- A measurement without rows, or of nothing, is UNMEASURED. Conditions of shares are those of the
@@ -135,9 +135,9 @@ FROM by_month
 GROUP BY scope;
 
 -- name: accounting_identity
--- Assets must equal liabilities plus equity, with what stands between the two in US statements, in
--- the newest publication that has the balance: a later one may restate a single side. What
--- stands between may also be a part of liabilities or equity already. A difference of up to a
+-- Assets must equal liabilities plus equity, with the items between the two in US statements, in
+-- the newest publication that has the balance: a later one may restate a single side. Those
+-- items may also be a part of liabilities or equity already. A difference of up to a
 -- thousandth is due to rounding, for example of amounts in millions. A side that contradicts its
 -- own filing fails, whatever the sum.
 WITH balances AS (

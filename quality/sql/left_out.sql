@@ -4,7 +4,7 @@
 -- Outputs: awards, stored_by_source (queries)
 
 -- name: awards
--- Amounts of awards stand in the JSON of releases, which are served as they are. An amount in a
+-- Amounts of awards are in the JSON of releases, which are served as they are. An amount in a
 -- currency that is no code is no fact.
 SELECT
     'award_facts' AS table_name, 'currencies are three-letter codes' AS rule, source,
