@@ -181,7 +181,7 @@ def _read_market(entry: ListEntry, read: _ListedRow, row: Row) -> None:
         read.mic = mics.get(fold(value))
         read.market = None if read.mic else value.upper()
     elif read.ticker:
-        read.problems.append(f"{read.ticker!r:.40}: a ticker needs its market beside it")
+        read.problems.append(f"{read.ticker!r:.40}: a ticker needs its market")
         read.ticker = None
 
 

@@ -1,6 +1,6 @@
 """Parse answers of OpenFIGI's mapping into identifiers: the FIGIs of a security.
 
-The answer is a list as long as the request and does not repeat it: what was asked for comes from
+The answer is a list as long as the request and does not repeat it: what was requested comes from
 the header ``x-jobs`` of the document. An organisation is minted from it: an ISIN, a listing (ticker
 and market), a FIGI or another number of a security. A ticker without a market identifies nothing.
 The markets of an answer are not stored: a large share is traded in dozens, and listed in few.
@@ -24,8 +24,8 @@ _LEVELS = {"figi": "listing", "compositeFIGI": "composite", "shareClassFIGI": "s
 _KINDS = {row["id_type"]: row["kind"] for row in csv_rows(__name__, "figi_jobs")}
 
 
-class Asked(NamedTuple):
-    """What a job asked for: what to mint from, the identifier that this is, and its words."""
+class Requested(NamedTuple):
+    """What a job requested: what to mint from, the identifier that this is, and its words."""
 
     scheme: str
     value: str
@@ -54,7 +54,7 @@ def _jobs(document: Document, answers: Any) -> list[Any]:
         raise ValueError("no list of answers to a mapping request")
     headers = {name.lower(): value for name, value in document.headers.items()}
     if "x-jobs" not in headers:
-        raise ValueError("not known what was asked for: no header x-jobs")
+        raise ValueError("not known what was requested: no header x-jobs")
     decoded = msgspec.json.decode(headers["x-jobs"])
     jobs: list[Any] = decoded if isinstance(decoded, list) else []
     if len(jobs) != len(answers):
@@ -62,31 +62,31 @@ def _jobs(document: Document, answers: Any) -> list[Any]:
     return jobs
 
 
-def asked_for(job: Any) -> Asked | str:
-    """Return what a job asked for; a text says why that identifies nothing."""
+def requested_by(job: Any) -> Requested | str:
+    """Return what a job requested; a text says why that identifies nothing."""
     members = job if isinstance(job, dict) else {}
     kind, value = str(members.get("idType")), str(members.get("idValue") or "").strip().upper()
     if kind == "ID_ISIN":
         if not is_isin(value):
-            return f"asked for {value!r:.40}, which is no ISIN"
-        return Asked("isin", value, identifier_row("isin", value), value)
-    asked_by = _KINDS.get(kind)
-    if asked_by in _LEVELS.values():
+            return f"requested {value!r:.40}, which is no ISIN"
+        return Requested("isin", value, identifier_row("isin", value), value)
+    identified_by = _KINDS.get(kind)
+    if identified_by in _LEVELS.values():
         if not is_figi(value):
-            return f"asked for {value!r:.40}, which is no FIGI"
-        figi = identifier_row("figi", value) | {"figi_level": asked_by}
-        return Asked("figi", value, figi, value)
-    if asked_by == "ticker":
+            return f"requested {value!r:.40}, which is no FIGI"
+        figi = identifier_row("figi", value) | {"figi_level": identified_by}
+        return Requested("figi", value, figi, value)
+    if identified_by == "ticker":
         mic, currency = _market(members), members.get("currency")
         if not mic or not value:
-            return f"asked for the ticker {value!r:.40} without a market"
+            return f"requested the ticker {value!r:.40} without a market"
         listing = f"{mic}:{value}"
         is_code = isinstance(currency, str) and len(currency) == 3
         own = {"issuer": mic, "currency": currency if is_code else None}
-        return Asked("ticker", listing, identifier_row("ticker", listing) | own, listing)
-    if asked_by == "number" and value:
-        return Asked(kind.removeprefix("ID_").lower(), value, None, f"{kind} {value}")
-    return f"asked for {kind!r:.40}, which identifies no security"
+        return Requested("ticker", listing, identifier_row("ticker", listing) | own, listing)
+    if identified_by == "number" and value:
+        return Requested(kind.removeprefix("ID_").lower(), value, None, f"{kind} {value}")
+    return f"requested {kind!r:.40}, which identifies no security"
 
 
 def _market(job: Mapping[str, Any]) -> str | None:
@@ -98,33 +98,33 @@ def _market(job: Mapping[str, Any]) -> str | None:
 
 def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, answer: Any) -> None:
     securities = answer.get("data") if isinstance(answer, dict) else None
-    asked = asked_for(job)
-    if isinstance(asked, str):
-        parsed.reject(IDENTIFIERS, document, location, asked)
+    requested = requested_by(job)
+    if isinstance(requested, str):
+        parsed.reject(IDENTIFIERS, document, location, requested)
     elif not isinstance(securities, list) or not securities:
         members = answer if isinstance(answer, dict) else {}
         failure = members.get("warning") or members.get("error") or "no answer"
-        reason = f"{asked.words}: OpenFIGI: {failure!s:.120}"
+        reason = f"{requested.words}: OpenFIGI: {failure!s:.120}"
         parsed.reject(IDENTIFIERS, document, location, reason)
     else:
         shared = provenance(document, location, "api") | {
-            "service_id": mint(asked.scheme, asked.value),
+            "service_id": mint(requested.scheme, requested.value),
             "available_at": document.observed_at.date(),
             # One publication, however often it is read: an answer that repeats is not stored again.
             "publication": document.source,
         }
-        rows = _rows(parsed, document, location, asked, securities)
+        rows = _rows(parsed, document, location, requested, securities)
         parsed.add(IDENTIFIERS, [shared | row for row in rows])
 
 
 def _rows(
-    parsed: Parsed, document: Document, location: str, asked: Asked, securities: list[Any]
+    parsed: Parsed, document: Document, location: str, requested: Requested, securities: list[Any]
 ) -> Iterator[dict[str, Any]]:
-    if asked.identifier is not None:
-        yield asked.identifier
+    if requested.identifier is not None:
+        yield requested.identifier
     # The listings of a security share its composite and share-class FIGI.
     for figi, level in _figis(securities).items():
-        if asked.scheme == "figi" and figi == asked.value:
+        if requested.scheme == "figi" and figi == requested.value:
             continue
         if is_figi(figi):
             yield identifier_row("figi", figi) | {"figi_level": level}

@@ -18,7 +18,7 @@ SOURCES = (
     ),
     _described(
         "sec-submissions",
-        Parser(8, submissions.parse),
+        Parser(9, submissions.parse),
         fetch.submissions,
         fetch.LISTS.member_url,
     ),

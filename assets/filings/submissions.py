@@ -308,7 +308,7 @@ def _tickers(
         try:
             symbol, name = printable_text(ticker).upper(), printable_text(market).upper()
         except ValueError:
-            parsed.reject(IDENTIFIERS, document, location, "a ticker needs its market beside it")
+            parsed.reject(IDENTIFIERS, document, location, "a ticker needs its market")
             continue
         mic = MICS.get(name)
         # An exchange without a MIC keeps EDGAR's name: the ticker still needs a market.

@@ -206,7 +206,7 @@ class Reader:
         """Reject a document that gives neither row nor rejection; a portal may have nothing new."""
         tables = (parsed.rows, parsed.typed, parsed.rejected)
         if TENDER_RELEASES not in self.tables and not any(map(any, map(dict.values, tables))):
-            reason = "the document was read, and has nothing of what is stored of this source"
+            reason = "the document was read, but has no rows that are stored from this source"
             parsed.reject(self.tables[0], document, "", reason, partial=True)
 
     def _too_many_rejections(

@@ -299,7 +299,7 @@ def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescripti
             raise ValueError(f"the frequency of {name} is not known: add the series to the table")
         if description.frequency not in FREQUENCIES.values():
             raise ValueError(
-                f"{name}: series of frequency {description.frequency!r:.40} are not held"
+                f"{name}: series of frequency {description.frequency!r:.40} are not stored"
             )
     return sorted(descriptions, key=lambda description: description.since)
 

@@ -227,7 +227,7 @@ def _lines(text: str) -> tuple[list[str], Iterable[Lines]]:
     else:
         raise ValueError("the document is not SDMX-CSV: no TIME_PERIOD and OBS_VALUE")
     if len(set(header)) != len(header):
-        raise ValueError("the document is not SDMX-CSV: a column stands twice in its header")
+        raise ValueError("the document is not SDMX-CSV: a column appears twice in its header")
     cells = ((rows.line_num, [cell.partition(": ")[0].strip() for cell in row]) for row in rows)
     return header, [[(number, row) for number, row in cells if row]]
 
@@ -318,7 +318,7 @@ def _period(line: Line) -> tuple[Span, str]:
     code = line.get("FREQ") or line.get("FREQUENCY", "")
     frequency = FREQUENCIES.get(code) or _FREQUENCY_WORDS.get(code)
     if frequency is None:
-        raise ValueError(f"series of frequency {code!r:.20} are not held")
+        raise ValueError(f"series of frequency {code!r:.20} are not stored")
     span, cadence = period_of(line["TIME_PERIOD"])
     # FREQ decides what a series is; a period of another length is an error of the line.
     if cadence != frequency:
@@ -380,7 +380,7 @@ def _final_rows(
                 yield located
             else:
                 reason = (
-                    "another action at the same moment stands in its place"
+                    "another action at the same moment takes its place"
                     if has_actions
                     else "the file gives two values of one observation: neither is believed"
                 )

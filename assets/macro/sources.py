@@ -25,12 +25,12 @@ def table_source(entry: TableEntry) -> Source:
 
 _described = partial(described_source, __name__)
 SOURCES = (
-    _described("worldbank", Parser(3, worldbank.parse), fetch.worldbank),
-    _described("ecb", Parser(3, sdmx_csv.parse), fetch.ecb),
-    _described("bis", Parser(3, sdmx_csv.parse)),
-    _described("imf-data", Parser(3, sdmx_csv.parse)),
-    _described("imf-weo", Parser(2, weo.parse)),
-    _described("alfred", Parser(4, alfred.parse), fetch.alfred),
+    _described("worldbank", Parser(4, worldbank.parse), fetch.worldbank),
+    _described("ecb", Parser(4, sdmx_csv.parse), fetch.ecb),
+    _described("bis", Parser(4, sdmx_csv.parse)),
+    _described("imf-data", Parser(4, sdmx_csv.parse)),
+    _described("imf-weo", Parser(3, weo.parse)),
+    _described("alfred", Parser(5, alfred.parse), fetch.alfred),
     _described("h10", Parser(4, h10.parse), fetch.h10),
     *map(table_source, ENTRIES),
 )

@@ -84,7 +84,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         stated = Counter(line.series for line in read)
         for line in read:
             if stated[line.series] > 1:
-                reason = f"{line.series} stands twice in the file: neither is believed"
+                reason = f"{line.series} appears twice in the file: neither is believed"
                 parsed.reject(MACRO_SERIES, document, line.location, reason)
                 continue
             for year, text in line.values.items():

@@ -125,9 +125,9 @@ def _refuse_partial(document: Document, meta: dict[str, Any], rows: int) -> None
     size, total = _count(meta, "per_page"), _count(meta, "total")
     in_url = _PAGE_IN_URL.search(document.url)
     if in_url and page and int(in_url[1]) != page:
-        raise ValueError(f"page {in_url[1]} was asked for, and this is page {page}")
+        raise ValueError(f"page {in_url[1]} was requested, but this is page {page}")
     if pages and pages > 1 and not in_url:
-        raise ValueError(f"truncated: this is page {page} of {pages}, and nobody asked for pages")
+        raise ValueError(f"truncated: this is page {page} of {pages}, but the URL names no page")
     if page and size and total and rows < min(size, total - (page - 1) * size):
         raise ValueError(f"truncated: the page holds {rows} rows of {total} in pages of {size}")
 

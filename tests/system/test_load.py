@@ -46,7 +46,7 @@ def test_a_document_that_gives_nothing_is_reported(portal: MonthlyPortal) -> Non
     portal.publish(1, b" ")
     assert portal.load() == {"read": 1, "quarantined": 1}
     (row,) = portal.record.query(f"FROM {portal.record.relation('quarantine')}").to_pylist()
-    assert "has nothing of what is stored" in row["reason"]
+    assert "has no rows that are stored" in row["reason"]
 
 
 def test_an_edit_and_a_withdrawal_are_known_from_the_day_they_were_observed(

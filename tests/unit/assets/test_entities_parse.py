@@ -468,7 +468,7 @@ def test_an_isin_unknown_to_openfigi_is_rejected_with_its_message() -> None:
 
 
 @pytest.mark.parametrize(
-    ("job", "issuer", "asked"),
+    ("job", "issuer", "expected"),
     [
         (
             {"idType": "TICKER", "idValue": "gfi", "micCode": "XJSE", "currency": "ZAR"},
@@ -492,15 +492,15 @@ def test_an_isin_unknown_to_openfigi_is_rejected_with_its_message() -> None:
         ),
     ],
 )
-def test_an_answer_is_about_what_was_asked_for_whatever_its_type(
-    job: dict[str, str], issuer: str, asked: tuple[str | None, ...]
+def test_an_answer_is_about_what_was_requested_whatever_its_type(
+    job: dict[str, str], issuer: str, expected: tuple[str | None, ...]
 ) -> None:
     parsed = parse_figi_response([{"data": [FIGIS]}], x_jobs=json.dumps([job]))
 
     columns = ("id_type", "id_value", "issuer", "figi_level", "currency")
     rows = parsed.rows["identifiers"]
     assert {row["service_id"] for row in rows} == {issuer}
-    assert tuple(rows[0].get(name) for name in columns) == asked
+    assert tuple(rows[0].get(name) for name in columns) == expected
     levels = {row["id_value"]: row["figi_level"] for row in rows if row["id_type"] == "figi"}
     assert levels == {"BBG000BLNNH6": "composite", "BBG001S5S399": "share_class"}
     assert_rows_fit(parsed)
@@ -509,14 +509,14 @@ def test_an_answer_is_about_what_was_asked_for_whatever_its_type(
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        ({"idType": "TICKER", "idValue": "GFI"}, "asked for the ticker 'GFI' without a market"),
+        ({"idType": "TICKER", "idValue": "GFI"}, "requested the ticker 'GFI' without a market"),
         (
             {"idType": "TICKER", "idValue": "IBM", "exchCode": "US"},
-            "asked for the ticker 'IBM' without a market",
+            "requested the ticker 'IBM' without a market",
         ),
-        ({"idType": "BASE_TICKER", "idValue": "IBM"}, "asked for 'BASE_TICKER', which identifies"),
-        ({"idType": "ID_BB_GLOBAL", "idValue": "BBG"}, "asked for 'BBG', which is no FIGI"),
-        ("ID_ISIN", "asked for 'None', which identifies no security"),
+        ({"idType": "BASE_TICKER", "idValue": "IBM"}, "requested 'BASE_TICKER', which identifies"),
+        ({"idType": "ID_BB_GLOBAL", "idValue": "BBG"}, "requested 'BBG', which is no FIGI"),
+        ("ID_ISIN", "requested 'None', which identifies no security"),
     ],
 )
 def test_what_identifies_no_security_is_rejected(job: Any, reason: str) -> None:

@@ -58,9 +58,9 @@ def test_an_interval_that_ends_with_nothing_after_it_withdraws_the_value() -> No
 
 def test_an_interval_that_ends_with_the_question_withdraws_nothing() -> None:
     today = [vintage("2020-01-30", "5", day) for day in ("1946-01-01", "1946-04-01")]
-    asked = [entry | {"realtime_end": "2020-01-30"} for entry in today]
-    answer = {"realtime_end": "2020-01-30", "count": 2, "observations": asked}
-    for members in (answer, {"observations": asked}):
+    until_then = [entry | {"realtime_end": "2020-01-30"} for entry in today]
+    answer = {"realtime_end": "2020-01-30", "count": 2, "observations": until_then}
+    for members in (answer, {"observations": until_then}):
         body = json.dumps(members).encode()
         parsed = alfred.parse(document(body, f"{FRED}GDP"), body)
         assert [row["withdrawn"] for row in rows(parsed)] == [False, False]
@@ -224,7 +224,7 @@ def test_an_unsupported_frequency_is_rejected_with_a_reason() -> None:
     parsed = vintages(
         vintage("2020-01-01", "1"), series="ICSA", frequency="Weekly, Ending Saturday"
     )
-    assert "are not held" in reasons(parsed)[0]
+    assert "are not stored" in reasons(parsed)[0]
 
 
 @pytest.mark.shared

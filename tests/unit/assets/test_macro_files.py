@@ -49,7 +49,7 @@ def test_the_requested_page_is_accepted_and_another_is_rejected() -> None:
         [{"indicator":{"id":"X","value":"X (%)"},"country":{"id":"NA"},"date":"2010","value":1}]]"""
     (row,) = rows(bank(body, "https://example.org/v2/country/all/indicator/X?page=2"))
     assert (row["country_iso3"], row["unit"]) == ("NAM", "%")
-    assert "page 1 was asked" in reasons(bank(body, "https://example.org/X/page-1.json"))[0]
+    assert "page 1 was requested" in reasons(bank(body, "https://example.org/X/page-1.json"))[0]
 
 
 STARTS = (

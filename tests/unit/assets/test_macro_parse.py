@@ -174,7 +174,7 @@ def test_a_value_replaced_at_one_moment_was_never_withdrawn(reversed_order: bool
         ("1.10", False),
         ("1.11", False),
     ]
-    assert reasons(parsed) == ["another action at the same moment stands in its place"]
+    assert reasons(parsed) == ["another action at the same moment takes its place"]
 
 
 def test_the_average_of_the_current_month_is_available_from_the_day_it_was_read() -> None:
@@ -197,7 +197,7 @@ def test_the_average_of_the_current_month_is_available_from_the_day_it_was_read(
         ("K,D,E03,EUR,SP00,A,2024-01-15,1,A", "ISO 4217"),
         ("K,M,ZAR,EUR,SP00,E,2024-01,1,A", "no spot rate"),
         ("K,M,ZAR,EUR,SP00,A,2024-01-15,1,A", "no monthly period"),
-        ("K,H,ZAR,EUR,SP00,A,2024-S1,1,A", "are not held"),
+        ("K,H,ZAR,EUR,SP00,A,2024-S1,1,A", "are not stored"),
         ("K,D,ZAR,EUR,SP00,A,2024-02-30,1,A", "calendar"),
         ("K,D,ZAR,EUR,SP00,A,2027-01-15,1,A", "after it was read"),
         ("K,D,ZAR", "cells"),

@@ -102,7 +102,7 @@ def test_a_rate_per_hundred_units_is_rejected() -> None:
         (IMF, "dataflow,IMF.STA:ER(4.0.1),R,NGA,X,Y,PA,M,2024-M01,620.1", "neither"),
         (IMF, "dataflow,IMF.STA:CPI(5.0.0),R,,,,,,,", "frequency ''"),
         (IMF, "dataflow,IMF.STA:CPI(5.0.0),X,NGA,CPI,_T,IX,M,2024-01,1", "no action"),
-        (IMF, "dataflow,IMF.STA:CPI(5.0.0),R,NGA,CPI,_T,IX,W,2024-W05,1", "are not held"),
+        (IMF, "dataflow,IMF.STA:CPI(5.0.0),R,NGA,CPI,_T,IX,W,2024-W05,1", "are not stored"),
         (EUROSTAT, "ESTAT:PRC_HICP_MIDX(1.0),x,M,I15,CP00,EL,2024-01,:,", "no value"),
         (OECD, "DATAFLOW,OECD:DF_QNA(1.0),I,ZAF,Q,N,X,Y,_T,N,_Z,2024-Q1,1,A,0,", "neither"),
         (OECD, "DATAFLOW,A:CPI(1.0),I,ZAF,M,N,X,Y,_T,N,_Z,2024-01,1,A,many,", "power of ten"),
@@ -332,7 +332,7 @@ def test_a_flow_without_a_column_of_units_has_that_of_its_series() -> None:
     [
         (f'{money(country="Uganda")}"Annual","Millions","1",""', "another country"),
         (f'{money()}"Annual","Dozens","1",""', "no scale"),
-        (f'{money()}"Weekly","Millions","1",""', "are not held"),
+        (f'{money()}"Weekly","Millions","1",""', "are not stored"),
         (f'{money()}"Monthly","Millions","1",""', "no monthly period"),
         (f'{money()}"Annual","Millions","many",""', "not a number"),
         (f'{money("")}"Annual","Millions","1",""', "no code"),

@@ -153,8 +153,8 @@ def test_what_cannot_be_read_is_rejected_with_its_location() -> None:
         "line 4": "the line has more or fewer cells than the header",
         "line 5, 2021": "WEO.KEN.NGDPD.A: 'many' is not a number",
         "line 6": "'soon' is no year after which estimates start",
-        "line 7": "WEO.TGO.NGDPD.A stands twice in the file: neither is believed",
-        "line 8": "WEO.TGO.NGDPD.A stands twice in the file: neither is believed",
+        "line 7": "WEO.TGO.NGDPD.A appears twice in the file: neither is believed",
+        "line 8": "WEO.TGO.NGDPD.A appears twice in the file: neither is believed",
     }
 
 

@@ -102,7 +102,7 @@ def test_both_files_of_edgar_mean_the_same_markets() -> None:
 def test_a_ticker_without_an_exchange_is_left_out_and_hides_nothing(exchange: str | None) -> None:
     parsed = parse(UBUNTU, (1000003, "Namib Fictional Salt Corp", "NFS", exchange))
 
-    assert reasons(parsed) == ["'NFS': a ticker needs its market beside it"]
+    assert reasons(parsed) == ["'NFS': a ticker needs its market"]
     assert all(row.partial for row in parsed.rejected["identifiers"])
     assert len(parsed.rows["entities"]) == 2
 
@@ -158,7 +158,7 @@ def test_a_ticker_that_looks_like_no_value_is_a_ticker() -> None:
 def test_a_row_without_a_cik_is_refused_only_if_nothing_else_identifies_it() -> None:
     parsed = parse(("CIK1", "Fictional Mining Ltd", "FIC", None))
     assert reasons(parsed) == [
-        "no identifier of an issuer or its share: 'FIC': a ticker needs its market beside it; "
+        "no identifier of an issuer or its share: 'FIC': a ticker needs its market; "
         "'CIK1' is not a CIK"
     ]
 
