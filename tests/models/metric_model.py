@@ -201,9 +201,9 @@ class Figure:
     def said_by(self, publication: str) -> Statement | None:
         return next((said for said in self.usable if said.publication == publication), None)
 
-    def counts_from(self, said: Statement, as_it_stands: bool) -> date | None:
-        """Return since when a statement counts; None if its value does not stand."""
-        if not as_it_stands:
+    def counts_from(self, said: Statement, current_only: bool) -> date | None:
+        """Return since when a statement counts; None if its value is no longer current."""
+        if not current_only:
             return said.day
         return max(said.day, self.current_at) if said.value == self.value else None
 
@@ -256,7 +256,7 @@ class Issuer:
         ended = [self._ended_at(option) for option in stated]
         if None in ended:
             return self._judged(metric, stated, ended, day)
-        if any(self._all_stand(option) for option in options):
+        if any(self._all_stated(option) for option in options):
             return "inputs_not_comparable", end, None
         return "input_not_reported" if options else self._lacking(metric, end), end, None
 
@@ -329,7 +329,7 @@ class Issuer:
         order = [(figure.first_at, figure.row["period_start"] or date.min) for figure in candidates]
         return candidates[order.index(min(order))] if candidates else None
 
-    def _together_at(self, option: Option, as_it_stands: bool) -> date | None:
+    def _together_at(self, option: Option, current_only: bool) -> date | None:
         """Return the first day on which one publication stated all inputs, or two comparable."""
         publications = {
             said.publication for figure in option.inputs.values() for said in figure.usable
@@ -337,31 +337,31 @@ class Issuer:
         covered = []
         for publication in publications:
             days = [
-                self._said_at(option, name, publication, as_it_stands) for name in option.inputs
+                self._said_at(option, name, publication, current_only) for name in option.inputs
             ]
             if None not in days:
                 covered.append(max(day for day in days if day is not None))
         return min(covered, default=None)
 
     def _said_at(
-        self, option: Option, name: str, publication: str, as_it_stands: bool
+        self, option: Option, name: str, publication: str, current_only: bool
     ) -> date | None:
         figure = option.inputs[name]
         said = figure.said_by(publication)
         if said is not None:
-            return figure.counts_from(said, as_it_stands)
-        if not name.endswith("'") or (as_it_stands and len(figure.vintages) > 1):
+            return figure.counts_from(said, current_only)
+        if not name.endswith("'") or (current_only and len(figure.vintages) > 1):
             return None
         this_year = option.inputs[name.rstrip("'")]
         own = this_year.said_by(publication)
-        own_day = None if own is None else this_year.counts_from(own, as_it_stands)
+        own_day = None if own is None else this_year.counts_from(own, current_only)
         if own is None or own_day is None:
             return None
         comparable = [other.day for other in figure.usable if other.measured == own.measured]
         return max(own_day, min(comparable)) if comparable else None
 
     def _complete_at(self, option: Option) -> date | None:
-        day = self._together_at(option, as_it_stands=False)
+        day = self._together_at(option, current_only=False)
         return None if day is None else max(day, self._years[option.span])
 
     def _preference(self, option: Option) -> tuple[Any, ...]:
@@ -422,20 +422,20 @@ class Issuer:
         value = worked_out(metric, lambda name: values[name] or Decimal(0), days)
         if value is None:
             return "denominator_not_positive", end, None
-        complete, current = self._complete_at(chosen), self._together_at(chosen, as_it_stands=True)
+        complete, current = self._complete_at(chosen), self._together_at(chosen, current_only=True)
         assert complete is not None and current is not None
         if complete > day:
             return "completed_after_as_of", end, None
-        stands = min(f.since_at for f in self._spanning(chosen) if f.value is not None)
+        since = min(f.since_at for f in self._spanning(chosen) if f.value is not None)
         before = [item for item in ended[:position] if item is not None]
-        if max(current, stands, *before, self._years[chosen.span]) > day:
+        if max(current, since, *before, self._years[chosen.span]) > day:
             return "revised_after_as_of", end, None
         return "value", end, value
 
     def _spanning(self, option: Option) -> list[Figure]:
         return [figure for figure in self.figures if figure.span == option.span]
 
-    def _all_stand(self, option: Option) -> bool:
+    def _all_stated(self, option: Option) -> bool:
         """Return whether every input, and the year itself, still has a value."""
         return all(f.value is not None for f in option.inputs.values()) and any(
             figure.value is not None for figure in self._spanning(option)
@@ -451,6 +451,6 @@ class Issuer:
             withdrawn_at.append(max(figure.current_at for figure in spanning))
         if withdrawn_at:
             return min(withdrawn_at)
-        if self._together_at(option, as_it_stands=True) is not None:
+        if self._together_at(option, current_only=True) is not None:
             return None
         return max(figure.current_at for figure in option.inputs.values())

@@ -1,6 +1,6 @@
 """The panels once more, in plain Python over the staged releases: slow, and shared with nothing.
 
-What was known on a day is put together from the releases of then, month by month.
+The state known on a day is put together from the releases of that time, month by month.
 """
 
 import json

@@ -303,7 +303,7 @@ def test_the_source_of_an_input_is_the_first_publication_with_all_current_values
 
     assert (row["answers_from"], row["source_ref"]) == (MAY, "the new values")
     revenue = json.loads(row["inputs"])[1]
-    # the fact is the one that stands since March, the source states it together with the profit
+    # the fact is the one current since March, the source states it together with the profit
     assert (revenue["vintage"], revenue["available_at"]) == (1, str(MARCH))
     assert revenue["source_ref"] == "the new values"
 

@@ -88,7 +88,7 @@ def expect(day: str, line: str, period: str, value: object, **members: Any) -> E
     return Expected(day, line, period, None if value is None else str(value), members)
 
 
-# A year as most issuers report it: the year to date, beside the same months of the year before.
+# A year as most issuers report it: the year to date, with the same months of the year before.
 YEAR = [
     *filing("2018-03-01", "2017", {CASH: {"2017": 40}}),
     *filing("2018-05-10", "2018 Q1", {CASH: {"2018 Q1": 10, "2017 Q1": 7}}),

@@ -1,4 +1,4 @@
-"""The figures of real issuers beside an independent reading of the same files."""
+"""The figures of real issuers compared with an independent reading of the same files."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.helpers.figures_report import real_companies, report, table
 def test_every_line_of_real_issuers_is_as_an_independent_reader_finds_it() -> None:
     paths = list(real_companies())
     if not paths:
-        pytest.skip("the real files are not beside the checkout")
+        pytest.skip("the real files are not next to the checkout")
     result = report(paths)
     total = result.total()
     shown = table(result) + "\n" + "\n".join(result.differences)

@@ -248,7 +248,7 @@ def test_a_document_cut_at_any_filing_day_has_the_rows_of_the_whole_until_then(
             "us-gaap",
             {"ProfitLoss": [22440], "NetIncomeLoss": [-22440]},
             {"profit": "profit_attributable", "profit_attributable": "profit"},
-            id="profit beside a loss, and nothing else decides",
+            id="profit next to a loss, and nothing else decides",
         ),
         pytest.param(
             "us-gaap",
@@ -372,7 +372,7 @@ def test_a_figure_that_contradicts_its_filing_is_marked(
             "ifrs-full",
             {"ProfitLoss": 13933, "OtherComprehensiveIncome": -203, "ComprehensiveIncome": -14136},
             {"profit": "profit_attributable", "profit_attributable": "profit"},
-            id="a loss without a sign beside comprehensive income",
+            id="a loss without a sign next to comprehensive income",
         ),
         pytest.param(
             "us-gaap",
@@ -403,7 +403,7 @@ def test_a_figure_that_contradicts_its_filing_is_marked(
                 "profit_attributable": "income_tax_expense,profit,profit_before_tax",
                 "profit_before_tax": "income_tax_expense,profit,profit_attributable",
             },
-            id="a loss without a sign beside a tax that has one",
+            id="a loss without a sign next to a tax that has one",
         ),
         pytest.param(
             "ifrs-full",
@@ -412,7 +412,7 @@ def test_a_figure_that_contradicts_its_filing_is_marked(
                 **{"OtherComprehensiveIncome": 285, "ComprehensiveIncome": -17389},
             },
             {"profit_before_tax": "income_tax_expense,profit,profit_attributable"},
-            id="a loss before tax without a sign beside a loss with one",
+            id="a loss before tax without a sign next to a loss with one",
         ),
         pytest.param(
             "ifrs-full",

@@ -318,7 +318,7 @@ def filed(
 
 
 def known_values(documents: list[Parsed], line_item: str) -> list[Decimal | None]:
-    """Return what is known of a figure on each day; documents are loaded in this order."""
+    """Return the known value of a figure on each day; documents are loaded in this order."""
     with tempfile.TemporaryDirectory() as folder:
         record = Record(f"{folder}/record")
         for number, parsed in enumerate(documents):
@@ -407,7 +407,7 @@ def test_every_figure_of_a_filing_in_a_wrong_scale_is_marked_and_none_before_or_
     parsed = read(
         filed("Revenue", *((slip, right, right) if first_is_wrong else (right, slip, right)))
     )
-    # One filing against one decides nothing: what stands stays, and the other is no input.
+    # One filing against one decides nothing: the current value stays, and the other is no input.
     known = [slip[0], slip[0], right[0]] if first_is_wrong else 3 * [right[0]]
     assert known_values([parsed], "revenue") == [None, *known]
     marked = [row for row in rows(parsed) if row.get("conflicts_with")]
@@ -454,7 +454,7 @@ def test_insurance_revenue_is_no_revenue_of_a_bank(shown: str, expected: list[in
     assert found == expected
 
 
-# A figure in a filing: its value with sign, scale and digits of all kinds, beside whole balance
+# A figure in a filing: its value with sign, scale and digits of all kinds, with whole balance
 # sheets or alone.
 STATEMENTS = st.lists(
     st.tuples(

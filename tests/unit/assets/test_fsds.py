@@ -145,7 +145,7 @@ def test_whether_a_filing_was_amended_later_changes_nothing() -> None:
         ("2021-03-26 17:42:00.0", "20210329", date(2021, 3, 29), "2021-03-26T17:42:00-04:00"),
         # It was on its way when the hour struck.
         ("2021-03-29 17:31:00.0", "20210329", date(2021, 3, 29), "2021-03-29T17:31:00-04:00"),
-        # The SEC moved the filing date back: nobody could read it before it was accepted.
+        # The SEC moved the filing date back: no one could read it before it was accepted.
         ("2021-03-30 08:14:00.0", "20210329", date(2021, 3, 30), "2021-03-30T08:14:00-04:00"),
         ("2021-03-12 06:51:00", "20210312", date(2021, 3, 12), "2021-03-12T06:51:00-05:00"),
         # Only the day is known.

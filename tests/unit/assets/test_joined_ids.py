@@ -348,7 +348,7 @@ def sharing(method: str, service_id: str, source: str) -> dict[str, Any]:
 def vetoes(
     first: str, second: str, sources: tuple[str, str], method: str, **other_names: str
 ) -> list[tuple[str, str]]:
-    """Return method and reason of what was vetoed between two ids of such names.
+    """Return method and reason of the vetoes between two ids of such names.
 
     Exactly one of a join and a veto comes out, in any order of the rows.
     """

@@ -276,10 +276,10 @@ def test_the_profit_of_the_owners_is_the_profit_of_a_filer_without_minorities() 
         stated(alone, "profit") == stated(alone, "profit_attributable") == [("NetIncomeLoss", 50)]
     )
     share = "NetIncomeLossAttributableToNoncontrollingInterest"
-    beside = read({"NetIncomeLoss": usd(fact(val=50)), share: usd(fact(val=7))}, "us-gaap")
-    assert stated(beside, "profit") == []
-    assert stated(beside, "profit_attributable") == [("NetIncomeLoss", 50)]
-    assert stated(beside, "profit_minority") == [(share, 7)]
+    shared = read({"NetIncomeLoss": usd(fact(val=50)), share: usd(fact(val=7))}, "us-gaap")
+    assert stated(shared, "profit") == []
+    assert stated(shared, "profit_attributable") == [("NetIncomeLoss", 50)]
+    assert stated(shared, "profit_minority") == [(share, 7)]
 
 
 def test_a_zero_shows_nothing() -> None:

@@ -237,7 +237,7 @@ def test_every_built_in_portal_without_a_stated_licence_accepts_no_package_witho
 
 def test_every_country_has_a_currency() -> None:
     countries = {country.alpha_2 for country in pycountry.countries}
-    # Antarctica has none, and nobody lives on South Georgia.
+    # Antarctica has none, and no one lives on South Georgia.
     assert countries - {"AQ", "GS"} == HOME_CURRENCY.keys() - {"XK"}
     assert set(HOME_CURRENCY.values()) <= {money.alpha_3 for money in pycountry.currencies}
     assert {entry.country for entry in ENTRIES} <= HOME_CURRENCY.keys()

@@ -233,7 +233,7 @@ def test_eight_real_days_give_the_history_that_each_of_them_shows(tmp_path: Path
     days = Days(tmp_path, bodies.items())
     for day, listings in shown.items():
         assert days.tickers(day) == listings
-    # Between two days nothing changes: what was read last stands.
+    # Between two days nothing changes: the last reading counts.
     assert days.tickers(date(2023, 12, 31)) == shown[date(2023, 2, 17)]
     meta = mint("cik", "0001326801")
     assert (meta, "XNAS:FB") in days.tickers(date(2022, 5, 19))

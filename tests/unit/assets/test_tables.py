@@ -67,7 +67,7 @@ BODIES = {
     "titles before the header": f"Shares of the day\n\n{CSV}\n".encode(),
     "blanks in the header": CSV.replace("Nom", "  NOM ").encode(),
     "json objects": json.dumps({"data": {"rows": OBJECTS}}).encode(),
-    "json columns beside rows": json.dumps(
+    "json columns next to rows": json.dumps(
         {"fields": ["Code", "Nom"], "data": [list(row.values()) for row in ROWS]}
     ).encode(),
     "json lists": json.dumps([["Code", "Nom"], *[list(row.values()) for row in ROWS]]).encode(),

@@ -160,7 +160,7 @@ def test_every_date_of_every_real_release_is_the_day_that_its_document_writes() 
                 dates = {_in_utc(each["date"]) for each in written if _stated(each, "date")}
                 assert row["released_on"] in dates, where
                 compared["released_on"] += 1
-            # What is served of a date is its text, as it was written.
+            # A date is served as the text that was written.
             texts = {text for each in written for text in _texts(each)}
             for text in _dates(json.loads(row["release"])):
                 assert text in texts, where

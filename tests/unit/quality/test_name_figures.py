@@ -1,4 +1,4 @@
-"""The real lists of names and the real portals: nobody is served, few firms are withheld."""
+"""The real lists of names and the real portals: no person is served, few firms are withheld."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each row is defined once: no list of its columns stands anywhere but on its class."""
+"""Each row is defined once: no list of its columns is anywhere but on its class."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ CHOICES = {
         "fact_id",
     ): "columns that compress better without a dictionary",
     ("assets/ingest/assets.py", "read"): "the counts among the columns of a ledger entry",
-    ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
+    ("assets/macro/alfred.py", "frequency"): "the description of a series before it is read",
     ("assets/derive/metrics.py", "service_id"): "columns of a metric that its outcome has",
     ("warehouse/contract/macro.py", "ocid"): "members that only facts of tenders have",
     ("warehouse/contract/claims.py", "period_start"): "what makes figures of three tables one",

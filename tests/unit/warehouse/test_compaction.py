@@ -91,7 +91,7 @@ def test_a_compaction_that_lost_its_lease_changes_nothing(filled: Record) -> Non
 def test_a_commit_whose_answer_was_lost_counts_once(
     filled: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An object store is asked again, and says that the version is there: it is our own."""
+    """A repeated request is answered that the version is there: it is our own."""
     put_new = FileStore.put_new
 
     def put_and_lose_the_answer(store: FileStore, body: bytes, *parts: str) -> bool:

@@ -77,7 +77,7 @@ def test_the_day_of_a_withdrawal_is_that_of_our_reading(record: Record) -> None:
 
 @pytest.mark.parametrize("evidence", [PUBLISHED, FIRST_READ])
 def test_newer_code_adds_how_a_day_is_known_and_no_vintage(record: Record, evidence: str) -> None:
-    """Rows stored before the column was there have a null; nobody edited anything."""
+    """Rows stored before the column was there have a null; no one edited anything."""
     first = fact("1", available_at_evidence=None)
     edited = fact("2", observed_at=FEBRUARY, document="d1", available_at_evidence=None)
     read(record, first)

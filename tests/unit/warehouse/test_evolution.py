@@ -339,7 +339,7 @@ def test_a_reader_refuses_another_type_and_reads_past_a_column_it_does_not_know(
 def test_sightings_of_every_table_have_the_writers_columns_after_a_column_was_added(
     record: Record,
 ) -> None:
-    """The writer's columns are found by name: an added column stands after them."""
+    """The writer's columns are found by name: an added column comes after them."""
     table = next(table for table in RECORD_TABLES if table.name == "identifiers")
     row: dict[str, Any] = {
         "service_id": "DCTEST1",

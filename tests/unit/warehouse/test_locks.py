@@ -87,15 +87,15 @@ def store(tmp_path: Path) -> FileStore:
 
 
 def test_it_is_held_by_one_at_a_time(store: FileStore) -> None:
-    held: list[int] = []
+    holders: list[int] = []
 
     def work(number: int) -> None:
         with hold_lease(store, "work", poll=0.01) as lease:
-            held.append(number)
-            assert len(held) == 1
+            holders.append(number)
+            assert len(holders) == 1
             time.sleep(0.02)
             lease.check()
-            held.remove(number)
+            holders.remove(number)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(8)))

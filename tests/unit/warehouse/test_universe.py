@@ -50,12 +50,12 @@ def universe(*rows: Row) -> list[Row]:
             return list(snapshot.read(f"{UNIVERSE} ORDER BY ticker, vintage").to_pylist())
 
 
-def on(rows: list[Row], asked: date) -> list[tuple[Any, ...]]:
+def on(rows: list[Row], day: date) -> list[tuple[Any, ...]]:
     return [
         tuple(row[name] for name in SHOWN)
         for row in rows
-        if row["available_at"] <= asked
-        and (row["superseded_at"] is None or row["superseded_at"] > asked)
+        if row["available_at"] <= day
+        and (row["superseded_at"] is None or row["superseded_at"] > day)
     ]
 
 

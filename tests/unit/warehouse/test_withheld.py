@@ -244,7 +244,7 @@ def test_a_withheld_party_has_no_name_anywhere_and_the_other_parties_stay() -> S
     assert '"amount":1500000.1' in one["release"]
     assert json.loads(one["release"])["tender"]["title"] == "Training by [withheld], Nowhere"
     assert json.loads(two["release"])["tender"]["title"] == "Report of [withheld]"
-    # The first release withheld one party before, the second names nobody as a party.
+    # The first release withheld one party before, the second names no one as a party.
     assert (one["parties_withheld"], two["parties_withheld"]) == (2, 1)
 
 
