@@ -423,7 +423,7 @@ class Finder:
     def quarantined(
         self, text: str, places: Iterable[str] = (), documents: Iterable[str] = ()
     ) -> list[QuarantinedRows]:
-        """Return what was quarantined because of a text, at places or in documents, by reason."""
+        """Count quarantined rows by reason: those with a text, at places or in documents."""
         conditions = [
             f"contains(source_ref, {sql_text(text)}) OR contains(reason, {sql_text(text)})"
         ]

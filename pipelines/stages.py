@@ -1,6 +1,6 @@
 """The stages of a publication, in their order: what each makes, from which others, and its checks.
 
-Also what is derived and what leaves rows out, each under a version of its code.
+Also the derivations and the checks that leave rows out, each under a version of its code.
 
 Each stage is an asset of ``definitions.py``; ``publication.py`` does the work.
 """

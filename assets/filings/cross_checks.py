@@ -197,7 +197,7 @@ class FilingScales:
         return self._money[filing]
 
     def _until(self, reading: Reading) -> list[Reading]:
-        """Return what was public on the day of a reading."""
+        """Return the readings that were public on the day of a reading."""
         day = reading.row["available_at"] or date.min
         return [each for each in self._readings if (each.row["available_at"] or date.min) <= day]
 

@@ -51,9 +51,9 @@ def complete_source(
 @click.argument("source", required=False, shell_complete=complete_source)
 @output.json_option
 def sources(source: str | None, as_json: bool) -> None:
-    """List the sources: licence, what is requested, and what this home has of each.
+    """List the sources with their licences and requests, and what this home stores from each.
 
-    With SOURCE, show all that is declared of one, and what this home has of it.
+    With SOURCE, show the whole declaration of one, and what this home stores from it.
     """
     settings = read_settings()
     if source is not None:

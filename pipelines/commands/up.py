@@ -230,7 +230,7 @@ def first_questions(mart: Mart) -> list[tuple[str, str]]:
     for service_id, day in restated:
         path = f"/fundamentals/{service_id}"
         questions = [
-            (f"What was known of an issuer on {day}, before it restated", f"{path}?as_of={day}"),
+            (f"Figures of an issuer as known on {day}, before it restated", f"{path}?as_of={day}"),
             ("Every vintage of its figures", f"{path}?vintages=all"),
         ]
     latest = [Condition("latest = 1")]

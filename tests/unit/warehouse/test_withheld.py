@@ -131,7 +131,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Served:
-    """The latest rows of a portal in a snapshot, by table, and what was left out of it."""
+    """The latest rows of a portal in a snapshot, by table, and the rows left out of it."""
 
     rows: Mapping[RecordTable, Sequence[Row]]
     left_out: Sequence[Row]
