@@ -102,7 +102,7 @@ def test_a_pin_that_is_not_held_is_told_what_is(two: Two) -> None:
     ):
         unknown = two.get("/v1/entities/DCA1", two.paid, pin)
         assert (unknown.status_code, unknown.json["parameter"]) == (400, "X-Data-Version")
-        assert f"{pin!r} is not held: it was never published, or" in unknown.json["detail"]
+        assert f"{pin!r} is not available: it was never published, or" in unknown.json["detail"]
         assert unknown.json["held"] == [two.second, two.first]
         assert unknown.json["nearest"] == nearest
 

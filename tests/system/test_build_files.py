@@ -184,7 +184,7 @@ def test_a_reader_meets_whole_builds_while_they_are_published_and_deleted(tmp_pa
     finally:
         done.set()
         reader.join()
-    assert {*found} <= {*range(whole, whole + 4), "is not held"}, {*found}
+    assert {*found} <= {*range(whole, whole + 4), "is not available"}, {*found}
     assert len(pages(Mart(marts), "KE")) == whole + 3
 
 

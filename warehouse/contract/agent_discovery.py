@@ -5,7 +5,7 @@ from typing import Any
 
 from warehouse.shared.data_files import csv_rows
 
-# What the service does not hold, so that nobody searches for it: one list for docs and agents.
+# What the service does not have, so that no one searches for it: one list for docs and agents.
 
 NOT_HELD: tuple[tuple[str, str], ...] = tuple(
     (row["not_held"], row["why"]) for row in csv_rows(__name__, "not_held")

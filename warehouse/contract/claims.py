@@ -73,7 +73,7 @@ class Vintage(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A verdict on one figure: the vintage that the claim is, and what is known of it.
+    """A verdict on one figure: its vintage then, its vintage now, and the one that matches.
 
     ``rank`` orders verdicts over several figures that fit: the first is that of the claim.
     """
@@ -176,7 +176,7 @@ def _judge(figure: Sequence[Vintage], claimed: Decimal, day: date | None) -> Jud
         return Judged("not_knowable_then", 3, then, now)
     if published:
         return Judged("differs", 4, then, now)
-    # Of figures that nobody could know nothing follows if another was known.
+    # This figure was not public then: a verdict on any that was comes before this one.
     return Judged("not_knowable_then", 5, then, now)
 
 

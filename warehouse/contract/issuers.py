@@ -46,7 +46,7 @@ from warehouse.tables.derived import DERIVED_ABSENCES
 
 
 def fundamentals(question: Question) -> ListRows:
-    """Return the figures of one issuer; asked by an alias, those of the organisation."""
+    """Return the figures of one issuer; an alias gives those of the organisation."""
     service_id = question.parameters["service_id"]
     rows = facts_known(
         question.build, service_id, _lines(question), question.parameters, **question.page
@@ -112,7 +112,7 @@ def facts_known(
     if parameters.get("adjust") and page.rows:
         splits = splits_known(build, owner, as_of)
         page = page.with_rows([with_splits(row, splits) for row in page.rows])
-    # Nothing known on that day is an empty page; only an id that nobody knows is None.
+    # If nothing was known on that day, the page is empty; only an unknown id gives None.
     return page if page.rows or is_known_issuer(build, owner) else None
 
 
@@ -195,7 +195,7 @@ def _table(parameters: Parameters) -> str:
 
 
 def _lines(question: Question) -> tuple[str, ...]:
-    """Return the line items that are asked for; none stand for all."""
+    """Return the requested line items; an empty tuple means all."""
     named, statement = question.parameters["line_items"], question.parameters["statement"]
     if statement is None:
         return tuple(named or ())
@@ -329,7 +329,7 @@ class _Tables(NamedTuple):
 
 
 def _tables(question: Question) -> _Tables:
-    """Return the tables of the set that is asked for; raise for a metric that it has not."""
+    """Return the tables of the requested set; raise for a metric that it does not have."""
     metric = question.parameters["metric"]
     if question.parameters["metric_set"] != TRAILING_SET:
         return _Tables()

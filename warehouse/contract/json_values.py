@@ -19,7 +19,7 @@ def read(
 ) -> Arguments:
     """Return the value of every declared parameter; None if it was left out.
 
-    ``where`` names what they are parameters of, ``inside`` what stands before their names.
+    ``where`` says what they are parameters of, ``inside`` is the prefix of their names in messages.
     """
     declared = {parameter.name: parameter for parameter in parameters}
     sent = as_declared(sent, declared)

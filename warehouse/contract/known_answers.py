@@ -111,7 +111,7 @@ def day_if_capped(sent: Mapping[str, object]) -> str:
     claims = sent.get("claims")
     # One that is not in a list is meant as a list of one.
     several = claims if isinstance(claims, list) else [claims]
-    asked = [sent, *(each for each in several if isinstance(each, Mapping))]
+    objects = [sent, *(each for each in several if isinstance(each, Mapping))]
     today = datetime.now(UTC).date().isoformat()
-    days = [as_of for each in asked if isinstance(as_of := each.get("as_of"), str)]
+    days = [as_of for each in objects if isinstance(as_of := each.get("as_of"), str)]
     return today if any(day >= today for day in days) else ""

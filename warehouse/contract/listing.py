@@ -21,7 +21,7 @@ from warehouse.serve.table_query import Empty, TableQuery, query_rows, why_empty
 from warehouse.shared.tiers import Tier
 
 Parameters = Mapping[str, Any]
-# The datasets that the rows are of, by what is asked.
+# Returns the datasets of the rows of a list, given the parameters of the request.
 Datasets = Callable[[Parameters], Sequence[str]]
 _NONE: Datasets = lambda _: ()  # noqa: E731
 # Rows that are read and encoded at a time if a list is streamed: everybody else waits meanwhile.
@@ -33,7 +33,7 @@ _MOST_READ = 5_000
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is asked of a list: of which build, with which parameters, and which rows of it."""
+    """A request for a list: the build, the parameters, and which of its rows are wanted."""
 
     mart: Mart
     build: Build
@@ -61,7 +61,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class ListRows(msgspec.Struct, frozen=True):
-    """Rows of a list, and members that stand before and after them in the envelope."""
+    """Rows of a list, and the members before and after them in the envelope."""
 
     rows: RowPage
     before: Mapping[str, object] = {}
@@ -72,12 +72,11 @@ class ListRows(msgspec.Struct, frozen=True):
 class Listing:
     """A list: how its rows are read, and why there are none.
 
-    ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked. ``datasets``
-    returns those that the rows are of; what all datasets share, such as organisations and the
-    catalogue, is of none. ``of_one_build`` is False for a list that tells of other builds too: its
-    answers change while the build stays. ``is_one`` is True for a record by its id, which has no
-    pages. ``kinds`` returns which of the schemas the rows of an answer have; without it, any of
-    them.
+    ``row`` names the schemas of its rows. ``read`` refuses invalid requests. ``datasets`` returns
+    the datasets of the rows; rows that all datasets share, such as organisations and the catalogue,
+    have none. ``of_one_build`` is False for a list that tells of other builds too: its answers
+    change while the build stays. ``is_one`` is True for a record by its id, which has no pages.
+    ``kinds`` returns which of the schemas the rows of an answer have; without it, any of them.
     """
 
     name: str
@@ -217,7 +216,7 @@ def pieces(first: Answer) -> Iterator[RowPage]:
 
 
 def _checked_limit(listing: Listing, question: Question) -> int | None:
-    """Return the limit that applies; what cannot be asked is refused before what is too much."""
+    """Return the limit that applies; refuse an invalid request before a limit that is too high."""
     try:
         return _limit(listing.row_rule, question.tier, question.parameters.get("limit"))
     except Problem as too_much:

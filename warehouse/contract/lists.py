@@ -16,14 +16,14 @@ from warehouse.shared.json_encoding import encode
 from warehouse.shared.texts import version_key
 from warehouse.shared.tiers import Dataset
 
-# What is held, what changed on each day, which versions there are, and how good they are.
+# Lists about the data itself: what there is, changes by day, versions, and their quality.
 
 _OF_ALL_COUNTRIES = ("indicator", "line_item", "metric")
 _MANIFEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _catalogue_query(question: Question) -> TableQuery:
-    """Ask for what can be asked for: each thing with its span and number of rows."""
+    """Query the catalogue: each thing that can be requested, with its span and number of rows."""
     section, dataset, country = (
         question.parameters[name] for name in ("section", "dataset", "country")
     )
@@ -56,7 +56,7 @@ def _versions(question: Question) -> ListRows:
         if len(rows) == one_more:
             break
         metadata = builds.metadata(name)
-        # Newer code may publish beside this one.
+        # Newer code may publish alongside this version.
         if metadata.get("layout") not in READABLE:
             continue
         manifest = _MANIFEST.decode(metadata.get(EXPORT_MANIFEST_KEY, "{}"))
@@ -92,10 +92,10 @@ def _of(dataset: Dataset) -> Datasets:
 _FUND, _TENDER = _of("AF-FUND"), _of("AF-TENDER")
 _FIGURES: dict[str, Any] = {
     "row": ("Fact", "AdjustedFact", "DerivedFact"),
-    "kinds": lambda asked: (
+    "kinds": lambda sent: (
         ("DerivedFact",)
-        if asked.get("derived")
-        else ("AdjustedFact" if asked.get("adjust") else "Fact",)
+        if sent.get("derived")
+        else ("AdjustedFact" if sent.get("adjust") else "Fact",)
     ),
     "why_empty": issuers.why_no_figures,
     "row_rule": "paid_unlimited",
@@ -118,8 +118,8 @@ ELEMENTS = Listing(
     issuers.elements,
     issuers.why_no_elements,
     datasets=_FUND,
-    kinds=lambda asked: (
-        "ElementFact" if asked.get("element") or asked.get("fiscal_year") else "ReportedElement",
+    kinds=lambda sent: (
+        "ElementFact" if sent.get("element") or sent.get("fiscal_year") else "ReportedElement",
     ),
 )
 FILINGS = table_list("filings", "Filing", issuers.filings, _FUND)
@@ -177,7 +177,7 @@ AWARDS = Listing(
     tenders.awards,
     tenders.why_no_awards,
     datasets=_TENDER,
-    kinds=lambda asked: ("Supplier",) if asked.get("service_id") is None else ("SharedFact",),
+    kinds=lambda sent: ("Supplier",) if sent.get("service_id") is None else ("SharedFact",),
 )
 LOOKUP = Listing("lookup", ("Match",), organisations.lookup, organisations.why_no_match, "uncapped")
 CATALOGUE = Listing("catalogue", ("CatalogueEntry",), _catalogue, _why_no_entries, "uncapped")

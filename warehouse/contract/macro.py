@@ -1,6 +1,6 @@
 """Macroeconomic figures, and facts of any dataset in one common row format.
 
-Macro figures are asked for in two modes: series as they were known on a day, or annual indicators.
+Macro figures have two modes: series as they were known on a day, or annual indicators.
 """
 
 import re
@@ -35,7 +35,7 @@ from warehouse.shared.tiers import Dataset
 
 _RATE = re.compile(r"FX\.(?P<base>[A-Z]{3})\.(?P<quote>[A-Z]{3})")
 _SERIES_ONLY = ("series_type", "frequency")
-# How many series a refusal names as what can be asked instead.
+# How many series a refusal suggests instead.
 _SERIES_NAMED = 10
 
 
@@ -95,7 +95,7 @@ def _macro_query(parameters: Parameters) -> TableQuery:
 
 
 def _bounds(parameters: Parameters, is_series: bool) -> tuple[date | None, date | None]:
-    """Return the first and the last day that are asked for; a year is its first or last day."""
+    """Return the first and the last requested day; a year counts as its first or last day."""
     from_, to = parameters["from"], parameters["to"]
     if is_series:
         return _day("from", from_), _day("to", to)
@@ -114,7 +114,7 @@ def _day(name: str, text: str | None) -> date | None:
 
 
 def _refuse_indicator(build: Build, parameters: Parameters) -> None:
-    """Refuse an annual indicator, of which nobody knows what was public on a day."""
+    """Refuse an annual indicator: it is not known what was public on a given day."""
     indicator, as_of, country = (parameters[name] for name in ("indicator", "as_of", "country"))
     if indicator is None:
         return
@@ -139,7 +139,7 @@ def of_country(country: str | None) -> list[Filter]:
 # known on ``as_of``, with its provenance.
 
 # The table and its columns of the entity and of the measure; None is the default dataset. Macro
-# figures lie in two tables; that of the series stands for both.
+# figures are in two tables, and that of the series represents both.
 _FINANCIALS = ("fundamentals", "service_id", "line_item")
 _AWARDS = ("award_facts", "organisation", "measure")
 _TENDERS = ("tender_facts", "country_iso3", "measure")
@@ -189,7 +189,7 @@ def facts(question: Question) -> ListRows:
 
 
 def datasets_of_facts(parameters: Parameters) -> tuple[str, ...]:
-    """Return the dataset that is asked for; none for a country without one, which is refused."""
+    """Return the requested dataset; none for a country without one, which is refused."""
     defaults = {"an issuer": "AF-FUND", "the entity_id of a country": "AF-MACRO"}
     dataset = parameters["dataset"] or defaults.get(_entity_kind(parameters["entity_id"]))
     return () if dataset is None else (dataset,)
@@ -301,11 +301,11 @@ def why_no_facts(question: Question) -> Empty:
 
 
 def _awards_instead(question: Question, reason: Empty) -> Empty:
-    """Return the reason of figures that are not held, with the awards that are, if any."""
+    """Return the reason for missing figures, along with the awards that there are, if any."""
     measure = question.parameters["measure"]
     won = _first_fact(question, dataset="AF-TENDER", measure=None)
-    held = [json.decode(row)["measure"] for row in won]
-    near = held if measure is None or not held else nearest(measure, held)
+    awarded = [json.decode(row)["measure"] for row in won]
+    near = awarded if measure is None or not awarded else nearest(measure, awarded)
     if not near:
         return reason
     detail = f"{reason.detail} With dataset AF-TENDER it has {near[0]}: the awards that it won."
@@ -314,5 +314,5 @@ def _awards_instead(question: Question, reason: Empty) -> Empty:
 
 def _first_fact(question: Question, **others: Any) -> Sequence[bytes]:
     """Return the first fact that the question finds with other parameters."""
-    asked = {**question.parameters, **others}
-    return facts(structs.replace(question, parameters=asked, limit=1)).rows.rows
+    parameters = {**question.parameters, **others}
+    return facts(structs.replace(question, parameters=parameters, limit=1)).rows.rows

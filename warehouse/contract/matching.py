@@ -68,7 +68,7 @@ def _matched(question: Question, number: int, row: Mapping[str, Any]) -> dict[st
     exact = [str(each["id"]) for each in found if each["match"] == "exact"]
     candidates = _records(build, exact or [str(each["id"]) for each in found])
     if id_value is not None:
-        return _answer(row, candidates, None, "We know nobody by the identifier, only by the name.")
+        return _answer(row, candidates, None, "The identifier is unknown; only the name was used.")
     if len(exact) == 1 and None is not country == candidates[0].country:
         why = "One organisation of the country has exactly this name."
         return _answer(row, candidates, "exact_name", why)
@@ -112,7 +112,7 @@ def _owners(question: Question, number: int, row: Mapping[str, Any]) -> list[str
 
 
 def _records(build: Build, ids: Sequence[str]) -> list[_Record]:
-    """Return what is known of organisations, in the order of their ids."""
+    """Return the records of organisations, in the order of their ids."""
     found = records(build, list(ids))
     return [
         msgspec.json.decode(found[each], type=_Record) if each in found else _Record(each)

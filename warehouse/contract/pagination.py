@@ -17,7 +17,7 @@ LONGEST_CURSOR = 1024
 # separates: the data_version, then the key of the last row.
 _MAC_BYTES, _FILTER_BYTES = 16, 8
 _SEPARATOR = "\0"
-# How much of a list is sent, and in which form: no part of what is asked.
+# How much of a list is sent, and in which form: these do not filter its rows.
 _NO_FILTERS = frozenset(
     ("cursor", "limit", "format", "fields", "verbose", "data_version", "receipt")
 )

@@ -30,11 +30,11 @@ class Receipts:
         self._path = path
 
     def write(
-        self, asked: Mapping[str, object], as_of: date | None, data_version: str | None, body: bytes
+        self, query: Mapping[str, object], as_of: date | None, data_version: str | None, body: bytes
     ) -> str:
         """Return the receipt of an answer."""
         stated = {
-            "question": asked,
+            "question": query,
             "as_of": None if as_of is None else as_of.isoformat(),
             "data_version": data_version,
             "sha256": hashlib.sha256(body).hexdigest(),

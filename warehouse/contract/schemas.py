@@ -159,7 +159,7 @@ def _object(
         "type": "object",
         "properties": dict(members),
         "required": [name for name in members if name not in optional],
-        # Closed, so that the contract tests notice a member that nobody declared.
+        # Closed, so that the contract tests notice an undeclared member.
         "additionalProperties": False,
     }
     whole = _LINES.get(schema, {}).get("")

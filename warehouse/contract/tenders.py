@@ -301,9 +301,9 @@ def _counted(question: Question) -> Iterator[tuple[tuple[Any, ...], bytes]]:
 
 
 def _counting(question: Question) -> Callable[[int, int, int | None], bool]:
-    """Return what tells whether something known from a day until another, and of a third, counts.
+    """Return a test of whether a fact counts, by its days: known from, known until, and its own.
 
-    All are days since 1970. What is of no day is within no bounds only.
+    All are days since 1970. A fact without a day of its own counts only if there are no bounds.
     """
     day = (min(question.parameters["as_of"] or date.max, datetime.now(UTC).date()) - _EPOCH).days
     first, last = (None if bound is None else (bound - _EPOCH).days for bound in question.days)
@@ -336,7 +336,7 @@ _PARTY_ID = re.compile(r"[0-9A-Fa-f]{32}")
 
 
 class _Award(msgspec.Struct):
-    """What is summed up of an award."""
+    """The members of an award that go into sums."""
 
     value: Decimal
     ocid: str
@@ -518,7 +518,7 @@ PROCUREMENT_DEMAND = "procurement-demand"
 
 
 def panel(question: Question) -> ListRows:
-    """Return a panel; one without rows is empty. Any day of a month stands for it."""
+    """Return a panel; one without rows is empty. Any day of a month selects that month."""
     rows = query_rows(question.build, panel_query(question), **question.page)
     signal_key = question.parameters.get("signal_key", PROCUREMENT_DEMAND)
     if not rows.rows and signal_key not in PANEL_BY_KEY:

@@ -172,7 +172,7 @@ class ControlDatabase:
                 yield session
 
     def stamp(self) -> object:
-        """Return what is another value after each change of a key."""
+        """Return a value that differs after each change of a key."""
         with _errors():
             if self.path is None:
                 # Each change of a key is an action, and no two are written at once.

@@ -1,4 +1,4 @@
-"""Names under which things are asked for elsewhere, and the names that they have here.
+"""Names that are in use elsewhere, and the names that the same things have here.
 
 Spelling does not lead from ``net_income`` to ``profit``; what is spelt alike is another line. Nor
 does it lead from "inflation" to series of consumer prices, which are found by parts of their keys.
@@ -19,7 +19,7 @@ def named_here(word: str) -> str | None:
 
 
 # Subjects of macro series and indicators, and the parts of keys and codes, or the types of series,
-# that stand for them.
+# that match them.
 SUBJECTS: Mapping[str, Sequence[str]] = {
     row["phrase"]: row["parts"].split() for row in csv_rows(__name__, "subjects")
 }
@@ -28,7 +28,7 @@ _FILLERS = frozenset(("external", "for", "foreign", "in", "index", "of", "rate",
 
 
 def named_subject(words: Sequence[str]) -> list[Sequence[str]]:
-    """Return the words that stand for the subject of a query, and its others; none without one."""
+    """Return the words that match the subject of a query, and its other words; none without one."""
     text = f" {' '.join(words)} "
     for phrase, parts in SUBJECTS.items():
         before, found, after = text.partition(f" {phrase} ")

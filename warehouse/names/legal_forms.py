@@ -34,7 +34,7 @@ class ShortForm:
 # Neither a surname nor initials: evidence at the end of a name, anywhere.
 LONG_FORMS = word_lists.listed_phrases("long_forms")
 
-# Forms that stand before the name.
+# Forms that come before the name.
 LEADING_FORMS = word_lists.listed_phrases("leading_forms")
 
 # Countries that share a legal tradition, by the name that the tables of forms have for them.
@@ -59,7 +59,7 @@ SHORT_FORMS = tuple(
     for row in csv_rows(__name__, "short_forms")
 )
 
-# Forms of two or three letters that stand before the name where the law knows them.
+# Forms of two or three letters that come before the name where the law knows them.
 # "IP" is no evidence in Moldova: a public institution or, from the Russian, a sole trader.
 LEADING_SHORT: dict[str, set[word_lists.Phrase]] = defaultdict(set)
 for _row in csv_rows(__name__, "leading_short_forms"):

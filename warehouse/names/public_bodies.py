@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from warehouse.names import word_lists
 from warehouse.names.reading import Word, is_region, leading_phrase, phrases_in, read_words
 
-# The word stands last, as in "Theewater Municipality", or before "of".
+# The word comes last, as in "Theewater Municipality", or before "of".
 BODY_LAST = word_lists.listed_phrases("body_last")
 
 # Last as well, but there are people of that name: a region or a word of trade must be next to it.
@@ -25,7 +25,7 @@ BODY_FIRST = word_lists.listed_phrases("body_first")
 # Bodies that are named after people, including their titles.
 NAMED_AFTER_PEOPLE = word_lists.listed_phrases("named_after_people")
 
-# What may stand before a department: "national", "provincial".
+# What may come before a department: "national", "provincial".
 QUALIFIERS = word_lists.listed_words("qualifiers")
 
 # What departments are for.
@@ -100,7 +100,7 @@ def _nobody_follows(part: NamePart, leading: NamePart) -> bool:
 
 
 def _ends_name(before: NamePart, after: NamePart, country: str | None) -> bool:
-    """Return whether a body's word stands last, or is followed only by what the body is for."""
+    """Return whether a body's word comes last, or is followed only by what the body is for."""
     if after and after[0] in _AFTER_LAST:
         unnamed = not before or _are_qualifiers(before, country) or _is_subject(after[1:], country)
         return unnamed and word_lists.GIVEN_NAMES.isdisjoint(after)

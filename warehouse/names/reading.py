@@ -72,12 +72,12 @@ class Word(NamedTuple):
 
     @property
     def is_parted(self) -> bool:
-        """True if a comma or a dash stands before it."""
+        """True if a comma or a dash comes before it."""
         return "," in self.gap or "–" in self.gap or " - " in self.gap
 
     @property
     def is_joined(self) -> bool:
-        """True if "&" stands before it."""
+        """True if "&" comes before it."""
         return "&" in self.gap
 
     @property

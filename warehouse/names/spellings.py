@@ -34,9 +34,9 @@ _NOT_LETTERS = re.compile(r"[^\w\u0300-\u036f]+|_+")
 # Accents, and letters beyond Latin, Greek and Cyrillic, whose marks are others and many.
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _OTHER_SCRIPT = re.compile("[^\0-\u0482\u1e00-\u20cf]")
-# What may stand between two words of a name of which others are missing.
+# What may come between two words of a name when others of its words are missing.
 _NAME_GAP = re.compile(r"[\s.,'’_/+&-]*")
-# Words of other things may not stand between the words of a name; what is skipped may, so often.
+# Other words may not come between the words of a name; skipped ones may, up to this many.
 _MOST_SKIPPED = 4
 _LONGEST_GAP = 6
 _MOST_INITIALS = 4
@@ -83,7 +83,7 @@ _ORDINARY = word_lists.word_set(
     " sociedade societe society stock trust union unlimited"
 )
 _SKIPPED = _TITLES | _PARTICLES | (_FORMS - _ORDINARY)
-# Words that many firms share: two of them together identify nobody.
+# Words that many firms share: two of them together do not identify anyone.
 _COMMON = (
     _words(
         word_lists.TRADE_WORDS,
@@ -114,7 +114,7 @@ _BETWEEN_NAMES = re.compile(
 
 
 class Token(NamedTuple):
-    """A folded word of a text and its place; ``spelled`` if its letters stand one by one."""
+    """A folded word of a text and its place; ``spelled`` if its letters are apart."""
 
     word: str
     start: int
@@ -248,7 +248,7 @@ class NameFinder:
     def _begins(self, written: str) -> bool:
         """Return whether a name may begin with a word as it is written."""
         word = fold_word(written)
-        # A letter may be the first of several that stand one by one.
+        # A letter may be the first of several that are written one by one.
         return (
             len(word) == 1
             or _singular(word, self._alone) in self._alone

@@ -57,12 +57,12 @@ LOOSE_TITLES = listed_words("loose_titles")
 
 # A sole trader is a natural person in law. So is the French EIRL; those of Peru, Chile and the
 # Dominican Republic are companies that carry their owner's name, so the name would identify a
-# person either way. Ukrainian, Russian and Romanian abbreviations that stand for a firm as well
+# person either way. Ukrainian, Russian and Romanian abbreviations that can mean a firm as well
 # ("ПП" and "ЧП") are not listed.
 SOLE_TRADER_PHRASES = listed_texts("sole_trader_phrases")
 EASTERN_SOLE_TRADER_PHRASES = listed_texts("eastern_sole_trader_phrases")
 
-# Between a trader and the name of the trade. Before it may also stand a company.
+# Between a trader and the name of the trade. A company may come before it, too.
 TRADING_AS_PHRASES = listed_texts("trading_as_phrases")
 
 # Someone acting for another: whoever is named on either side may be a person.

@@ -183,7 +183,7 @@ class Builds:
         reason = self.withdrawals().get(name)
         # Names of builds that were deleted in time are not kept.
         message = (
-            f"{name!r} is not held: it was never published, or its build has been deleted"
+            f"{name!r} is not available: it was never published, or its build has been deleted"
             if reason is None
             else f"{name!r} was withdrawn: {reason}. Ask again without it for the current "
             "data_version"

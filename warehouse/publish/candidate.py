@@ -1,4 +1,4 @@
-"""A build that is being made, stage by stage: nobody can read it before ``switch``.
+"""A build that is being made, stage by stage: it cannot be read before ``switch``.
 
 ``work/<data_version>/`` has ``plan.json``, the loads that belong to it, and ``<stage>.json`` for
 each stage that is done: what it hands over. A publication that was killed, or whose audit failed,

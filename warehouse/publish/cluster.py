@@ -90,7 +90,7 @@ class DaskCluster:
                 results[futures[done]] = result_of(task, outcome)
                 self._fetch(Path(task.folder), made)
         finally:
-            # After a failure: nobody waits for the others.
+            # After a failure, the other results are not needed.
             self._client.cancel([*futures])
         return [results[number] for number in range(len(tasks))]
 

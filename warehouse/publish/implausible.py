@@ -14,7 +14,7 @@ from warehouse.shared.data_files import sql_file
 # The 99.9th percentile is the largest amount but for one of so many.
 _ONE_OF = 1_000
 _VALUES = '[{"value": {"amount": "DOUBLE", "currency": "VARCHAR"}}]'
-# What is read of the JSON of a release.
+# The members of the JSON of a release that are read.
 _MEMBERS = (
     f'{{"awards": {_VALUES}, "contracts": {_VALUES}, "tender": {{"numberOfTenderers": "DOUBLE"}}}}'
 )

@@ -97,14 +97,14 @@ def listed_rows(sql: duckdb.DuckDBPyConnection) -> pa.Table:
 
 
 def write_listed(sql: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Write what is listed of a partition, as files that ``read_listed`` reads."""
+    """Write the lists of a partition as files that ``read_listed`` reads."""
     for name in LISTED:
         path = sql_text(str(folder / f"{name}.parquet"))
         sql.execute(f"COPY (FROM {name} ORDER BY ALL) TO {path} (FORMAT parquet)")
 
 
 def read_listed(sql: duckdb.DuckDBPyConnection, name: str, paths: Iterable[str]) -> None:
-    """Add what was listed of partitions to a list of ``LISTED``."""
+    """Add the rows that partitions listed to a list of ``LISTED``."""
     if files := ", ".join(map(sql_text, paths)):
         sql.execute(f"INSERT INTO {name} BY NAME FROM read_parquet([{files}])")
 

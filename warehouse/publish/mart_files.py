@@ -90,7 +90,7 @@ _TYPES = {
     "real": "REAL",
     "bytes": "BLOB NOT NULL",
 }
-# No journal and no fsync: nobody reads the partial file, and one left by a crash is deleted.
+# No journal and no fsync: a partial file is never read, and one left by a crash is deleted.
 # A negative cache_size counts KiB; with analysis_limit, ANALYZE reads only a sample of an index.
 _PRAGMAS = (
     "page_size = 4096",
@@ -152,7 +152,7 @@ class SqliteLoader:
             declared.insert(0, f"{first} INTEGER PRIMARY KEY")
         if primary_key:
             declared.append(f"PRIMARY KEY ({primary_key})")
-        # A table that is its own index, instead of an index beside it with the same columns.
+        # A table that is its own index, instead of a separate index with the same columns.
         options = "WITHOUT ROWID" if primary_key else ""
         self._sql.execute(f"CREATE TABLE {table} ({', '.join(declared)}) {options}")
         self._sql.adbc_ingest(table, rows, mode="append")

@@ -407,7 +407,7 @@ class Nodes:
 
     @cached_property
     def _withheld(self) -> Withheld:
-        """What is withheld of the whole record."""
+        """Everything that is withheld in the whole record."""
         if not withheld_now(self.record):
             # To open a snapshot takes longer than the rows of most partitions.
             return NOTHING

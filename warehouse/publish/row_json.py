@@ -14,7 +14,7 @@ from warehouse.tables.sighting import Sighting
 # DuckDB types by column name, as DESCRIBE returns them.
 ColumnTypes = Mapping[str, str]
 
-# Stands for a day in the future or an unknown day: no ``as_of`` reaches it.
+# Takes the place of a future or unknown day: no ``as_of`` reaches it.
 NEVER = "9999-12-31"
 # The same in days since 1970, and the end of a row that is the latest known.
 NEVER_DAY = 2_932_896

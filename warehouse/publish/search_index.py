@@ -41,7 +41,7 @@ _WITH_IDS = (
     "LAMBDA each: each.ids))), ' ')"
 )
 _SEARCHABLE = "CASE WHEN NOT withdrawn AND release IS NOT NULL THEN {} END"
-# Columns that the writer of a file needs beside those that are stored, by table.
+# Columns that the writer of a file needs in addition to those that are stored, by table.
 TEXT_PREFIX = "searched_"
 WRITTEN_TEXTS: dict[str, dict[str, str]] = {
     "tender_releases": {

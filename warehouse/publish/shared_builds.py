@@ -59,7 +59,7 @@ _decode = msgspec.json.Decoder(SharedList).decode
 
 
 def read_list(store: FileStore) -> SharedList:
-    """Return what is in a store; nothing if nobody pushed to it yet."""
+    """Return what is in a store; nothing if no build was pushed to it yet."""
     try:
         body = store.read(_LIST)
     except FileNotFoundError:

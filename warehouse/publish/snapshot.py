@@ -1,7 +1,7 @@
 """The snapshot a build is made from: Parquet tables, each a view of a DuckDB connection.
 
 First every vintage of every table of the record is copied, and every figure of ``fundamentals`` as
-every publication states it (``statements``); derived tables are added beside them.
+every publication states it (``statements``); derived tables are added to them.
 The audit, the mart and the exports all read the snapshot, so that they always see the same rows.
 """
 

@@ -250,8 +250,8 @@ def bytes_of(task: Task) -> int:
 # Files of steps, found by key.
 #
 # The files of a key are a folder that appears under its name when it is complete, with a list of
-# them (``files.json``). A folder never changes; it can be deleted at any time that nobody uses
-# it, and is made again when it is needed.
+# them (``files.json``). A folder never changes; it can be deleted whenever it is not in use, and
+# is made again when it is needed.
 
 _LIST = "files.json"
 
@@ -301,7 +301,7 @@ class StepStore:
     def delete_all_but(self, keys: Collection[str]) -> int:
         """Delete the folders of all other keys, and of killed tasks; return how many.
 
-        Nobody may be making files meanwhile: take the publishing lock.
+        No files may be made meanwhile: take the publishing lock.
         """
         deleted = 0
         for folder in self.root.glob("*/*"):
@@ -382,7 +382,7 @@ class Step:
 def _make_files(function: TaskFunction, task: Task, sql: duckdb.DuckDBPyConnection) -> None:
     """Make the files under another name and move them into place; once done, do nothing.
 
-    Killed at any moment, it leaves either all files or a folder that nobody reads.
+    Killed at any moment, it leaves either all files or a folder that is never read.
     """
     folder = Path(task.folder)
     if folder.exists():

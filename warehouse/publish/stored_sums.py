@@ -117,7 +117,7 @@ def _name(file: DataFile) -> str:
 def hashed_columns(table: RecordTable) -> list[str]:
     """Return the columns whose values decide all others of a stored row.
 
-    Its hashes stand for what identifies it and for its content.
+    Its hashes cover what identifies it and its content.
     """
     covered = {*table.identity, *table.content}
     return [name for name in record_schema(table).names if name not in covered]

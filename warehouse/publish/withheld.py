@@ -45,7 +45,7 @@ WITHHELD_RULES: Mapping[WithheldBy, str] = {
 
 @dataclass(frozen=True)
 class Withheld:
-    """What is withheld of the whole record.
+    """Everything that is withheld in the whole record.
 
     It contains the names of people: it must not outlast a publication.
     """
@@ -98,7 +98,7 @@ def apply_withheld(
     secret: bytes,
     tables: Sequence[RecordTable] = RECORD_TABLES,
 ) -> None:
-    """Leave out of the given tables of a snapshot what is withheld of the whole record."""
+    """Leave everything withheld in the whole record out of the given tables of a snapshot."""
     if withheld.subjects:
         organisations = text_table(((id_,) for id_ in withheld.organisations), "service_id")
         create_table(snapshot.sql, "withheld_organisations", organisations)

@@ -42,7 +42,7 @@ from warehouse.shared.settings import cores
 # A key is made from the rows themselves, not from where they came from: a table that was derived
 # again and has the same rows keeps its files.
 
-# Two hashes of 64 bits, of which one is a sum: together they stand for the rows in any order.
+# Two hashes of 64 bits, of which one is a sum: together they identify the rows in any order.
 _DIGEST = """
 SELECT value, part, count(*), concat(sum(hash(served)), '/', bit_xor(hash(served, 1)))
 FROM (SELECT served, {value} AS value, {part} AS part FROM ({rows}) AS served)

@@ -54,7 +54,7 @@ def vintages_query(
     day from which another vintage was known, null for the last. Never show ``superseded_at``
     together with an ``as_of``: it lies in the future of that day.
     """
-    # A null day fails the comparison: what no one can date is in no past day's answer.
+    # A null day fails the comparison: what has no known date is in no past day's answer.
     published = "TRUE" if as_of is None else f"available_at <= DATE '{as_of.isoformat()}'"
     in_scope = f"({where}) AND {published} AND {_loaded_by(load_seq)}"
     return _SQL.statement(

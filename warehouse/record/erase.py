@@ -5,7 +5,7 @@ the writer accepts no row of the document. Then its rows are deleted, and with t
 that contained one: data files, commits and checkpoints with their column statistics, indexes.
 Each step can be repeated: an erasure that was killed is finished by running it again.
 
-In a folder nobody appends meanwhile. In an object store others may: lifting and restoring the
+In a folder nothing appends meanwhile. In an object store others may: lifting and restoring the
 protection of a table are changes of its metadata, with which every commit fails that began before
 them, and is tried again without the document.
 

@@ -50,13 +50,13 @@ def note_files(record: Record, tables: Iterable[str] | None = None) -> None:
         for name in record.schemas if tables is None else tables:
             delta = record.stored_table(name)
             if delta is not None:
-                _note(record, name, _held(record, name, delta, _sizes(record, name)))
+                _note(record, name, _listed(record, name, delta, _sizes(record, name)))
 
 
-def _note(record: Record, name: str, held: dict[str, int]) -> None:
+def _note(record: Record, name: str, listed: dict[str, int]) -> None:
     noted = _noted(record, name)
-    new = [path for path in held if path not in noted]
-    kept = {path: noted[path] for path in noted.keys() & (held.keys() | _needed(noted, held))}
+    new = [path for path in listed if path not in noted]
+    kept = {path: noted[path] for path in noted.keys() & (listed.keys() | _needed(noted, listed))}
     if new or kept.keys() != noted.keys():
         # Of two machines that do this at once one may undo what the other noted: it is noted again
         # the next time.
@@ -69,7 +69,7 @@ def _note(record: Record, name: str, held: dict[str, int]) -> None:
 def damaged_files(
     record: Record, tables: Iterable[str] | None = None, *, thorough: bool = False
 ) -> Iterator[RecordDamage]:
-    """Yield what is damaged of the tables, or of all: by names and sizes, or by every byte."""
+    """Yield the damaged files of the tables, or of all: by name and size, or by every byte."""
     for name in record.schemas if tables is None else tables:
         try:
             noted = _noted(record, name)
@@ -80,12 +80,12 @@ def damaged_files(
         try:
             delta = record.stored_table(name)
             sizes = _sizes(record, name)
-            held = {} if delta is None else _held(record, name, delta, sizes)
+            listed = {} if delta is None else _listed(record, name, delta, sizes)
         except DamagedRecord as error:
             yield RecordDamage(name, f"{name}/{_LOG}", error.says)
             # Which files have changed says more than the library.
-            held = sizes = _sizes(record, name)
-        yield from _damaged(record, name, held, sizes, noted, thorough=thorough)
+            listed = sizes = _sizes(record, name)
+        yield from _damaged(record, name, listed, sizes, noted, thorough=thorough)
 
 
 def require_intact(
@@ -127,22 +127,22 @@ def advice(record: Record, damage: RecordDamage) -> str:
 def _damaged(
     record: Record,
     name: str,
-    held: dict[str, int],
+    listed: dict[str, int],
     sizes: dict[str, int],
     noted: dict[str, FileCheck],
     *,
     thorough: bool,
 ) -> Iterator[RecordDamage]:
-    needed = _needed(noted, held)
+    needed = _needed(noted, listed)
     # What every use of the table reads: commits can be damaged and still be JSON.
     whole = noted if thorough else () if record.is_shared else needed
 
     def wrong(path: str) -> str | None:
-        written = noted[path] if path in noted else FileCheck(held[path], "")
+        written = noted[path] if path in noted else FileCheck(listed[path], "")
         read = partial(_check, record, path) if path in whole else None
         return difference(written, sizes.get(path), read)
 
-    paths = sorted(held.keys() | needed)
+    paths = sorted(listed.keys() | needed)
     with ThreadPoolExecutor(_THREADS) as threads:
         for path, says in zip(paths, threads.map(wrong, paths), strict=True):
             if says is not None:
@@ -155,7 +155,7 @@ def _sizes(record: Record, name: str) -> dict[str, int]:
     return {file.path: file.size for file in record.store.listing(name)}
 
 
-def _held(record: Record, name: str, delta: DeltaTable, sizes: dict[str, int]) -> dict[str, int]:
+def _listed(record: Record, name: str, delta: DeltaTable, sizes: dict[str, int]) -> dict[str, int]:
     """Return the files of a table with their sizes: its data, and its log as far as it is there."""
     below = len(record.root) + 1
     log = {path: size for path, size in sizes.items() if _is_log(path)}
@@ -171,12 +171,12 @@ def _is_log(path: str) -> bool:
     )
 
 
-def _needed(noted: Iterable[str], held: Iterable[str]) -> set[str]:
+def _needed(noted: Iterable[str], listed: Iterable[str]) -> set[str]:
     """Return the noted files of the log that have to be there.
 
-    Erasures delete commits before a checkpoint; data that is no longer held was replaced.
+    Erasures delete commits before a checkpoint; data files that are no longer listed were replaced.
     """
-    checkpoint = max((_version(path) for path in held if ".checkpoint" in path), default=0)
+    checkpoint = max((_version(path) for path in listed if ".checkpoint" in path), default=0)
     log = (path for path in noted if PurePosixPath(path).parent.name == _LOG)
     return {path for path in log if _version(path) >= checkpoint}
 

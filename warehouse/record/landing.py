@@ -195,7 +195,7 @@ class Landing:
         """Delete bodies, and say so in the notes of their readings, which stay; return how many.
 
         It can be repeated: a body that an interrupted removal left is deleted, too. In an object
-        store nobody may land the same bytes meanwhile: they would be missing, and be fetched again.
+        store no one may land the same bytes meanwhile: they would be missing, and fetched again.
         """
         with self.bodies_kept(exclusively=True):
             for path in self._all_notes():
@@ -216,7 +216,7 @@ class Landing:
         """Delete the bytes of a document, and what a killed writer left of them.
 
         Erasures and removals both end here: whatever else is stored of the content of a document,
-        beside its rows, is deleted here as well.
+        apart from its rows, is deleted here as well.
         """
         for path in self._all_paths(self._body_path(sha256).rsplit("/", 1)[0]):
             if sha256 in path.rsplit("/", 1)[-1]:
@@ -309,8 +309,8 @@ class Landing:
         """Yield where a body is; say what to do if it was removed, is missing or damaged."""
         if document.removal is not None:
             raise LandingError(
-                f"{document.url} cannot be read again: {document.removal.words}; what was read of "
-                "it stays"
+                f"{document.url} cannot be read again: {document.removal.words}; the rows that "
+                "were read from it stay"
             )
         path = self._body_path(document.sha256)
         try:

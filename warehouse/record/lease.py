@@ -4,9 +4,9 @@ Each taking, renewal and release is a small object with the next number, which t
 one of those who try at once (``FileStore.put_new``); the highest number counts. The holder renews
 it while it works. A holder that was killed renews no more, and after a while another takes over.
 
-Clocks of machines differ, so nobody trusts the other's: whoever waits takes over once the lease was
-not renewed for its whole duration by their own clock, or if it ran out longer ago than clocks
-differ. The holder measures from before it asked, and stops earlier (``check``).
+Clocks of machines differ, so no machine trusts another's: one that waits takes over once the lease
+was not renewed for its whole duration by its own clock, or if it ran out longer ago than clocks
+differ. The holder measures from before its request, and stops earlier (``check``).
 """
 
 import os
@@ -49,7 +49,7 @@ def _is_free(state: _State | None) -> bool:
 
 
 class Lease:
-    """A lease that is held; it is renewed in the background until it is released."""
+    """A lease to take; once taken, it is renewed in the background until it is released."""
 
     def __init__(self, store: FileStore, name: str, owner: str, seconds: float) -> None:
         self._store, self._name, self._owner, self._seconds = store, name, owner, seconds
@@ -125,7 +125,7 @@ def hold_lease(
     """Wait for a lease and hold it."""
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
     lease = Lease(store, name, owner, seconds)
-    # Since when the same object was seen to be the newest: how long nobody has renewed it.
+    # Since when the same object was seen to be the newest: how long it has not been renewed.
     last, since = -1, 0.0
     with announced_wait(f"the lease `{name}`", lambda: holder_of(store, name) or "another machine"):
         while True:

@@ -158,7 +158,7 @@ def _rules_of_columns(table: RecordTable) -> Iterator[RowRule]:
 
 def _rules_of_every_row(table: RecordTable) -> Iterator[RowRule]:
     yield LICENSED
-    # Nobody can have read a document before it was published.
+    # No document can be read before it was published.
     yield RowRule(
         "available_at",
         "available_at <= CAST(observed_at AS DATE)",
@@ -177,7 +177,7 @@ def _rules_of_every_row(table: RecordTable) -> Iterator[RowRule]:
             name,
             f"NOT withdrawn OR {name} IS NULL",
             f"a withdrawal has no {name}",
-            "{!r} stands beside a withdrawal",
+            "{!r} is stated in a withdrawal",
             _NOT_AUDITED,
         )
     if "period_start" in table.row.model_fields:

@@ -75,7 +75,7 @@ from warehouse.tables.operations import (
     WithheldEntry,
 )
 
-# What the record keeps about itself, beside the tables of sightings.
+# What the record keeps about itself, in addition to the tables of sightings.
 _OPERATIONS: dict[str, type[SQLModel]] = {
     "loads": LoadEntry,
     "failures": FailureEntry,
@@ -222,7 +222,7 @@ class Record:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Wait until nobody else erases or compacts, nor appends on this machine; let nobody."""
+        """Wait for erasures, compactions and this machine's appends; let none begin meanwhile."""
         with self.upkeep(), file_lock(self._erasure_lock), self.write_lock:
             yield
 

@@ -20,9 +20,9 @@ from warehouse.shared.errors import SankofaError, WriteConflict
 
 # Delete files of which a table no longer consists: replaced ones, and those of killed writers.
 #
-# A file is deleted if it was replaced, or written and never committed, long enough ago: nobody who
-# opened the table since then misses one. No published version needs it: a data_version is made
-# from the rows that the table has now, up to a load.
+# A file is deleted if it was replaced, or written and never committed, long enough ago: whoever
+# opened the table since then does not need it. No published version needs it either: a data_version
+# is made from the rows that the table has now, up to a load.
 
 
 def vacuum(record: Record, name: str, hours: int) -> str | None:
@@ -165,7 +165,7 @@ def compact_after_appends(record: Record, tables: Iterable[str]) -> None:
 def keep_up(
     record: Record, vacuum_hours: int, max_small_files: int = MAX_SMALL_FILES
 ) -> Iterator[tuple[str, str]]:
-    """Merge the small files of every table that has many, and delete files that nobody needs.
+    """Merge the small files of every table that has many, and delete unneeded files.
 
     Each table is yielded with what was done to it. It waits until no other process, on whatever
     machine, does this or erases. Loads and publications go on.

@@ -1,4 +1,4 @@
-"""Parameters with which a build can be asked, each set from one row of it.
+"""Example parameters that a build can answer, each set taken from one of its rows.
 
 For the description of the API: what it shows must be there. A row is looked for in the first
 files of a table only, so that a large build costs no more than a small one. ``examples.csv`` says

@@ -75,7 +75,7 @@ class Delta(msgspec.Struct, frozen=True):
 class Artifact(msgspec.Struct, frozen=True):
     """One Parquet file of a version.
 
-    ``url`` and ``schema_url`` are names of files beside the manifest; see ``absolute_urls``.
+    ``url`` and ``schema_url`` are names of files next to the manifest; see ``absolute_urls``.
     ``sql_as_of`` has the placeholders ``{url}`` and ``{as_of}``; null if the file has only what
     is known now.
     """

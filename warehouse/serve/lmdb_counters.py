@@ -52,7 +52,7 @@ _EMPTY = bytes(_LAYOUT.size)
 _LONGEST_WAIT = 5.0
 # Seconds between two checks whether the file was replaced.
 _CHECK_INTERVAL = 0.01
-# A network that nobody used for so long is forgotten: its last month is reported no longer.
+# A network without requests for so long is forgotten: its last month is no longer reported.
 _FORGOTTEN_AFTER = (31 * 86_400) + REPORTING_PERIOD.total_seconds()
 # Entries that are looked at when a client is new. More than one, so that more can go than come.
 _LOOKED_AT = 8

@@ -61,8 +61,8 @@ IN_ORDER_OF_FILE = Order(IN_ORDER)
 
 # Questions to several files: which can have such rows, and how their rows are merged.
 #
-# A question that names what decides the file of a row (an organisation, a country) is asked of
-# that file, and one that bounds the day only of files with such days. Any other is asked of every
+# A question that names what decides the file of a row (an organisation, a country) goes to that
+# file only, and one that bounds the day only to files with such days. Any other goes to every
 # file. Files that follow each other are read until there are enough rows. Otherwise each file
 # gives its first rows, and these are merged in the order of the table.
 
@@ -304,7 +304,7 @@ class RowPage(msgspec.Struct, frozen=True):
 
 def cap_at_today(as_of: date) -> str:
     """Return a day as it is compared in SQL; a future day counts as today, in UTC."""
-    # Nobody knows yet what will be known: the answer for a future day would change until then.
+    # What will be known is still open: the answer for a future day would change until then.
     return min(as_of, datetime.now(UTC).date()).isoformat()
 
 

@@ -1,7 +1,7 @@
 """Search over everything that is served: organisations, series, indicators, panels and buyers.
 
 Best match first: by an identifier, by exactly this name, by a name that begins with it, by all
-words, by what stands for their subject in the keys of series; only if there is none of these, by
+words, by the parts of keys of series that match their subject; only if there is none of these, by
 names that are spelled much like the query or have some of its words. Rows that match equally well
 come in the order of the table.
 """
@@ -106,7 +106,7 @@ _SHORTEST_NEAR = 3
 _MOST_COMPARED, _MOST_SELECTING = 500, 6
 # A word that more rows have, and more than a third of them, says nothing about one.
 _COMMON_FROM = 10
-# What a word about a row, as its country, counts beside one in a name.
+# How much a word about a row, such as its country, counts relative to one in a name.
 _ABOUT = 0.5
 # Of the best score: what is less near is left out.
 _WORST = 0.5
@@ -144,7 +144,7 @@ def found_rows(
 
 
 def _in_country(country: str | None) -> list[Condition]:
-    # All codes stand in one text: an indicator has figures of many countries.
+    # All codes are in one text: an indicator has figures of many countries.
     if country is None:
         return []
     return [Condition("countries LIKE ?", (f"% {storable(country.upper())} %",))]
@@ -341,6 +341,6 @@ def _matched_identifier(row: Row, key: str) -> str:
     wanted = set(key.split())
     listings = [name for name in row["listings"] if wanted >= {*terms(name.partition(":")[2])}]
     if listings:
-        # A ticker can be listed at several exchanges: the one that was asked for, else the first.
+        # A ticker can be listed at several exchanges: the requested one, else the first.
         return str(max(listings, key=lambda name: len(wanted.intersection(terms(name)))))
     return str(row["id"]) if identifier_key(row["id"]) == key else key.upper()

@@ -1,8 +1,8 @@
 """A query of one table: its rows, and why there are none.
 
-Not held, not held together, not known then, not of those days: the filters of the question are
-added one after the other, until no row is left. With ``as_of`` only what was public by then is
-looked at: of what became public later a reason says no more than that there is something.
+No such rows, none of that combination, none known then, none on those days: the filters of the
+question are added one after the other, until no row is left. With ``as_of`` only what was public
+by then is looked at: about later publications a reason says no more than that there are some.
 """
 
 from collections.abc import Sequence
@@ -45,13 +45,13 @@ EmptyCode = Literal[
 # A vocabulary is compared and named as far as this.
 _MOST_WORDS = 20_000
 _FEW_WORDS = 12
-# Beside other filters fewer are left, and one of them is what is looked for.
+# With other filters fewer are left, and one of them is the value that is wanted.
 _FEW_TOGETHER = 40
 
 
 @dataclass(frozen=True)
 class Empty:
-    """The reason: a code, a sentence, the nearest values of ``parameter``, and what is held."""
+    """The reason: a code, a sentence, the nearest values of ``parameter``, and the data's span."""
 
     code: EmptyCode
     detail: str
@@ -72,9 +72,9 @@ class Empty:
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """A value that was asked for: its parameter, its column, and the conditions of rows with it.
+    """A requested value: its parameter, its column, and the conditions of rows with it.
 
-    Other values of the column could be asked for if their rows match ``among``.
+    Other values of the column could be requested if their rows match ``among``.
     """
 
     parameter: str
@@ -185,7 +185,7 @@ def _not_among_public(build: Build, query: TableQuery) -> Empty:
 
 
 def _no_such_days(query: TableQuery, held: tuple[str, str] | None) -> Empty:
-    """Return the reason of days outside of those that are held, or in a gap between them."""
+    """Return the reason for days outside the span of the data, or in a gap within it."""
     since, until = (str(day) if day else "…" for day in query.days)
     parameter = query.bounds[0 if query.days[0] else 1]
     if held and None not in query.days and held[0] < since and until < held[1]:
@@ -202,7 +202,7 @@ def _no_such_days(query: TableQuery, held: tuple[str, str] | None) -> Empty:
 def _value_not_held(build: Build, query: TableQuery, missing: Filter) -> Empty:
     near, few = _values(build, query, missing, query.public)
     if not near and not few:
-        # Of a long vocabulary, what is held with the rest of the question may be short.
+        # Of a long vocabulary, the values that the other filters leave may be few.
         others = [each for each in query.filters if each is not missing]
         where = [condition for each in others for condition in each.where]
         near, few = _values(build, query, missing, [*where, *query.public])

@@ -6,7 +6,7 @@ import from this repository, and over the SQL files and tables that they read (`
 Comments, docstrings and formatting do not count. Which code a version covers is decided where it
 is used: see ``assets/parser_versions.py`` and ``pipelines``.
 
-To parse all modules takes a second. What was read of each is therefore kept beside its bytecode,
+Parsing all modules takes a second. What was read from each is therefore kept next to its bytecode,
 with a hash of the source it was read from.
 """
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-# SQL in files: ``sql/<name>.sql`` beside the module that runs it, one or more named statements.
+# SQL in files: ``sql/<name>.sql`` next to the module that runs it, one or more named statements.
 #
 # A file begins with a header: what it promises, a line ``-- Inputs:`` and a line ``-- Outputs:``.
 # Each statement begins with a line ``-- name: countries`` and ends with a semicolon::
@@ -102,7 +102,7 @@ def sql_file(
     fragments: Mapping[str, str] = _NOTHING,
     parameters: Mapping[str, Any] = _NOTHING,
 ) -> SqlFile:
-    """Return the statements of ``sql/<name>.sql`` beside a module: ``sql_file(__name__, "rates")``.
+    """Return the statements of a module's ``sql/<name>.sql``: ``sql_file(__name__, "rates")``.
 
     Write the name out: ``code_version`` finds the file by this call.
     """
@@ -126,13 +126,13 @@ def _read(package: str, name: str) -> Mapping[str, str]:
     return MappingProxyType(dict(zip(parts[::2], bodies, strict=True)))
 
 
-# Tables as data: ``<name>.csv`` beside the module that reads it, with a header.
+# Tables as data: ``<name>.csv`` next to the module that reads it, with a header.
 #
 # The files count in the version of the code (``warehouse/shared/code_version.py``).
 
 
 def csv_rows(module: str, name: str) -> list[dict[str, str]]:
-    """Return the rows of a file beside a module: ``csv_rows(__name__, "currencies")``."""
+    """Return the rows of a module's ``<name>.csv``: ``csv_rows(__name__, "currencies")``."""
     folder = files(module.rpartition(".")[0])
     with folder.joinpath(f"{name}.csv").open(encoding="utf-8") as lines:
         header, *rows = csv.reader(lines)

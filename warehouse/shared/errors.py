@@ -71,7 +71,7 @@ class WriteConflict(SankofaError):
 
 
 class UnknownVersion(SankofaError):
-    """The requested data_version is not held; ``held`` are those that are, oldest first."""
+    """The requested data_version is not available; ``held`` lists those that are, oldest first."""
 
     def __init__(self, message: str, version: str = "", held: Sequence[str] = ()) -> None:
         super().__init__(message)

@@ -151,8 +151,8 @@ class FileStore:
     def put_new(self, body: bytes, *parts: str) -> bool:
         """Write a small file unless there is one by that name; return whether it was written.
 
-        Of several that do it at once, on whatever machines, one succeeds: an object store is
-        asked to refuse the others (``require_refusals`` finds out whether it does).
+        Of several that do it at once, on whatever machines, one succeeds: an object store has to
+        refuse the others (``require_refusals`` finds out whether it does).
         """
         path = self.path(*parts)
         if self.is_local:
@@ -231,7 +231,7 @@ def require_refusals(store: FileStore, setting: str) -> None:
     store.delete(name)
     if not first or second:
         raise BadStore(
-            f"{setting}: this store writes over an object although it was asked not to (it ignores "
+            f"{setting}: this store overwrites an object even if told not to (it ignores "
             "the header If-None-Match of a PUT), so that two machines could overwrite each other's "
             "commits; use a store with conditional writes, such as Amazon S3 or MinIO"
         )

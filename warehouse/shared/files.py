@@ -70,7 +70,7 @@ def private_paths(settings: Settings) -> Iterator[Path]:
     yield from settings.home.glob(SETTINGS_FILE)
     for url in (settings.control, settings.usage):
         if "://" not in url:
-            # Databases have files beside them.
+            # SQLite keeps other files next to a database.
             yield from sorted(Path(url).parent.glob(f"{Path(url).name}*"))
 
 
@@ -157,7 +157,7 @@ def check_of_file(path: str | Path) -> FileCheck:
 
 
 def check_of_stream(stream: IO[bytes]) -> FileCheck:
-    """Return the check of what is left to read of a stream."""
+    """Return the check of the rest of a stream."""
     digest, size = xxhash.xxh3_128(), 0
     while chunk := stream.read(_CHUNK):
         digest.update(chunk)
@@ -288,7 +288,7 @@ def identity_of(path: str) -> Identity | None:
 
 
 def seal(body: bytes) -> bytes:
-    """Return a JSON object with one more member, the SHA-256 of all that stands before it."""
+    """Return a JSON object with one more member, the SHA-256 of everything before it."""
     return body[:-1] + b',"seal":"' + hashlib.sha256(body).hexdigest().encode() + b'"}'
 
 

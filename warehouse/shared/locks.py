@@ -4,8 +4,8 @@ They are ``flock`` locks: the kernel releases the lock of a process that dies, s
 left behind by a killed process never blocks anyone. They belong to the open file and not to the
 process, so two threads that open the same path exclude each other as well.
 
-Lock files are never deleted: a process that waits for a deleted file would get a lock that nobody
-else sees. Files that show that a process is alive are deleted: nothing waits for them.
+Lock files are never deleted: a process that waits for a deleted file would get a lock that no
+other process sees. Files that show that a process is alive are deleted: nothing waits for them.
 """
 
 import fcntl
@@ -72,7 +72,7 @@ def announced_wait(what: str, owner: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def shared_file_lock(path: Path) -> Iterator[None]:
-    """Wait until nobody has ``file_lock`` of a file; many can have it shared at once."""
+    """Wait until no one has ``file_lock`` of a file; many can have it shared at once."""
     with _open(path) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         yield

@@ -24,7 +24,7 @@ from pydantic_core import ErrorDetails, PydanticUndefined
 from warehouse.shared.data_files import csv_rows
 from warehouse.shared.errors import SankofaError
 
-# Nobody outside development should hash under this key: it is public.
+# Only development should hash under this key: it is public.
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
 # A person opens some, a slider loads some more; one page takes about a fiftieth of a second.
 PAGES_PER_MINUTE = 240
@@ -166,7 +166,7 @@ def spill_folder() -> str:
 def usable_memory_mb() -> int:
     """Return how much memory DuckDB may use: half of what this process may.
 
-    DuckDB counts what it buffers, not what Arrow, Python and other programs take beside it.
+    DuckDB counts what it buffers, not what Arrow, Python and other programs use in addition.
     """
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in map(Path, _LIMITS):

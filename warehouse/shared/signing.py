@@ -76,6 +76,6 @@ def _create_key(path: Path) -> None:
     )
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)
-    # Before anything is in it: nobody else can read it at any moment.
+    # Before anything is in it: no other user can read it at any moment.
     partial.touch(0o600)
     create_file(path, pem, partial)

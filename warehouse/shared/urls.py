@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from urllib.parse import urlsplit, urlunsplit
 
-# Which addresses may stand in the record: those that anybody can open, and fictional ones.
+# Which addresses the record may contain: those that anybody can open, and fictional ones.
 
 # Base address of the fictional sources: ``.example`` is reserved, so no such host can exist.
 FICTIONAL_URL = "https://fictional.example"
@@ -63,8 +63,8 @@ def valid_host(host: str | None) -> str | None:
 def as_reached(url: str, host: str | None) -> str:
     """Return the URL of a server of ours for a client that reached another at ``host``.
 
-    Only a loopback address is replaced, which is right for nobody but this machine: the port
-    stays, the name is the one that led the client here.
+    Only a loopback address is replaced, which is right on this machine only: the port stays, the
+    name is the one that led the client here.
     """
     parts, reached = urlsplit(url), valid_host(host)
     if reached is None or parts.hostname not in _LOOPBACK:

@@ -151,7 +151,7 @@ def test_a_withdrawal_with_a_value_and_a_backward_period_are_quarantined(record:
         facts(fact("1", withdrawn=True), fact("2", item="tax", period_start=date(2019, 2, 1))),
     )
     assert entry.quarantined == 2
-    assert "stands beside a withdrawal" in reasons(record)[0]
+    assert "is stated in a withdrawal" in reasons(record)[0]
     assert reasons(record)[1] == (
         "row 1, period_end: 2018-12-31 lies before the start of the period"
     )

@@ -1,9 +1,9 @@
 -- The award facts: what each organisation was known to have won, vintage by vintage.
 --
 -- On each day on which something changes, the releases known then are merged as OCDS does it: for
--- each member of an award, the newest release that states it counts. The fact stands while the
--- award is active; another value or award date is another vintage. DATE '9999-12-31' is a day after
--- every other: what is known now, also from releases without a day.
+-- each member of an award, the newest release that states it counts. The fact is in effect while
+-- the award is active; another value or award date is another vintage. DATE '9999-12-31' is a day
+-- after every other: what is known now, also from releases without a day.
 --
 -- Inputs: tender_releases, tender_parties, party_matches, award_statements; entities, countries (of
 --   the facts as they are served)
@@ -122,7 +122,7 @@ merged AS (
 ),
 
 standing AS (
-    -- one row per winner, on the days on which the award stood
+    -- one row per winner, on the days on which the award is in effect
     SELECT
         source, ocid, award_id, day, day_number, next_day, awarded_on,
         money.value, money.unit, coalesce(money.row_id, newest) AS row_id,
@@ -140,7 +140,7 @@ followed AS (
 ),
 
 compared AS (
-    -- a vintage begins after a day on which the fact did not stand, or if its value or date changes
+    -- a vintage begins after a day without the fact, or if its value or date changes
     SELECT
         *,
         (number_before + 1 IS DISTINCT FROM day_number)
@@ -159,8 +159,8 @@ numbered AS (
 ),
 
 vintages AS (
-    -- one row per vintage; it ends on the first day on which it no longer stood; the day that
-    -- stands for today is not a date: a fact without any other day has no available_at
+    -- one row per vintage; it ends on the first day on which it is no longer in effect; 9999-12-31
+    -- means today and is not a date: a fact without any other day has no available_at
     SELECT
         source, ocid, award_id, service_id, vintage,
         CASE WHEN value IS NULL THEN stretch END AS unnumbered,

@@ -5,7 +5,7 @@
 -- Outputs: catalogue, changes (queries)
 
 -- name: catalogue
--- One row for each thing that can be asked for: a dataset of a country, a series, an indicator, a
+-- One row for each thing that can be requested: a dataset of a country, a series, an indicator, a
 -- line item, a metric, a panel of a country, a category and a status of tenders.
 WITH named AS ({{ named_entities }}),
 
@@ -52,7 +52,7 @@ counted AS (
     WHERE latest
     GROUP BY ALL
     UNION ALL
-    -- of all countries together: an indicator is mostly held for nearly all of them
+    -- of all countries together: most indicators have figures for nearly all of them
     SELECT
         'indicator', indicator, 'AF-MACRO', NULL, NULL, NULL, any_value(unit), 'annual', NULL,
         count(*), min(period_end), max(period_end)

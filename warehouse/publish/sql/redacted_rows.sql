@@ -32,7 +32,7 @@ WHERE
         len(search_words) > 0
         AND (
             contains_any(plain_text, search_words)
-            -- short words may stand letter by letter
+            -- short words may be written letter by letter
             OR contains_any(
                 regexp_replace(plain_text, '(\\[nrt]|[^\p{L}\p{N}])+', '', 'g'), short_words
             )
