@@ -158,7 +158,7 @@ def read_values(
         parameters[name] = _path_value(endpoint, name, text)
     declared = endpoint.query
     sent = as_declared(sent, declared)
-    # Ignoring a misspelt filter would return rows that were not asked for.
+    # Ignoring a misspelt filter would return rows that were not requested.
     for name in sent:
         if name not in declared:
             raise problems.unknown_parameter(name, declared, "this endpoint")
@@ -204,7 +204,7 @@ def mcp_url_for(req: falcon.Request, mcp_url: str) -> str:
 
 @lru_cache(256)
 def _reached(mcp_url: str, host: str | None) -> str:
-    # Asked for with every page.
+    # Needed by every page.
     return as_reached(mcp_url, host).rstrip("/")
 
 

@@ -57,7 +57,7 @@ class KnownResponses(KnownAnswers[KeptAnswer]):
         # The path is last: it alone may contain a line break.
         pinned = env.get("HTTP_X_DATA_VERSION")
         build, tag = self.build_and_tag(parameters, pinned, *decides, env["PATH_INFO"])
-        # A strong ETag stands for the bytes as sent (RFC 9110): each coding has its own.
+        # A strong ETag identifies the bytes as sent (RFC 9110): each coding has its own.
         is_fixed = pinned is not None and not day_if_capped(parameters)
         etag = f'"{tag}-{coding}"' if coding else f'"{tag}"'
         return KeyedQuestion(key, build, etag, _PINNED if is_fixed else "private")

@@ -152,14 +152,14 @@ class OpenApiResource:
         with suppress(SankofaError):
             build = self._mart.build()
         written_for, body = self._written
-        asked = (None if build is None else build.data_version, mcp_url)
-        if written_for != asked:
+        current = (None if build is None else build.data_version, mcp_url)
+        if written_for != current:
             of_build = None if build is None else examples(build)
             body = encode(openapi_document(declarations.ENDPOINTS, of_build, mcp_url))
             if build is not None:
                 # Programs send the version that the examples of answers have.
                 body = body.replace(_EXAMPLE_VERSION, build.data_version.encode())
-            self._written = asked, body
+            self._written = current, body
         return body
 
 

@@ -12,7 +12,7 @@ from warehouse.shared.errors import SankofaError
 from warehouse.shared.metrics import observe_request
 from warehouse.shared.server_log import AccessLine, log_access, logged_path
 
-# The access log: one JSON line for each request, without its key and without what it asked for.
+# The access log: one JSON line for each request, without its key or the values of its parameters.
 #
 # Of the client only the network is logged, of the query only the names of its parameters: an
 # address is personal data, and so may be what somebody searches for.

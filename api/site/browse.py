@@ -27,7 +27,7 @@ from warehouse.serve.catalogue import page_data
 from warehouse.serve.rows import alpha_2
 from warehouse.shared.countries import country_code
 
-# What is shown of companies on one page.
+# How many companies one page shows.
 _ISSUERS_PER_PAGE = 100
 _DEFAULT_METRIC = "net_margin"
 # Pages that a search finds by their titles, and tenders.

@@ -326,7 +326,7 @@ def _by_figure(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _vintage_lines(figures: Sequence[Sequence[Row]]) -> list[dict[str, Any]]:
-    """Return a stepped line for each full year: what was known of it, day by day."""
+    """Return a stepped line for each full year: what was known about it, day by day."""
     full_years = [rows for rows in figures if rows[0]["period_type"] in ("FY", "INSTANT")] or list(
         figures
     )

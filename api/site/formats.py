@@ -25,8 +25,8 @@ def titles(kind: str) -> dict[str, str]:
 
 # Keys whose words alone do not say what they are.
 _KNOWN_WORDS = titles("word")
-# Of macro series and indicators, whose sources are asked for figures only; of indicators as the
-# World Bank has them, without the unit.
+# Titles of macro series and indicators, from whose sources only figures are fetched; those of
+# indicators are the World Bank's, without the unit.
 SERIES_TYPES, _INDICATORS = titles("series"), titles("indicator")
 
 

@@ -70,7 +70,7 @@ def series_list_page(site: render.Site, req: falcon.Request, section: str) -> re
 
 
 def series_page(site: render.Site, req: falcon.Request, series: str) -> render.Reply:
-    """Return one series: chart, table, unit, base, source, as of any day, beside another day."""
+    """Return one series: chart, table, unit, base, source, as of any day, compared with another."""
     sample = site.sample
     parameters = render.page_parameters(req, _SERIES, ("compare", "with"), _ASKED)
     every = entries_of(sample, "series")
@@ -101,24 +101,24 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
     alike = [row for row in every if row not in entries and same.items() <= row.items()]
     sent = req.params.get("with") or []
     chosen = [sent] if isinstance(sent, str) else list(sent)
-    beside = {
+    added = {
         row["name"]: sample.ask(_SERIES, _SERIES_PAGES, series=row["name"], as_of=as_of)
         for row in [row for row in alike if row["name"] in chosen][:_MOST_COMPARED]
     }
     chosen_day = _compared_day(req)
     # The past is shown next to the present, unless another day or other series are chosen.
-    compare = chosen_day or (sample.today if as_of and not beside else None)
+    compare = chosen_day or (sample.today if as_of and not added else None)
     other = None
     if compare is not None:
         other = sample.ask(_SERIES, _SERIES_PAGES, series=series, as_of=compare, **own)
     return render.Page(
         "series.html",
         alike=alike,
-        beside=beside,
+        added=added,
         entry=entry,
         entries=entries,
         answer=answer,
-        rows=_beside(answer, other, is_later=bool(as_of and compare and compare > as_of)),
+        rows=_compared(answer, other, is_later=bool(as_of and compare and compare > as_of)),
         table=_revisions(sample, series, own),
         decimals=decimals_of((row["value"] for row in answer.rows), _MOST_DECIMALS),
         as_of=as_of,
@@ -134,13 +134,13 @@ def series_page(site: render.Site, req: falcon.Request, series: str) -> render.R
             other,
             as_of,
             compare,
-            [(row, beside[row["name"]]) for row in alike if row["name"] in beside],
+            [(row, added[row["name"]]) for row in alike if row["name"] in added],
         ),
     )
 
 
 def indicator_page(site: render.Site, req: falcon.Request, indicator: str) -> render.Reply:
-    """Return one annual indicator, of several countries beside each other."""
+    """Return one annual indicator, for several countries side by side."""
     sample = site.sample
     sent = render.check_names(req, "c")
     entries = [
@@ -234,10 +234,10 @@ def _compared_day(req: falcon.Request) -> Any:
         ) from None
 
 
-def _beside(
+def _compared(
     answer: SampleAnswer, other: SampleAnswer | None, *, is_later: bool
 ) -> list[tuple[Row, Row | None, str]]:
-    """Return each observation with that of the other day, and in words what lies between them."""
+    """Return each observation with that of the other day, and the difference in words."""
     others = by_figure(other.rows if other else ())
     pairs = [(row, others.get(figure_of(row))) for row in answer.rows]
     return [(row, found, _between(row, found, is_later=is_later)) for row, found in pairs]
@@ -282,16 +282,16 @@ def _series_lines(
     other: SampleAnswer | None,
     as_of: Any,
     compare: Any,
-    beside: Sequence[tuple[Row, SampleAnswer]],
+    added: Sequence[tuple[Row, SampleAnswer]],
 ) -> list[dict[str, Any]]:
     known = f"as of {as_of}" if as_of else "latest"
     # The later of two days is the present, which has one colour on every page.
     now = other if as_of and compare and compare > as_of else answer
-    tones = {} if beside else {id(answer): "then", id(other): "then", id(now): "now"}
-    lines = [(_label(entry) if beside else known, answer)]
+    tones = {} if added else {id(answer): "then", id(other): "then", id(now): "now"}
+    lines = [(_label(entry) if added else known, answer)]
     if other is not None:
-        lines.append((f"{_label(entry)}, as of {compare}" if beside else f"as of {compare}", other))
-    lines += [(_label(row), part) for row, part in beside]
+        lines.append((f"{_label(entry)}, as of {compare}" if added else f"as of {compare}", other))
+    lines += [(_label(row), part) for row, part in added]
     return [
         {"name": name, "points": _points(part.rows), "tone": tones.get(id(part))}
         for name, part in lines

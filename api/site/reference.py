@@ -96,7 +96,7 @@ def _operations(sample: Sample, build: Build | None) -> Iterable[Operation]:
         described = document["paths"][endpoint.path][endpoint.method]
         sent: dict[str, str] = described.get("x-example", {})
         body = None
-        # An example that cannot be asked must not take the page away.
+        # An example that cannot be answered must not break the page.
         with suppress(Problem):
             body = None if build is None else _answer(sample, endpoint, sent, build)
         if endpoint is declarations.OPENAPI:
@@ -115,7 +115,7 @@ def _operations(sample: Sample, build: Build | None) -> Iterable[Operation]:
 def _answer(
     sample: Sample, endpoint: Endpoint, sent: Mapping[str, str], build: Build
 ) -> bytes | None:
-    """Return what a sample key gets; None for what is not asked of a build, or has no rows."""
+    """Return what a sample key gets; None if the answer is not from a build, or has no rows."""
     if endpoint is declarations.EXPORT:
         return export_body(build, _EXPORTS_URL)
     path = {name: value for name, value in sent.items() if name in endpoint.in_path}

@@ -69,7 +69,7 @@ _CODE = re.compile("`([^`]+)`")
 
 
 def linked_pages(links: Iterable[Link] = (*NAVIGATION, *FOOTER), *, has_files: bool) -> list[Link]:
-    """Return the links to what is served; without files of builds, not to the list of them."""
+    """Return the links to the pages that are served; without files of builds, not to their list."""
     return [link for link in links if has_files or link[0] != _FILES]
 
 
@@ -107,12 +107,12 @@ def _environment(has_files: bool) -> Environment:
 
 
 def _inline_code(text: str) -> Markup:
-    """Return a text in which what stands between backticks is code."""
+    """Return a text with everything between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 class Page:
-    """A template with its variables; ``headers`` are those beside the ones of every page."""
+    """A template with its variables; ``headers`` are added to those of every page."""
 
     def __init__(
         self, template: str, headers: Mapping[str, str] = MappingProxyType({}), **variables: Any
@@ -274,14 +274,14 @@ def page_parameters(
     defaults: Mapping[str, str] = MappingProxyType({}),
     **path: str,
 ) -> dict[str, Any]:
-    """Return the parameters of an endpoint that a page was asked with.
+    """Return the parameters of an endpoint from a request for a page.
 
     A form sends its empty fields too: they count as not sent. ``own`` are names that only the page
-    has, ``only`` those of the endpoint that it has, ``defaults`` stand for what was not sent.
+    has, ``only`` those of the endpoint that it has, ``defaults`` replace what was not sent.
     """
     sent = {**defaults, **_sent(req)}
     known = {*(endpoint.query if only is None else only), *own, "format"} - {"limit"}
-    # What a page sets itself need not be one that it can be asked with.
+    # A parameter that a page sets itself need not be one that it accepts.
     known |= set(defaults)
     for name in sent:
         if name not in known:
@@ -328,7 +328,7 @@ def query_without(req: falcon.Request, *names: str) -> str:
 
 
 def wants_csv(req: falcon.Request) -> bool:
-    """Return whether the rows of a page are asked for as CSV."""
+    """Return whether the rows of a page are requested as CSV."""
     form = req.params.get("format")
     if form not in (None, "", "csv"):
         raise Problem("parameter_invalid", "format of a page is csv.", parameter="format")

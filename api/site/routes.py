@@ -78,7 +78,7 @@ class RenderLimit:
 
 
 class CachedPage:
-    """A page that is rendered once for a build, a day and what it was asked with."""
+    """A page that is rendered once for each build, day and set of parameters."""
 
     open = True
 

@@ -8,7 +8,7 @@ import { element } from "./site.js";
 
 const HEIGHT = 320, MARGIN = { top: 12, right: 26, bottom: 30, left: 62 };
 const FONT = "Hanken Grotesk, system-ui, sans-serif", FONT_SIZE = 13;
-// Names stand at the ends of lines where the plot is wide enough for both, else above it.
+// Names are at the ends of lines where the plot is wide enough for both, else above it.
 const LABELLED_FROM = 560, WIDEST_LABEL = 190, LABEL_HEIGHT = 25, PICTURE_WIDTH = 860;
 const pen = document.createElement("canvas").getContext("2d");
 

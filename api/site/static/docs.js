@@ -1,4 +1,4 @@
-// The API reference: sends the request of a form, and keeps the code beside it up to date. Answers
+// The API reference: sends the request of a form, and keeps the code next to it up to date. Answers
 // contain text from many sources, so text is only ever set as text, never as HTML.
 import { element, root } from "./site.js";
 

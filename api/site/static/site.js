@@ -60,7 +60,7 @@ function suggest(form) {
   field.setAttribute("role", "combobox");
   field.setAttribute("aria-controls", list.id);
   field.setAttribute("aria-autocomplete", "list");
-  let timer = null, place = -1, asked = "";
+  let timer = null, place = -1, newest = "";
   const show = (visible) => { list.hidden = !visible; field.setAttribute("aria-expanded", String(visible)); };
   show(false);
   const mark = (next) => {
@@ -72,10 +72,10 @@ function suggest(form) {
   };
   async function ask() {
     const words = field.value.trim();
-    asked = words;
+    newest = words;
     if (words.length < 2) { show(false); return; }
     const response = await fetch(`${form.action}?q=${encodeURIComponent(words)}`).catch(() => null);
-    if (!response?.ok || asked !== words) return;
+    if (!response?.ok || newest !== words) return;
     const found = new DOMParser().parseFromString(await response.text(), "text/html");
     const items = [...found.querySelectorAll("#results > li")].slice(0, 7);
     list.replaceChildren(...items.map((item, index) => {
