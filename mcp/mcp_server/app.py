@@ -255,7 +255,7 @@ _EXAMPLES = {
 def tools_of(build: Build) -> types.ListToolsResult:
     """Return the tools with examples that the build can answer."""
     of_build = examples(build)
-    held = {
+    replacements = {
         stated: of_build[name][parameter]
         for stated, (name, parameter) in _EXAMPLES.items()
         if parameter in of_build[name]
@@ -263,7 +263,7 @@ def tools_of(build: Build) -> types.ListToolsResult:
     tools = []
     for tool in _TOOL_LIST:
         description = tool.description or ""
-        for stated, value in held.items():
+        for stated, value in replacements.items():
             description = description.replace(stated, value)
         tools.append(tool.model_copy(update={"description": description}))
     return types.ListToolsResult(tools=tools)
@@ -400,7 +400,7 @@ def create_server(service: Service) -> Server[Any]:
         ),
         on_read_resource=read_resource,
     )
-    # The SDK's default middleware writes OpenTelemetry traces, which nobody collects here.
+    # The SDK's default middleware writes OpenTelemetry traces, which are not collected here.
     server.middleware[:] = [call_over_http]
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     stamp = server.server_info_stamp

@@ -117,7 +117,7 @@ class ResponseWriter:
     async def forward(self, message: Message) -> None:
         """Send on a response of the SDK, with exact values."""
         if message["type"] == "http.response.start":
-            # Held back: the length is known, and the quota settled, only with the body.
+            # Sent with the body: only then is the length known, and the quota settled.
             self._start_message = message
             return
         body = self.call.exact.insert(message.get("body", b""))

@@ -321,7 +321,7 @@ def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
         return _body(answer, members, fitting, len(fitting))
     # The first row does not fit twice, as JSON and as text: drop the text.
     if len(rows[0]) <= room:
-        text = "The row is large: it stands in structuredContent only."
+        text = "The row is large: it is in structuredContent only."
         return _body(answer, members, rows[:1], 1, text)
     text = (
         f"The first row has {len(rows[0]):,} bytes, more than a result may hold, and is left out. "
@@ -361,7 +361,7 @@ def _fitting(rows: Sequence[bytes], room: int) -> Sequence[bytes]:
 
 
 class ExactJson:
-    """The exact JSON of one call, and the placeholder that stands for it in the SDK's hands.
+    """The exact JSON of one call, and the placeholder that the SDK handles in its place.
 
     The placeholder is random for each call, so no value of the data can be mistaken for it.
     """

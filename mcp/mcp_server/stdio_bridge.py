@@ -37,7 +37,7 @@ class Bridge:
         self._version: str | None = None
 
     def run(self, lines: TextIO) -> None:
-        """Pass on messages until the input ends; so many requests run beside each other."""
+        """Pass on messages until the input ends; up to ``MAX_PENDING`` requests run at once."""
         # Others wait as they are: a client that does not read fills no memory with responses.
         with ThreadPoolExecutor(MAX_PENDING) as executor:
             for line in filter(str.strip, lines):

@@ -31,7 +31,7 @@ _FEWEST_NAMES = 5
 
 
 def description(mart: Mart) -> dict[str, object]:
-    """Return datasets by country, names that can be asked for, and what is not held."""
+    """Return datasets by country, names that can be requested, and what is not available."""
     build = mart.build()
     return build.made_once("description", lambda: _made(build))
 
