@@ -158,7 +158,7 @@ def test_a_file_of_known_services_that_is_none_is_an_error_and_stays(
 
 def test_what_cannot_be_remembered_is_a_warning(operator: Operator, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.warns(UserWarning, match="cannot be remembered"):
+    with pytest.warns(UserWarning, match="cannot be stored"):
         latest(operator, tmp_path / "file" / "known.json")
 
 

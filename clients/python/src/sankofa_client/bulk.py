@@ -183,7 +183,7 @@ class BulkFiles:
         if begin:
             headers["Range"] = f"bytes={begin}-"
         with self._connection.stream(path, headers=headers, whole=False) as response:
-            # 200 is the whole file, also where a part was asked for.
+            # 200 is the whole file, even if a part was requested.
             is_rest = response.status_code == 206
             received = begin if is_rest else 0
             with part.open("ab" if is_rest else "wb") as stream:

@@ -150,7 +150,7 @@ class Sankofa:
     ) -> pd.DataFrame:
         """Return reported figures of one organisation or of several, newest period first.
 
-        ``as_of`` is the day whose knowledge is asked for: nothing that became public later has an
+        ``as_of`` requests the figures as known on that day: nothing that became public later has an
         influence. ``vintages`` are ``"latest"`` by then, ``"as_reported"`` at first, or ``"all"``.
         With ``publication="newest"`` all lines of a statement are of the newest publication that
         has it, so that they add up. With ``derived=True`` rows are single quarters, half-years and
@@ -341,7 +341,7 @@ class Sankofa:
         to: Day | int | None = None,
         **shape: Unpack[Shape],
     ) -> pd.DataFrame:
-        """Return annual indicators as they stand today, from one year or day to another.
+        """Return annual indicators as they are today, from one year or day to another.
 
         It is not known when their values were published: there is no ``as_of``, and a backtest must
         not use them.

@@ -109,7 +109,7 @@ class Company:
         basis: str | None = None,
         ax: "Axes | None" = None,
     ) -> "Axes":
-        """Draw what was known of a line over time: a step a vintage, a line a period.
+        """Draw what was known about a line over time: a step per vintage, a curve per period.
 
         Periods that were revised have a colour and are in the legend. Needs matplotlib.
         """

@@ -1,4 +1,4 @@
-"""What is remembered of services from one run to the next, as SSH remembers hosts.
+"""What is remembered about services from one run to the next, as SSH remembers hosts.
 
 A small JSON file has, for each service, the key that its manifests were first signed with and the
 newest version that it offered as the latest.
@@ -49,7 +49,7 @@ class KnownService:
             part.replace(self.path)
         except OSError as error:
             warnings.warn(
-                f"What is known of {self.name} cannot be remembered ({error}): its next key will "
+                f"The entry for {self.name} cannot be stored ({error}): its next key will "
                 "be trusted as the first one was. Pass signing_key, or a file that can be written "
                 "as known_services.",
                 stacklevel=2,
