@@ -1,7 +1,7 @@
 """A point-in-time backtest: pick the three issuers whose revenue grew most, year by year.
 
-The service has no prices, so the growth that the three report in the following year stands in
-for a return. Each year is run twice: with what was known at the year-end, and with look-ahead,
+The service has no prices, so the growth that the three report in the following year serves as
+the return. Each year is run twice: with what was known at the year-end, and with look-ahead,
 that is with figures for years that had ended by then but were published months later. With
 prices, act one session after ``as_of``, or on a figure from its ``tradable_from`` on: the first
 session after it was public, by the calendar of the exchange.
