@@ -284,7 +284,7 @@ class StepStore:
         return tuple(msgspec.structs.replace(file, partition=partition) for file in _listed(folder))
 
     def damage(self, folder: Path) -> str | None:
-        """Return what is wrong with the files of a key; None if they are what was made."""
+        """Return what is wrong with the files of a key; None if they are intact."""
         try:
             listed = _listed(folder)
         except (OSError, DamagedFile) as error:

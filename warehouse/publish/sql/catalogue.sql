@@ -125,7 +125,7 @@ SELECT
     count(*) FILTER (vintage > 1 AND NOT withdrawn) AS restated,
     count(*) FILTER (withdrawn) AS withdrawn,
     min(available_at) AS available_from, max(available_at) AS available_to,
-    -- what is gone is known of versions, not of days
+    -- removals are counted between versions, not by day
     CAST(NULL AS BIGINT) AS changed, CAST(NULL AS BIGINT) AS removed
 FROM sightings
 GROUP BY ALL;
