@@ -76,8 +76,8 @@ def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client:
 
     refused = call("tenders.list_tenders", client=client, country="XXXX")
     assert (refused.code.value, refused.parameter) == ("parameter_invalid", "country")
-    nobody = call("entities.get_entity", service_id="DCNOBODY", client=client)
-    assert (nobody.status, nobody.code.value) == (404, "not_found")
+    missing = call("entities.get_entity", service_id="DCNOBODY", client=client)
+    assert (missing.status, missing.code.value) == (404, "not_found")
 
 
 def _metric(slug: str) -> Any:

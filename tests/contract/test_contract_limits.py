@@ -137,8 +137,8 @@ def test_8_a_sandbox_key_is_capped_as_a_sample_key_is(api: Contract) -> None:
 def test_8_country_codes_have_two_or_three_letters(api: Contract, path: str) -> None:
     shared = f"{path}?dataset=AF-MACRO"
     # Awards need a country or an organisation.
-    asked = example_url(path, "limit=1").replace("&country=ZA", "")
-    url = shared if path == "/v1/shared/facts" else asked
+    example = example_url(path, "limit=1").replace("&country=ZA", "")
+    url = shared if path == "/v1/shared/facts" else example
     for code in ("Z", "ZA", "ZAF", "ZAFR"):
         answer = api.get(f"{url}&country={code}")
         assert answer.status == (200 if len(code) in (2, 3) else 400), code
@@ -147,7 +147,7 @@ def test_8_country_codes_have_two_or_three_letters(api: Contract, path: str) -> 
 
 @pytest.fixture(scope="module")
 def crosswalk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
-    """Two builds, the later with 25 identifiers, asked over HTTP for a path at a build."""
+    """Two builds, the later with 25 identifiers; the fixture returns both answers to a path."""
     root = tmp_path_factory.mktemp("crosswalk")
     record, keys = Record(str(root / "record")), KeyStore(root / "control.sqlite")
     load(record, ENTITIES, entity_row(service_id="DC1"))

@@ -148,12 +148,12 @@ def test_metrics_of_a_fiscal_year_are_known_from_their_last_input(
     ]
     assert {row["period_end"][:4] for row in years} == {str(y) for y in range(2018, newest)}
     for row in years[::7]:
-        asked = f"{path}?metric={row['metric']}&fiscal_year={row['period_end'][:4]}"
-        assert api.get(f"{asked}&as_of={row['available_at']}").rows[0]["value"] == row["value"]
+        url = f"{path}?metric={row['metric']}&fiscal_year={row['period_end'][:4]}"
+        assert api.get(f"{url}&as_of={row['available_at']}").rows[0]["value"] == row["value"]
         before = date.fromisoformat(row["available_at"]) - timedelta(1)
         assert all(
             other["available_at"] < row["available_at"]
-            for other in api.get(f"{asked}&as_of={before}").rows
+            for other in api.get(f"{url}&as_of={before}").rows
         )
 
 
@@ -325,8 +325,8 @@ def test_awards_of_a_buyer_are_those_of_processes_in_which_it_bought(
     suppliers = api.get(f"{path}&country={country}")
     (row,) = (row for row in suppliers.rows if row["service_id"] == winner)
     assert row["totals"] == bought.body["totals"]
-    nobody = api.get(f"/v1/awards?buyer=xylophone&service_id={winner}").body
-    assert nobody["empty"]["parameter"] == "buyer" and not nobody["totals"]
+    unknown = api.get(f"/v1/awards?buyer=xylophone&service_id={winner}").body
+    assert unknown["empty"]["parameter"] == "buyer" and not unknown["totals"]
 
 
 def test_tender_parties_country_is_alpha_2_or_alpha_3(api: Contract) -> None:
@@ -378,7 +378,7 @@ def test_what_an_annual_indicator_was_on_a_day_is_refused_in_words_nobody_can_mi
     assert (refused["parameter"], refused["answerable"]) == ("indicator", False)
     assert f"must not be presented as known on {DAY}" in refused["detail"]
     assert "leave out" not in refused["detail"].lower()
-    # What can be asked instead has an answer for that day.
+    # The suggested series have an answer for that day.
     for series in refused["series_with_as_of"]:
         assert api.get(f"/v1/macro?series={series}&as_of={DAY}").rows
     assert refused["series_with_as_of"]

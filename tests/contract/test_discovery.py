@@ -162,7 +162,7 @@ def test_a_client_that_looks_for_oauth_is_told_that_there_is_none(agents: Agents
     url = f"{agents.server.address}/mcp"
 
     async def never(*_: object) -> Any:
-        raise AssertionError("nobody is sent anywhere")
+        raise AssertionError("no one is redirected")
 
     metadata = OAuthClientMetadata.model_validate({"redirect_uris": ["http://localhost/back"]})
     oauth = OAuthClientProvider(url, metadata, _NoTokens(), never, never)

@@ -1,4 +1,4 @@
-"""What cannot be asked is refused with the words that can; a list without rows says why."""
+"""What cannot be requested is refused with the words that can; a list without rows says why."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -138,18 +138,18 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
             "measure",
             "award_value",
         ),
-        # Held, but not together.
+        # There, but not together.
         ("/v1/macro?series=LONG&country=KEN", "not_held_together", "series", "FX.EUR.ZAR"),
         ("/v1/tenders?country=KE&category=works", "not_held_together", None, None),
-        # Held, but of other days.
+        # There, but on other days.
         ("/v1/tenders?from=2050-01-01", "out_of_range", "from", None),
         ("/v1/macro?series=LONG&to=1990-01-01", "out_of_range", "to", None),
         ("/v1/macro?indicator=NY.GDP&from=2050", "out_of_range", "from", None),
         ("/v1/signals/single-bid-rate?from=2050-01-01", "out_of_range", "from", None),
         ("/v1/changes?since=2050-01-01", "out_of_range", "since", None),
-        # Held before and after, but not of the days between.
+        # There before and after, but not on the days between.
         ("/v1/macro?series=LONG&from=2018-02-10&to=2018-03-10", "not_recorded", "from", None),
-        # Held, but not public then.
+        # There, but not public then.
         ("/v1/tenders?as_of=2000-01-01", "not_known_then", "as_of", None),
         ("/v1/tenders/ocds-0003?as_of=2000-01-01", "not_known_then", "as_of", None),
         ("/v1/fundamentals/DCA1?as_of=2000-01-01", "not_known_then", "as_of", None),
@@ -162,7 +162,7 @@ def test_a_key_in_a_path_is_refused_with_those_that_exist(
             "/v1/shared/facts?entity_id=ZAF&measure=NY.GDP&as_of=2021-06-01",
             *("not_known_then", "as_of", None),
         ),
-        # Held, but no row has all of it, or nothing can be computed.
+        # There, but no row has all of it, or nothing can be computed.
         ("/v1/tenders?query=xylophone", "no_match", None, None),
         ("/v1/screen?metric=net_margin&as_of=2018-01-15", "not_computable", "metric", None),
     ],
@@ -209,7 +209,7 @@ def test_where_an_operator_leaves_elements_out_the_reason_names_the_setting(tmp_
             assert empty["code"] == "nothing_held" and "SANKOFA_ELEMENTS" in empty["detail"]
 
 
-HELD = {
+SAMPLE_VALUES = {
     "country": ("ZA", "KEN", "BR", "xyz"),
     "as_of": ("2000-01-01", "2018-06-01", "2020-06-01", "2026-01-01"),
     "from": ("2018-01-02", "2018-06-01", "2050-01-01"),
@@ -244,10 +244,10 @@ HELD = {
 
 @st.composite
 def requests(draw: st.DrawFn, endpoint: Endpoint) -> str:
-    """Draw a request of a list: some of its parameters, each with a value that may be held."""
+    """Draw a request of a list: some of its parameters, each with a value that rows may have."""
 
     def value(parameter: Parameter) -> str:
-        values = parameter.kind.words or HELD[parameter.name]
+        values = parameter.kind.words or SAMPLE_VALUES[parameter.name]
         return quote(draw(st.sampled_from(values)), safe=",")
 
     path = endpoint.path

@@ -20,7 +20,7 @@ METHODS = "GET, HEAD, OPTIONS"
 
 @dataclass(frozen=True)
 class Service:
-    """The service over a small world, asked without a server."""
+    """The service over a small world, called without a server."""
 
     world: World
     client: testing.TestClient
@@ -92,10 +92,10 @@ def test_options_and_a_refused_method_name_the_same_methods(service: Service, pa
 
 
 def test_a_browser_that_asks_first_may_send_key_and_version(service: Service) -> None:
-    asked = {"Origin": "https://x.example", "Access_Control_Request_Method": "GET"}
+    origin = {"Origin": "https://x.example", "Access_Control_Request_Method": "GET"}
     for headers in ("x-api-key", "authorization,x-data-version"):
         preflight = service.ask(
-            "/v1/tenders", "OPTIONS", Access_Control_Request_Headers=headers, **asked
+            "/v1/tenders", "OPTIONS", Access_Control_Request_Headers=headers, **origin
         )
         allowed = preflight.headers["Access-Control-Allow-Headers"].lower().split(", ")
         assert {*headers.split(",")} <= {*allowed}

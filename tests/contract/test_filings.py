@@ -23,8 +23,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ListService]:
         yield service
 
 
-def rows(service: ListService, asked: str) -> list[dict[str, Any]]:
-    answer = service.get(f"{FILINGS}{asked}")
+def rows(service: ListService, query: str) -> list[dict[str, Any]]:
+    answer = service.get(f"{FILINGS}{query}")
     assert answer.status_code == 200, answer.text
     listed: list[dict[str, Any]] = answer.json["data"]
     return listed
@@ -73,7 +73,7 @@ def test_days_bound_the_receipt_and_not_the_period(service: ListService) -> None
 
 
 @pytest.mark.parametrize(
-    ("asked", "code", "parameter"),
+    ("query", "code", "parameter"),
     [
         ("DCNOBODY", "value_not_held", "service_id"),
         ("DCA1&form=20-F", "value_not_held", "form"),
@@ -82,9 +82,9 @@ def test_days_bound_the_receipt_and_not_the_period(service: ListService) -> None
     ],
 )
 def test_a_list_without_filings_says_why(
-    service: ListService, asked: str, code: str, parameter: str
+    service: ListService, query: str, code: str, parameter: str
 ) -> None:
-    empty = service.get(f"{FILINGS}{asked}").json["empty"]
+    empty = service.get(f"{FILINGS}{query}").json["empty"]
     assert (empty["code"], empty["parameter"]) == (code, parameter)
 
 

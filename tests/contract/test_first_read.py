@@ -56,8 +56,8 @@ def test_a_version_that_the_publisher_dropped_stays_a_vintage(
         issuer = service_id(mart, trap["cnpj"])
         days = [date.fromisoformat(trap[name]) for name in ("before", "day")]
 
-        def revenue(of: str = issuer, year: int = trap["year"], **asked: Any) -> list[Row]:
-            rows = decoded(facts_known(mart, of, line_items=["revenue"], **asked))
+        def revenue(of: str = issuer, year: int = trap["year"], **sent: Any) -> list[Row]:
+            rows = decoded(facts_known(mart, of, line_items=["revenue"], **sent))
             return [row for row in rows if row["period_end"] == f"{year}-12-31"]
 
         vintages = sorted(revenue(vintages="all"), key=lambda row: int(row["vintage"]))

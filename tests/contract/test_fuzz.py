@@ -1,6 +1,6 @@
 """Anything at all is answered by the contract: never a 500, a row of another tier, or a person.
 
-``python -m tests.fuzz`` asks a million times; here a few thousand are asked.
+``python -m tests.fuzz`` sends a million requests, this test a few thousand.
 """
 
 from dataclasses import replace

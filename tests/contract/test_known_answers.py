@@ -1,4 +1,4 @@
-"""Answers that are known are sent without reading a row, and to nobody who may not have them."""
+"""Known answers are sent without reading a row, and only to those who may have them."""
 
 import gzip
 import shutil
@@ -50,7 +50,7 @@ DECODED: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 class Service:
-    """The service over the builds of a folder, asked without a server."""
+    """The service over the builds of a folder, called without a server."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ def test_an_answer_whose_day_is_capped_at_today_is_not_known_tomorrow(
 ) -> None:
     monkeypatch.setattr("warehouse.contract.known_answers.datetime", _Day)
     known: KnownAnswers[Body] = KnownAnswers(Mart(world.marts), lambda: b"secret")
-    asked: tuple[tuple[dict[str, object], bool], ...] = (
+    cases: tuple[tuple[dict[str, object], bool], ...] = (
         ({"as_of": "2999-01-01"}, True),
         ({"as_of": "2018-01-01"}, False),
         ({}, False),
@@ -93,7 +93,7 @@ def test_an_answer_whose_day_is_capped_at_today_is_not_known_tomorrow(
         ({"claims": {"as_of": "2026-11-19"}}, True),
         ({"claims": "no list"}, False),
     )
-    for sent, changes in asked:
+    for sent, changes in cases:
         tags = set()
         for day in (date(2026, 11, 18), date(2026, 11, 19)):
             monkeypatch.setattr(_Day, "today_is", day)

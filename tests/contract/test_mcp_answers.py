@@ -31,7 +31,7 @@ def optional(**kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any
 
 
 # A tool, the path that gives the same, and which argument is part of that path.
-ASKED = st.one_of(
+OPERATIONS = st.one_of(
     st.tuples(st.just("get_entity"), st.just("/v1/entities/{}"), ISSUERS, st.just({})),
     st.tuples(
         st.just("get_quality_metrics"),
@@ -148,11 +148,11 @@ ASKED = st.one_of(
     ),
 )
 IN_PATH = {"get_quality_metrics": "sku", "get_signal": "signal_key"}
-# Tools that send at most 25 rows unless they are asked for more or fewer.
+# Tools that send at most 25 rows unless a call requests more or fewer.
 UNLIMITED = ("get_entity", "get_quality_metrics", "resolve_identifier")
 
 
-@given(operation=ASKED, mode=st.sampled_from(MODES), sample=st.booleans())
+@given(operation=OPERATIONS, mode=st.sampled_from(MODES), sample=st.booleans())
 @settings(max_examples=200)
 def test_a_tool_gives_the_bytes_of_rest_if_it_is_to_be_verbose(
     agents: Agents, operation: Any, mode: str, sample: bool
@@ -352,12 +352,12 @@ def test_an_address_is_absent_where_the_source_gives_none() -> None:
 
 def test_a_receipt_is_of_the_body_that_it_comes_with(agents: Agents) -> None:
     key, pem = agents.world.paid, SigningKey.at(agents.world.signing_key).public_pem()
-    asked: dict[str, dict[str, Any]] = {
+    calls: dict[str, dict[str, Any]] = {
         "get_fundamentals": {"service_id": "DCA1", "as_of": "2018-12-31"},
         "check_claim": {"series": "FX.EUR.ZAR", "period": "2018", "value": 1},
         "describe_data": {},
     }
-    for tool, arguments in asked.items():
+    for tool, arguments in calls.items():
         sent = {**arguments, "receipt": True}
         answer = call(agents.server, key, tool, sent)
         body, receipt = (each["text"].encode() for each in answer.result["content"][:2])
@@ -455,13 +455,13 @@ def test_null_means_that_an_argument_was_left_out(agents: Agents) -> None:
 
 
 def test_a_data_version_can_be_pinned_by_an_argument(agents: Agents) -> None:
-    key, asked = agents.world.paid, {"service_id": "DCA1"}
-    version = json.loads(call(agents.server, key, "get_entity", asked).structured)["data_version"]
-    pinned = call(agents.server, key, "get_entity", {**asked, "data_version": version})
+    key, sent = agents.world.paid, {"service_id": "DCA1"}
+    version = json.loads(call(agents.server, key, "get_entity", sent).structured)["data_version"]
+    pinned = call(agents.server, key, "get_entity", {**sent, "data_version": version})
     assert json.loads(pinned.structured)["data_version"] == version
-    unknown = call(agents.server, key, "get_entity", {**asked, "data_version": "20200101.1"})
+    unknown = call(agents.server, key, "get_entity", {**sent, "data_version": "20200101.1"})
     assert unknown.result["isError"]
-    both = {**asked, "data_version": "20200101.1"}
+    both = {**sent, "data_version": "20200101.1"}
     conflict = call(agents.server, key, "get_entity", both, X_Data_Version=version).result
     assert conflict["structuredContent"]["parameter"] == "data_version"
 

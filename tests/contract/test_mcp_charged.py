@@ -143,7 +143,7 @@ def test_a_resource_is_read_in_the_build_that_is_pinned(counting: Counting) -> N
     for version in (first, second):
         pinned = read(X_Data_Version=version).result
         assert json.loads(pinned["contents"][0]["text"])["data_version"] == version
-        # One URI has another text under another pin: nobody else may be given it.
+        # One URI has another text under another pin: no one else may get it.
         assert pinned["cacheScope"] == "private"
     gone = read(X_Data_Version="20200101.1").json()["error"]["data"]
     assert gone["code"] == "parameter_invalid" and gone["parameter"] == "X-Data-Version"

@@ -22,7 +22,7 @@ META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-ASKED: list[tuple[str, dict[str, Any]]] = [
+REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("tools/list", {}),
     ("resources/list", {}),
     ("resources/templates/list", {}),
@@ -133,7 +133,7 @@ def test_a_search_does_not_stop_the_others(
 
     assert not anyio.run(ask, True)["result"]["isError"]
     assert ran == [in_a_thread]
-    # What was not counted as a call of a tool runs none.
+    # A request that was not counted as a tool call runs no tool.
     assert anyio.run(ask, False)["error"]["code"] == -32600 and len(ran) == 1
 
 
@@ -141,7 +141,7 @@ def test_a_search_does_not_stop_the_others(
 def test_the_short_way_answers_as_the_sdk_does(agents: Agents, version: str) -> None:
     async def compare() -> None:
         async with both(agents) as (exchange, sessions):
-            for method, params in ASKED:
+            for method, params in REQUESTS:
                 sent = {**params, "_meta": META} if version == MODERN else params
                 scope = scope_of(method, params, version)
                 body = json.dumps(request(method, sent, "an id")).encode()

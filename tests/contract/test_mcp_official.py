@@ -1,6 +1,6 @@
 """The official TypeScript clients and the official conformance suite, both from npm.
 
-They are asked for by SANKOFA_NPM=1: npm needs a network and half a minute to install them.
+They run if SANKOFA_NPM=1 is set: npm needs a network and half a minute to install them.
 """
 
 import json

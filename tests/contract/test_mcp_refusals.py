@@ -290,7 +290,7 @@ def test_blanks_around_a_header_are_no_part_of_it(agents: Agents) -> None:
     assert b" 200 " in raw(agents, head, body).split(b"\r\n")[0]
 
 
-# What is no number of JSON is no message at all.
+# NaN and the infinities cannot be sent: they are not valid JSON.
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | FINITE | st.text(max_size=20),

@@ -91,9 +91,9 @@ def test_every_issuer_is_reachable_by_every_identifier_it_has(mart: Mart) -> Non
     statement = "SELECT id_type, id_match FROM identifiers WHERE service_id = ?"
     reached = set()
     for (issuer,) in issuers:
-        held = query(mart.build(), statement, issuer)
-        assert held, f"{issuer} has no identifier"
-        for id_type, value in held:
+        stored = query(mart.build(), statement, issuer)
+        assert stored, f"{issuer} has no identifier"
+        for id_type, value in stored:
             rows = lookup(mart, id_type, value).rows.rows
             found = [json.loads(row)["service_id"] for row in rows]
             # a number of one register may be another's in the next

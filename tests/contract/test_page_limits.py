@@ -1,4 +1,4 @@
-"""Pages are rendered once, and only so many for one network: nobody can keep the service busy."""
+"""Pages are rendered once, and only so many per network: no visitor can keep the service busy."""
 
 import html
 import re

@@ -23,7 +23,7 @@ from warehouse.shared.errors import NothingPublished
 
 @dataclass(frozen=True)
 class Two:
-    """A service over two builds, asked by a sample and by a paid key."""
+    """A service over two builds, called with a sample key and with a paid key."""
 
     client: testing.TestClient
     marts: Path

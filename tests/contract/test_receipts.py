@@ -1,4 +1,4 @@
-"""A receipt proves, offline, what was answered to a question: no byte of either can be another."""
+"""A receipt proves offline how a question was answered: no byte of either can be another."""
 
 import hashlib
 import json
@@ -122,11 +122,11 @@ JSON = st.recursive(
 
 # Every byte of each: some thousand checks an example.
 @settings(max_examples=times(2))
-@given(asked=st.dictionaries(st.text(), JSON), body=st.binary(max_size=200), data=st.data())
+@given(question=st.dictionaries(st.text(), JSON), body=st.binary(max_size=200), data=st.data())
 def test_no_other_byte_of_a_receipt_or_of_its_answer_passes(
     tmp_path_factory: pytest.TempPathFactory,
     signer: SigningKey,
-    asked: dict[str, Any],
+    question: dict[str, Any],
     body: bytes,
     data: st.DataObject,
 ) -> None:
@@ -135,8 +135,8 @@ def test_no_other_byte_of_a_receipt_or_of_its_answer_passes(
         Receipts(path if path.exists() else _made(path)),
         SigningKey.at(path).public_pem(),
     )
-    receipt = receipts.write(asked, None, "20261114.1", body).encode()
-    assert both(receipt, body, pem)["question"] == asked
+    receipt = receipts.write(question, None, "20261114.1", body).encode()
+    assert both(receipt, body, pem)["question"] == question
     assert_refused(receipt, body, signer.public_pem())
     flip = data.draw(st.integers(1, 255))
     for changed in flipped(receipt, flip):
@@ -179,17 +179,17 @@ def test_the_client_and_the_command_verify_a_receipt_offline(
     files = {"receipt": f"{kept.receipt}\n".encode(), "body": kept.body, "key.pem": key}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    asked = ["verify-receipt", *(str(tmp_path / name) for name in ("receipt", "body"))]
+    arguments = ["verify-receipt", *(str(tmp_path / name) for name in ("receipt", "body"))]
     home = {"SANKOFA_HOME": str(tmp_path / "home")}
     checked = CliRunner().invoke(
-        command, [*asked, "--key", str(tmp_path / "key.pem"), "--json"], env=home
+        command, [*arguments, "--key", str(tmp_path / "key.pem"), "--json"], env=home
     )
     assert (checked.exit_code, json.loads(checked.stdout)) == (0, kept.stated)
-    assert "pass --key" in CliRunner().invoke(command, asked, env=home).output
+    assert "pass --key" in CliRunner().invoke(command, arguments, env=home).output
     here = {"SANKOFA_HOME": str(world.root)}
-    assert "2018-12-31" in CliRunner().invoke(command, asked, env=here).stdout
+    assert "2018-12-31" in CliRunner().invoke(command, arguments, env=here).stdout
     (tmp_path / "body").write_bytes(kept.body + b" ")
-    refused = CliRunner().invoke(command, asked, env=here)
+    refused = CliRunner().invoke(command, arguments, env=here)
     assert refused.exit_code == 1 and "another answer" in refused.output
 
 

@@ -1,4 +1,4 @@
-"""What a refusal says: the code that fits, a true sentence, and what can be asked instead."""
+"""What a refusal says: the code that fits, a true sentence, and what can be requested instead."""
 
 from urllib.parse import quote
 

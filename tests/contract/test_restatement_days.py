@@ -289,7 +289,7 @@ def test_the_universe_of_a_day_is_the_same_in_the_list_and_in_the_file(
         page = read(lists.UNIVERSE, sample.mart, as_of=day)
         assert served(page.rows, columns) == served(sample.exported("af-universe", day), columns)
         sizes.append(len(page.rows.rows))
-    # Nobody who was listed is gone from a later day.
+    # No one who was listed is missing on a later day.
     assert sizes == sorted(sizes) and sizes[0] == 0 and sizes[-1] > 20
 
 
@@ -744,20 +744,20 @@ def test_withheld_parties_are_counted_as_they_were_known_on_a_day(
             and row["available_at"] <= day < (row["superseded_at"] or date.max)
             and (since == date.min or (row["released_on"] and row["released_on"] >= since))
         )
-        asked = f"country={country}&as_of={day}&limit=1"
-        asked += "" if since == date.min else f"&from={since}"
+        sent = f"country={country}&as_of={day}&limit=1"
+        sent += "" if since == date.min else f"&from={since}"
         for role, expected in roles.items():
-            answer = api.get(f"/v1/tender-parties?{asked}&role={role}")
-            assert answer.body["parties_withheld"] == expected, (asked, role)
-        suppliers, every = api.get(f"/v1/awards?{asked}"), api.get(f"/v1/tender-parties?{asked}")
+            answer = api.get(f"/v1/tender-parties?{sent}&role={role}")
+            assert answer.body["parties_withheld"] == expected, (sent, role)
+        suppliers, every = api.get(f"/v1/awards?{sent}"), api.get(f"/v1/tender-parties?{sent}")
         assert suppliers.body["parties_withheld"] == roles["supplier"]
         assert every.body["parties_withheld"] == roles.total()
         counts.add(roles.total())
     assert len(counts) > 1 and all(counts)
     # Of a country without releases none are withheld; of no country, nothing is counted.
-    for asked, withheld_parties in (("country=FR", 0), ("role=buyer", None)):
-        answer = api.get(f"/v1/tender-parties?{asked}&limit=1")
-        assert answer.body["parties_withheld"] == withheld_parties, asked
+    for sent, withheld_parties in (("country=FR", 0), ("role=buyer", None)):
+        answer = api.get(f"/v1/tender-parties?{sent}&limit=1")
+        assert answer.body["parties_withheld"] == withheld_parties, sent
     # A search by a name that finds nothing says that names are withheld.
     sought = api.get("/v1/tenders?country=KE&supplier=nobody+is+called+so")
     assert "suppliers are withheld" in sought.body["empty"]["detail"]

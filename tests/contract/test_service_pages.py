@@ -70,13 +70,13 @@ def test_every_endpoint_shows_what_its_request_answers_before_it_is_sent(
     answers = dict(_ANSWER.findall(page))
     assert list(answers) and set(answers) == {endpoint.path for endpoint in ENDPOINTS}
     sections = page.split('<details class="operation"')[1:]
-    asked = {
+    urls = {
         re.findall('data-path="([^"]+)"', section)[0]: _CURL.findall(section)[0]
         for section in sections
     }
     for endpoint in ENDPOINTS:
         shown = json.loads(answers[endpoint.path], parse_float=str)
-        path = asked[endpoint.path].removeprefix(f"http://{HOST}")
+        path = urls[endpoint.path].removeprefix(f"http://{HOST}")
         headers = {"X-API-Key": world.sample, "Host": HOST}
         body = json.dumps(endpoint.body_example) if endpoint.in_body else None
         answer = visitor.simulate_request(endpoint.method.upper(), path, headers=headers, body=body)

@@ -114,7 +114,7 @@ def test_who_may_keep_an_answer_is_said(server: Served, world: World) -> None:
     assert keyed["Cache-Control"] == "private"
     varied = {part.strip() for part in keyed["Vary"].split(",")}
     assert {"X-API-Key", "Authorization", "X-Data-Version", "Accept-Encoding"} <= varied
-    # What is pinned, in either way, stays the same; what is of today does not.
+    # A pinned answer, in either way, stays the same; one for today does not.
     pin = {"X_Data_Version": keyed["X-Data-Version"]}
     in_url = f"{FACTS}?data_version={keyed['X-Data-Version']}"
     for _ in range(3):

@@ -182,7 +182,7 @@ def test_a_tool_that_forgets_its_limit_is_capped(
         "",
         "{}",
         (PARAMETERS["VERSION"],),
-        lambda asking, asked: ToolRows(page),
+        lambda service, arguments: ToolRows(page),
         listing,
     )
     call = Call(key=Key("sk_live_test", TIERS[tier]))

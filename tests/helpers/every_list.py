@@ -189,18 +189,18 @@ def question(name: str, url: str, mart: Mart) -> tuple[Listing, Question]:
 
 def whole(name: str, url: str, mart: Mart) -> list[bytes]:
     """Return all rows of a request at once."""
-    listing, asked = question(name, url, mart)
-    return [bytes(row) for row in listing.read(asked).rows.rows]
+    listing, wanted = question(name, url, mart)
+    return [bytes(row) for row in listing.read(wanted).rows.rows]
 
 
 def walked(name: str, url: str, mart: Mart, sizes: Sequence[int]) -> Iterator[RowPage]:
     """Yield the pages of a request, of one size after the other."""
-    listing, asked = question(name, url, mart)
+    listing, wanted = question(name, url, mart)
     after: Key | None = None
     number = 0
     while True:
         size = sizes[number % len(sizes)]
-        page = listing.read(replace(asked, limit=size, after=after)).rows
+        page = listing.read(replace(wanted, limit=size, after=after)).rows
         yield page
         if not page.truncated:
             return

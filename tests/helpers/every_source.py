@@ -25,7 +25,7 @@ from warehouse.shared.settings import variable_of
 FETCHED = {source.key: source for source in SOURCES if source.permitted and source.fetch}
 PORTALS = {entry.key: entry for entry in read_portals(BUILT_IN)}
 CIK, SERIES = "0009900011", "FICZAFCPIM"
-# The least that each source needs to be asked for little.
+# The least that each source needs to fetch only a little.
 SETTINGS = {
     "SANKOFA_CIKS": CIK,
     "SANKOFA_ECB_KEYS": "M.ZAR.EUR.SP00.A",
@@ -99,7 +99,7 @@ class EverySource(Replay):
                 return Reply(self._of_sample(source.key, path)[1])
 
     def _of_sample(self, key: str, path: str) -> tuple[str, bytes]:
-        """Return the newest document of the sample world that is most like what is asked for."""
+        """Return the newest document of the sample world that is most like the requested one."""
         begin = path.rpartition("/")[2].partition("_20")[0].removesuffix(".json")
         names = [name for name in self._sample.namelist() if name.startswith(f"{key}/")]
         names = [name for name in names if not name.endswith((".headers.json", "page-2.json"))]
@@ -125,21 +125,21 @@ class _Portal:
         self._day = datetime.now(UTC).date() - timedelta(days=1)
 
     def reply_to(self, path: str, request: ReceivedRequest) -> Reply:
-        asked = self._entry.request
-        if isinstance(asked, Index):
-            return self._index(asked, path, request)
-        if isinstance(asked, Files):
-            if "page" in asked.placeholders() and request.query.get("code", "1") != "1":
+        declared = self._entry.request
+        if isinstance(declared, Index):
+            return self._index(declared, path, request)
+        if isinstance(declared, Files):
+            if "page" in declared.placeholders() and request.query.get("code", "1") != "1":
                 return Reply(b"", 404)
-            return self._document(asked.format)
+            return self._document(declared.format)
         return self._document("json")
 
-    def _index(self, asked: Index, path: str, request: ReceivedRequest) -> Reply:
-        list_path = re.sub(r"\\{.*?\\}", r"\\d+", re.escape(asked.address.partition("?")[0]))
+    def _index(self, declared: Index, path: str, request: ReceivedRequest) -> Reply:
+        list_path = re.sub(r"\\{.*?\\}", r"\\d+", re.escape(declared.address.partition("?")[0]))
         if not re.fullmatch(list_path, path) or "ocid" in request.query:
-            return self._document(asked.format)
+            return self._document(declared.format)
         document = f"{self._entry.base_url}/documents/{self._day:%Y/%m}"
-        if asked.pattern is not None:
+        if declared.pattern is not None:
             return Reply(
                 b'<td><span><a href="/tender/1">1</a></span></td>'
                 b'<a href="existing_award_details.php?id=1">1</a>'
@@ -148,11 +148,11 @@ class _Portal:
             )
         body = json.loads(request.body or b"{}")
         page = int(request.query.get("page", body.get("page", 1))) + int(body.get("skip", 0))
-        item = document if asked.name is None else _nested(asked.name, "1")
-        if asked.name is not None and asked.document is None:
-            item = _nested(asked.name, document)
-        answer = _nested(str(asked.items), [item] if page == 1 else [])
-        return _json(answer | (_nested(asked.pages, 1) if asked.pages else {}))
+        item = document if declared.name is None else _nested(declared.name, "1")
+        if declared.name is not None and declared.document is None:
+            item = _nested(declared.name, document)
+        answer = _nested(str(declared.items), [item] if page == 1 else [])
+        return _json(answer | (_nested(declared.pages, 1) if declared.pages else {}))
 
     def _document(self, form: str) -> Reply:
         moment = f"{self._day}T08:00:00Z"

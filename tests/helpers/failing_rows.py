@@ -1,4 +1,4 @@
-"""For each rule of the rule book a row that fails it, and a good row of each table beside it."""
+"""For each rule of the rule book a row that fails it, along with a good row of each table."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""``python -m tests.helpers.figures_report [MARTS]``: figures beside an independent reading.
+"""``python -m tests.helpers.figures_report [MARTS]``: figures compared with an independent reading.
 
 For each of twelve lines and every fiscal year of every real issuer: the value of the first filing
 that states it, as the product has it: right, in other precision, wrong or missing. The product's
@@ -75,36 +75,36 @@ def report(paths: Iterable[Path], rows_of: Rows = parsed_rows) -> Report:
 
 def _add(result: Report, path: Path, rows: Iterable[dict[str, Any]]) -> None:
     company = load(path)
-    held: dict[Figure, list[tuple[str, Decimal]]] = defaultdict(list)
+    stored: dict[Figure, list[tuple[str, Decimal]]] = defaultdict(list)
     for row in rows:
         start = "" if row["period_start"] is None else str(row["period_start"])
         figure = row["line_item"], row["unit"], start, str(row["period_end"])
         value = Decimal(row["value_reported"])
-        held[row["accounting_standard"], *figure].append((str(row["available_at"]), value))
+        stored[row["accounting_standard"], *figure].append((str(row["available_at"]), value))
     first: dict[Figure, Stated] = {}
     for standard, taxonomy in (("us-gaap", "us-gaap"), ("ifrs", "ifrs-full")):
         for each in stated_figures(company, taxonomy):
             first.setdefault((standard, each.line, each.unit, each.start, each.end), each)
     for key, each in first.items():
-        outcome = _outcome(each, held.get(key, []))
+        outcome = _outcome(each, stored.get(key, []))
         result.outcomes[each.line][outcome] += 1
         if outcome in ("wrong", "missing"):
-            found = ", ".join(str(value) for _, value in held.get(key, [])[:3])
+            found = ", ".join(str(value) for _, value in stored.get(key, [])[:3])
             result.differences.append(
                 f"{outcome}: {' '.join(key)} of {path.name} in {each.accession}: {each.value}, "
-                f"held {found or 'nothing'}"
+                f"stored {found or 'nothing'}"
             )
     years = [key[4] for key in first if key[3]]
     if years and not is_financial(company):
         newest = max(years)
         of_newest = [key for key in first if key[1] == "revenue" and key[4] == newest]
-        result.revenue.append((bool(of_newest), any(key in held for key in of_newest)))
+        result.revenue.append((bool(of_newest), any(key in stored for key in of_newest)))
 
 
-def _outcome(stated: Stated, held: list[tuple[str, Decimal]]) -> str:
+def _outcome(stated: Stated, stored: list[tuple[str, Decimal]]) -> str:
     # The filing itself may have been left out as a mere repetition: then another one states it.
-    in_filing = [value for day, value in held if day == stated.filed]
-    values = in_filing or [value for _, value in held]
+    in_filing = [value for day, value in stored if day == stated.filed]
+    values = in_filing or [value for _, value in stored]
     if not values:
         return "missing"
     if stated.value in values:

@@ -127,7 +127,7 @@ def report(*facts: dict[str, Any], **headers: str) -> Parsed:
 
 def real(folder: str) -> Iterator[tuple[Path, bytes]]:
     if not REAL_FILINGS.is_dir():
-        pytest.skip("the real files are not beside the checkout")
+        pytest.skip("the real files are not next to the checkout")
     files = [path for path in sorted((REAL_FILINGS / folder).iterdir()) if path.is_file()]
     return ((path, path.read_bytes()) for path in files)
 

@@ -128,7 +128,7 @@ def workbook(cell: str) -> bytes:
 
 @dataclass
 class Cost:
-    """CPU seconds of this process and its readers, and MB that a reader took beside its own."""
+    """CPU seconds of this process and its readers, and MB that a reader took on top of its own."""
 
     seconds: float = 0.0
     memory_mb: float = 0.0

@@ -8,7 +8,7 @@ from warehouse.record.landing import Document
 
 
 class InThisProcess:
-    """Reads each job when it is its turn; stands in for ``assets.ingest.load.readers``."""
+    """Reads each job when it is its turn; replaces ``assets.ingest.load.readers``."""
 
     is_parallel = False
 

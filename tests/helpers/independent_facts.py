@@ -235,7 +235,7 @@ def ifrs_capex(_: Filing, column: Column) -> Decimal | None:
     own = column.get(f"{bought}ClassifiedAsInvestingActivities")
     others = "IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets"
     whole = column.get(f"{bought}{others}")
-    # Beside a total that intangible assets do not explain, it must be a figure of a note.
+    # Next to a total that intangible assets do not explain, it must be a figure of a note.
     intangible = column.get("PurchaseOfIntangibleAssetsClassifiedAsInvestingActivities", Decimal(0))
     if own is not None and whole is not None and 10 * (own + intangible) < whole:
         return whole

@@ -87,6 +87,6 @@ def vintage(start: str, value: object, day: str = "1946-01-01") -> dict[str, Any
 
 def real(folder: str, pattern: str = "*") -> Iterator[tuple[Path, bytes]]:
     if not REAL_FILES.is_dir():
-        pytest.skip("the real files are not beside the checkout")
+        pytest.skip("the real files are not next to the checkout")
     files = [path for path in sorted((REAL_FILES / folder).glob(pattern)) if path.is_file()]
     return ((path, path.read_bytes()) for path in files)

@@ -1,7 +1,7 @@
 """Our server plus the fixtures that the official suite calls by name: tools, resources, a prompt.
 
 The suite asks for fixtures such as ``test_simple_text``. They run behind the same guard, in the
-same transport and beside our own tools, so that the suite exercises those.
+same transport and alongside our own tools, so that the suite exercises those.
 """
 
 import sys
@@ -89,7 +89,7 @@ CALLED: dict[str, list[ContentBlock]] = {
     "json_schema_2020_12_tool": [_text("accepted")],
     "test_custom_headers": [_text("accepted")],
     "test_missing_capability": [],
-    "test_streaming_elicitation": [_text("nothing is asked of a client")],
+    "test_streaming_elicitation": [_text("nothing is requested from a client")],
     "test_logging_tool": [_text("nothing is logged to a client")],
 }
 _SCHEMAS = {"json_schema_2020_12_tool": _RICH, "test_custom_headers": _ROUTED}

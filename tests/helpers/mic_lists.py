@@ -5,7 +5,7 @@ the day on which it was published or seen at the latest. A market has a row for 
 something new of it: that is its vintage of that day.
 
 The list is free to use, as others say of the registration authority that publishes it; no licence
-stands in its files (https://www.iso20022.org/market-identifier-codes). No table of the record has
+is in its files (https://www.iso20022.org/market-identifier-codes). No table of the record has
 markets: no answer is about one, and the MIC of a listing is data of the list that states it. So the
 lists are data of the code, as currencies and countries are.
 """

@@ -1,4 +1,4 @@
-"""Where the checkout is, and the real files beside it."""
+"""Where the checkout is, and the real files next to it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Publish a record in one call: the stages of a ``Candidate`` and what a test needs beside them."""
+"""Publish a record in one call: the stages of a ``Candidate`` and what else a test needs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -50,10 +50,10 @@ def read(
     return listing.read(Question(mart, mart.build(), sent, tier, limit, after))
 
 
-def found(listing: Listing, mart: Mart, **asked: Any) -> RowPage | None:
+def found(listing: Listing, mart: Mart, **sent: Any) -> RowPage | None:
     """Return the rows of a list; None if what it is of does not exist."""
     try:
-        return read(listing, mart, **asked).rows
+        return read(listing, mart, **sent).rows
     except Problem as problem:
         if problem.kind.status != 404:
             raise
@@ -73,10 +73,10 @@ def facts_known(
     adjust: str | None = None,
 ) -> RowPage | None:
     """Return the figures of an issuer."""
-    asked: dict[str, Any] = {"as_of": as_of, "period_type": period_type, "vintages": vintages}
-    asked |= {"derived": derived, "adjust": adjust}
-    asked |= {"line_items": list(line_items) or None, "limit": limit, "after": after}
-    return found(lists.FUNDAMENTALS, mart, service_id=service_id, **asked)
+    sent: dict[str, Any] = {"as_of": as_of, "period_type": period_type, "vintages": vintages}
+    sent |= {"derived": derived, "adjust": adjust}
+    sent |= {"line_items": list(line_items) or None, "limit": limit, "after": after}
+    return found(lists.FUNDAMENTALS, mart, service_id=service_id, **sent)
 
 
 def issuers(mart: Mart, limit: int) -> list[str]:
@@ -91,27 +91,27 @@ def releases(
     from_: Any = None,
     limit: int | None = None,
     after: Key | None = None,
-    **asked: Any,
+    **sent: Any,
 ) -> RowPage:
     """Return the releases of a country."""
     page: dict[str, Any] = {"limit": limit, "after": after}
-    return read(lists.TENDERS, mart, country=country, from_=from_, **page, **asked).rows
+    return read(lists.TENDERS, mart, country=country, from_=from_, **page, **sent).rows
 
 
-def series_known(mart: Mart, country: str | None = None, **asked: Any) -> RowPage:
+def series_known(mart: Mart, country: str | None = None, **sent: Any) -> RowPage:
     """Return observations of series as they were known on a day, or are now."""
-    if not asked.get("series"):
+    if not sent.get("series"):
         # A day asks for series, and none for annual figures.
-        asked["as_of"] = asked.get("as_of") or datetime.now(UTC).date()
-    return annual(mart, country, **asked)
+        sent["as_of"] = sent.get("as_of") or datetime.now(UTC).date()
+    return annual(mart, country, **sent)
 
 
 def annual(
-    mart: Mart, country: str | None = None, indicator: str | None = None, **asked: Any
+    mart: Mart, country: str | None = None, indicator: str | None = None, **sent: Any
 ) -> RowPage:
     """Return annual figures."""
-    asked |= {name: str(asked[name]) for name in ("from_", "to") if asked.get(name)}
-    return read(lists.MACRO, mart, country=country, indicator=indicator, **asked).rows
+    sent |= {name: str(sent[name]) for name in ("from_", "to") if sent.get(name)}
+    return read(lists.MACRO, mart, country=country, indicator=indicator, **sent).rows
 
 
 def parties(
@@ -119,19 +119,19 @@ def parties(
     country: str | None = None,
     role: str | None = None,
     service_id: str | None = None,
-    **asked: Any,
+    **sent: Any,
 ) -> RowPage:
     """Return the parties of releases."""
     named: dict[str, Any] = {"country": country, "role": role, "service_id": service_id}
-    return read(lists.TENDER_PARTIES, mart, **named, **asked).rows
+    return read(lists.TENDER_PARTIES, mart, **named, **sent).rows
 
 
 def metrics(
-    mart: Mart, service_id: str, metric: str | None = None, as_of: Any = None, **asked: Any
+    mart: Mart, service_id: str, metric: str | None = None, as_of: Any = None, **sent: Any
 ) -> RowPage:
     """Return the metrics of an issuer."""
     named: dict[str, Any] = {"service_id": service_id, "metric": metric, "as_of": as_of}
-    return read(lists.METRICS, mart, **named, **asked).rows
+    return read(lists.METRICS, mart, **named, **sent).rows
 
 
 def screen(
@@ -157,7 +157,7 @@ def panel(
     dimension_value: str | None = None,
     measure: str | None = None,
     as_of: Any = None,
-    **asked: Any,
+    **sent: Any,
 ) -> RowPage | None:
     """Return a panel."""
     named: dict[str, Any] = {
@@ -166,7 +166,7 @@ def panel(
         "dimension_value": dimension_value,
     }
     named |= {"signal_key": signal_key, "measure": measure}
-    return found(lists.SIGNAL, mart, as_of=as_of, **named, **asked)
+    return found(lists.SIGNAL, mart, as_of=as_of, **named, **sent)
 
 
 def shared_facts(
@@ -176,7 +176,7 @@ def shared_facts(
     dataset: str | None = None,
     as_of: Any = None,
     measure: str | None = None,
-    **asked: Any,
+    **sent: Any,
 ) -> RowPage:
     """Return facts of an issuer or a country."""
     named: dict[str, Any] = {
@@ -185,21 +185,21 @@ def shared_facts(
         "dataset": dataset,
         "as_of": as_of,
     }
-    return read(lists.SHARED_FACTS, mart, measure=measure, **named, **asked).rows
+    return read(lists.SHARED_FACTS, mart, measure=measure, **named, **sent).rows
 
 
-def identifiers(mart: Mart, service_id: str, paid: bool, **asked: Any) -> Listed | None:
+def identifiers(mart: Mart, service_id: str, paid: bool, **sent: Any) -> Listed | None:
     """Return the identifiers of an organisation, and what is around them."""
     try:
-        listed = read(lists.CROSSWALK, mart, paid=paid, service_id=service_id, **asked)
+        listed = read(lists.CROSSWALK, mart, paid=paid, service_id=service_id, **sent)
     except Problem:
         return None
     return Listed(listed.rows, {**listed.before, **listed.extra, "identifiers": listed.rows})
 
 
-def lookup(mart: Mart, id_type: str, id_value: str, **asked: Any) -> Listed:
+def lookup(mart: Mart, id_type: str, id_value: str, **sent: Any) -> Listed:
     """Return the organisations with an identifier."""
-    listed = read(lists.LOOKUP, mart, id_type=id_type, id_value=id_value, **asked)
+    listed = read(lists.LOOKUP, mart, id_type=id_type, id_value=id_value, **sent)
     return Listed(listed.rows, dict(listed.before))
 
 
@@ -209,11 +209,11 @@ def entity(mart: Mart, service_id: str) -> RowPage | None:
 
 
 def entities_found(
-    mart: Mart, query: str, country: str | None = None, limit: int | None = None, **asked: Any
+    mart: Mart, query: str, country: str | None = None, limit: int | None = None, **sent: Any
 ) -> RowPage:
     """Return the organisations that a query finds."""
     named: dict[str, Any] = {"query": query, "country": country, "limit": limit}
-    return read(lists.ENTITY_SEARCH, mart, **named, **asked).rows
+    return read(lists.ENTITY_SEARCH, mart, **named, **sent).rows
 
 
 def search(
@@ -222,24 +222,24 @@ def search(
     kinds: Sequence[str] | None = None,
     country: str | None = None,
     limit: int | None = None,
-    **asked: Any,
+    **sent: Any,
 ) -> RowPage:
     """Return what a query finds, of one kind or of all."""
     kind = None if kinds is None else kinds[0]
     named: dict[str, Any] = {"query": query, "kind": kind, "country": country, "limit": limit}
-    return read(lists.SEARCH, mart, **named, **asked).rows
+    return read(lists.SEARCH, mart, **named, **sent).rows
 
 
-def quality_metrics(mart: Mart, sku: str, **asked: Any) -> RowPage | None:
+def quality_metrics(mart: Mart, sku: str, **sent: Any) -> RowPage | None:
     """Return the measurements of a dataset."""
-    return found(lists.QUALITY, mart, sku=sku, **asked)
+    return found(lists.QUALITY, mart, sku=sku, **sent)
 
 
-def catalogue(mart: Mart, **asked: Any) -> RowPage:
-    """Return what is held."""
-    return read(lists.CATALOGUE, mart, **asked).rows
+def catalogue(mart: Mart, **sent: Any) -> RowPage:
+    """Return the catalogue."""
+    return read(lists.CATALOGUE, mart, **sent).rows
 
 
-def changes(mart: Mart, since: Any, **asked: Any) -> RowPage:
+def changes(mart: Mart, since: Any, **sent: Any) -> RowPage:
     """Return what arrived since a day."""
-    return read(lists.CHANGES, mart, since=since, **asked).rows
+    return read(lists.CHANGES, mart, since=since, **sent).rows

@@ -1,4 +1,4 @@
-"""The real files beside the checkout, parsed and loaded."""
+"""The real files next to the checkout, parsed and loaded."""
 
 import hashlib
 import json

@@ -1,7 +1,7 @@
-"""The real files beside the checkout as recordings: where and when each of them was read.
+"""The real files next to the checkout as recordings: where and when each of them was read.
 
 ``python -m tests.helpers.real_recordings FOLDER`` writes a manifest of all that are of a known
-format, and the portals that they need beside the built-in ones. Then:
+format, and the portals that they need in addition to the built-in ones. Then:
 
     SANKOFA_PORTALS=FOLDER/portals.toml sankofa ingest --manifest FOLDER/manifest.tsv
 
@@ -10,7 +10,7 @@ them for a try on one's own machine:
 
     SANKOFA_EXCHANGE_LISTS=FOLDER/lists.toml sankofa ingest --manifest FOLDER/lists.tsv
 
-Addresses are those that the files, or the notes beside them, state. A day is that of the fetch or
+Addresses are those that the files, or the notes next to them, state. A day is that of the fetch or
 of the commit, where it is known; else the day on which the files were collected.
 """
 
@@ -31,7 +31,7 @@ from tests.helpers.paths import REAL
 COLLECTED = "2026-11-14"
 COLUMNS = ("path", "url", "observed_at", "source", "headers")
 
-# Portals of the real files that are not built in. None of them is asked.
+# Portals of the real files that are not built in. No request is sent to them.
 PORTALS = {
     "mx-cdmx": ("MX", "Mexico City", "http://www.contratosabiertos.cdmx.gob.mx"),
     "mx-cdmx-finanzas": ("MX", "Mexico City, finances", "http://innovacion.finanzas.df.gob.mx"),
@@ -195,7 +195,7 @@ def _isins(path: Path) -> RealRecording:
     return RealRecording(path, "gleif-api", f"https://api.gleif.org/api/v1/lei-records/{lei}/isins")
 
 
-# What was asked for, as the answers show it.
+# The requests, as the answers show them.
 _JOBS: dict[str, list[dict[str, str]]] = {
     "isin_example": [{"idType": "ID_ISIN", "idValue": "US4592001014"}],
     "currency_mic_example": [{"idType": "TICKER", "idValue": "APC", "micCode": "XETR"}],

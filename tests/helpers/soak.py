@@ -1,7 +1,7 @@
 """A soak: REST and MCP at full speed while a build is published every minute.
 
 Run as ``python -m tests.helpers.soak MINUTES``. Prints memory and open files of both servers as
-they were after the first publication and at the end, what was asked and what failed.
+they were after the first publication and at the end, the requests, and which of them failed.
 """
 
 import json
@@ -117,8 +117,8 @@ class Service:
             process.wait(30)
 
 
-class Asked:
-    """What was asked of one server, and what failed."""
+class Requests:
+    """The requests to one server, and which of them failed."""
 
     def __init__(self, port: int, key: str, ids: list[str], is_mcp: bool) -> None:
         self._port, self._key, self._ids, self._is_mcp = port, key, ids, is_mcp
@@ -174,12 +174,12 @@ def main(minutes: float) -> None:
         key = json.loads(created)["key"]
         ids = issuers(Mart(code.home / "marts"), 50)
         ports = {name: stack.enter_context(code.served(name)) for name in ("serve", "mcp")}
-        asked = {n: Asked(port, key, ids, n == "mcp") for n, port in ports.items()}
+        requests = {n: Requests(port, key, ids, n == "mcp") for n, port in ports.items()}
         pids = {name: _pid_at(port) for name, port in ports.items()}
         stop = threading.Event()
         threads = [
             threading.Thread(target=each.ask_until, args=(stop,))
-            for each in asked.values()
+            for each in requests.values()
             for _ in range(_THREADS)
         ]
         for thread in threads:
@@ -199,9 +199,9 @@ def main(minutes: float) -> None:
             thread.join()
         print("after the first publication:", early)
         print("at the end:                 ", {name: _process(pid) for name, pid in pids.items()})
-        for name, each in asked.items():
+        for name, each in requests.items():
             print(name, "answered", dict(each.statuses), "failed", dict(each.failed))
-        sys.exit(any(each.failed for each in asked.values()))
+        sys.exit(any(each.failed for each in requests.values()))
 
 
 def _pid_at(port: int) -> int:

@@ -21,7 +21,7 @@ from warehouse.shared.errors import AlreadyPublished, AuditFailed, SankofaError
 from warehouse.shared.settings import Settings, read_settings
 
 ALERT = Alert("run_failed", "ingest", "42", {"ecb": "no such file; sk_live_" + "a" * 32})
-# A command that keeps what it is told, beside a file named as its argument.
+# A command that appends what it is told to the file named as its argument.
 KEEPER = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + chr(10))"
 
 

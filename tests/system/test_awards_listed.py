@@ -26,11 +26,11 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     mart.close()
 
 
-def walked(listing: Listing, mart: Mart, limit: int, **asked: Any) -> list[Row]:
+def walked(listing: Listing, mart: Mart, limit: int, **sent: Any) -> list[Row]:
     rows: list[Row] = []
     after = None
     while True:
-        page = read(listing, mart, limit, after, **asked).rows
+        page = read(listing, mart, limit, after, **sent).rows
         rows += (json.loads(row, parse_float=Decimal) for row in page.rows)
         if not page.truncated:
             return rows

@@ -47,7 +47,7 @@ from warehouse.serve.rows import RowPage, distinct_values, known_on
 from warehouse.shared.errors import UnknownVersion
 
 DAYS = (None, date(2019, 3, 1), date(2021, 6, 1))
-ASKED: dict[str, Callable[[Mart, date | None], Any]] = {
+READS: dict[str, Callable[[Mart, date | None], Any]] = {
     "facts": lambda mart, day: facts_known(mart, "DCA1", day),
     "all facts": lambda mart, day: facts_known(mart, "DCB2", day, "FY", "all", 7),
     "issuers": lambda mart, _: issuers(mart, 2),
@@ -98,15 +98,15 @@ def pages(mart: Mart, country: str, **filters: Any) -> list[bytes]:
         after = page.key_of(len(page.rows))
 
 
-def answer(asked: Any) -> Any:
-    """Return what is served of an answer, without its data_version."""
-    if isinstance(asked, RowPage):
-        rows = [bytes(row) for row in asked.rows]
-        assert b"".join(asked.json_chunks()) == b",".join(rows)
-        return rows, asked.truncated
-    if hasattr(asked, "universe"):
-        return answer(asked.rows), asked.universe
-    return answer(asked.identifiers) if hasattr(asked, "identifiers") else asked
+def answer(result: Any) -> Any:
+    """Return the served part of an answer, without its data_version."""
+    if isinstance(result, RowPage):
+        rows = [bytes(row) for row in result.rows]
+        assert b"".join(result.json_chunks()) == b",".join(rows)
+        return rows, result.truncated
+    if hasattr(result, "universe"):
+        return answer(result.rows), result.universe
+    return answer(result.identifiers) if hasattr(result, "identifiers") else result
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +124,14 @@ def in_many_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
         yield mart
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", READS)
 def test_answers_do_not_depend_on_how_rows_are_spread_over_files(
     name: str, in_few_files: Mart, in_many_files: Mart
 ) -> None:
     for day in DAYS:
-        few, many = (answer(ASKED[name](mart, day)) for mart in (in_few_files, in_many_files))
+        few, many = (answer(READS[name](mart, day)) for mart in (in_few_files, in_many_files))
         assert few == many
-    assert answer(ASKED[name](in_many_files, None))
+    assert answer(READS[name](in_many_files, None))
 
 
 def test_a_build_takes_over_the_files_whose_rows_did_not_change(

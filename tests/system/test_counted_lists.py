@@ -178,7 +178,7 @@ def of_entry(rows: list[Row], entry: Row, *others: str) -> list[Row]:
     ]
 
 
-def held(world: Counted, entry: Row) -> list[Row]:
+def counted_rows(world: Counted, entry: Row) -> list[Row]:
     """Return the rows that an entry of the catalogue counts, as their own list has them."""
     mart, name, country = world.mart, entry["name"], entry["country"]
     if entry["section"] == "series":
@@ -215,7 +215,7 @@ def test_the_catalogue_counts_what_the_lists_have(world: Counted) -> None:
             alike.setdefault(tuple(entry[name] for name in identity), []).append(entry)
     for entry, *more in alike.values():
         # In this world, some rows of a country have no alpha-3, and make an entry of their own.
-        rows = held(world, entry)
+        rows = counted_rows(world, entry)
         assert len(rows) == entry["rows"] + sum(other["rows"] for other in more) > 0, entry
         if more:
             continue

@@ -1,4 +1,4 @@
-"""What is damaged is 503, charged to nobody, and never sent as if it were true."""
+"""What is damaged is 503, charged to no key, and never sent as if it were true."""
 
 import json
 import shutil

@@ -145,7 +145,7 @@ def test_a_container_is_read_only_without_capabilities_and_within_limits() -> No
         assert service["mem_limit"] and service["pids_limit"] and service["tmpfs"], name
         assert service["user"].split(":")[0] != "0", name
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
-        # By digest: a name with a tag stands in no file, so that none can be left there.
+        # By digest: no file contains a name with a tag, so that none can be left there.
         image = service["image"]
         assert image == "sankofa" or re.fullmatch(r"\$\{\w+_IMAGE:\?.+\}", image), name
     assert re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE) == [

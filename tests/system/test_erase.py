@@ -322,7 +322,7 @@ def test_erasing_the_first_reading_does_not_date_a_silent_edit_back(tmp_path: Pa
 
 
 class Killed(BaseException):
-    """Stands for the death of the process at a step."""
+    """Simulates the death of the process at a step."""
 
 
 STEPS = {

@@ -125,7 +125,7 @@ class DatedMemory(MemoryFileSystem):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Exported:
-    """A record at two moments, and what was exported of it to a folder and to a store."""
+    """A record at two moments, and its exports to a folder and to a store."""
 
     home: Path
     key: SigningKey

@@ -356,7 +356,7 @@ def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
 def at_moments(steps: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
     """Return the steps without a second document of the same moment.
 
-    Which of the two came first would be known to nobody, and both orders would be right.
+    Which of the two came first could not be known, and both orders would be right.
     """
     months: set[object] = set()
     kept = []

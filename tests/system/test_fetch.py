@@ -50,7 +50,7 @@ def configured(**values: str) -> Settings:
 def fetch(
     key: str, client: Client, base_url: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch a source from a server that stands for its publisher."""
+    """Fetch a source from a server that simulates its publisher."""
     source = SOURCE[key]
     assert source.fetch is not None
     if base_url != LIVE[key]:

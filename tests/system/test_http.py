@@ -409,8 +409,8 @@ def test_a_key_in_a_header_is_not_sent_to_another_host(server: Replay, client: C
     with pytest.raises(FetchError, match="redirects to another host"):
         client.post(url, b"[]", {"X-OPENFIGI-APIKEY": "5ecre7"})
 
-    (asked,) = server.requests
-    assert asked.headers["x-openfigi-apikey"] == "5ecre7"
+    (posted,) = server.requests
+    assert posted.headers["x-openfigi-apikey"] == "5ecre7"
 
 
 class SleepingClock:

@@ -190,14 +190,14 @@ def test_a_number_that_cannot_be_or_is_far_above_all_others_counts_in_no_panel()
 
 
 @contextmanager
-def asked(build: Published) -> Iterator[Any]:
+def opened(build: Published) -> Iterator[Any]:
     world = world_of(build.home)
     with served_site(world) as server:
         yield lambda path: server.get(path, world.paid)[2]
 
 
 def test_rest_mcp_and_pages_show_what_was_stated_and_a_mark(build: Published) -> None:
-    with asked(build) as get:
+    with opened(build) as get:
         for number, path, digits in (
             (990_001, "tender.numberOfTenderers", str(BIDS)),
             (990_002, "awards[0].value.amount", str(LARGE)),

@@ -400,7 +400,7 @@ def test_an_action_is_recorded_before_it_is_done_with_its_outcome_afterwards(
     with recorded(location, "rollback", "to 20261114.1", "bad data"):
         (begun,) = list_actions(location)
         assert (begun.ended_at, begun.failure) == (None, None)
-    with pytest.raises(SankofaError), recorded(location, "erase", "a document", "asked to"):
+    with pytest.raises(SankofaError), recorded(location, "erase", "a document", "a request"):
         raise SankofaError("the disk is full")
     done, failed = list_actions(location)
     assert done.ended_at is not None and done.failure is None

@@ -78,7 +78,7 @@ def old_rows_with_people(record: Record) -> None:
     append_unchecked(
         record,
         TENDER_RELEASES,
-        # Its party is left out, so that nobody vouches for the name in its JSON.
+        # Its party is left out, so that no one vouches for the name in its JSON.
         release_row(9, release=f'{{"buyer":{{"name":"{PERSON}"}}}}', **process),
         release_row(8, release='{"tender":{"description":"Ask thandi@example.org"}}'),
     )
@@ -112,7 +112,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
         ocds_release(1, "KES"),
         ocds_release(2, "kes"),
         ocds_release(3, "Rand"),
-        # The currency of an award stands in JSON that is served as it is.
+        # The currency of an award is in JSON that is served as it is.
         ocds_release(4, "KES", award_currency="Kshs"),
     ]
     package.write_text(json.dumps({"releases": releases}), encoding="utf-8")

@@ -43,7 +43,7 @@ def supplier(key: str = "s1", at: date | None = FIRST, **others: Any) -> dict[st
 
 
 class Story:
-    """What is read of one process before the first publication, and later.
+    """The rows of one process, as read before the first publication and later.
 
     Its suppliers are organisations of their own, so that all stories are published together.
     """

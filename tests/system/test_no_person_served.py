@@ -43,7 +43,7 @@ SPELLINGS = (
     "ZukiswaQuillfeather",
     "Supply by ZUKISWA QUILLFEATHER Ltd of school desks",
 )
-# Where the name of a party may stand is where it is withheld: there it is written as it is.
+# Where the name of a party may appear is where it is withheld: there it is written as it is.
 PARTY = {"name": PERSON, "id": "p1", "roles": ["supplier"]}
 Path_ = tuple[str | int, ...]
 

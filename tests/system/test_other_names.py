@@ -1,4 +1,4 @@
-"""Other names of organisations and names inside releases: no person stands in either."""
+"""Other names of organisations and names inside releases: neither names a person."""
 
 import json
 from typing import Any

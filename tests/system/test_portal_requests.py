@@ -79,7 +79,7 @@ def ocids(documents: list[tuple[str, bytes]]) -> list[str]:
     return [item["ocid"] for _, body in documents for item in json.loads(body)["releases"]]
 
 
-def asked(server: Replay) -> list[str]:
+def requested(server: Replay) -> list[str]:
     return [
         request.path + "".join(f" {name}={value}" for name, value in request.query.items())
         for request in server.requests
@@ -203,7 +203,7 @@ def test_every_document_of_every_page_of_an_index_is_fetched(
         server.on(f"/one/{name}", package(name))
     documents, error = fetch(INDEX)
     assert (ocids(documents), error) == (["a", "b%2Fc", "d"], "")
-    assert asked(server)[:2] == ["/list page=1", "/list page=2"]
+    assert requested(server)[:2] == ["/list page=1", "/list page=2"]
 
 
 def test_a_document_that_fails_is_named_and_the_others_arrive(
@@ -263,7 +263,7 @@ def test_without_a_member_that_says_so_an_empty_page_is_the_last(
         server.on(f"/one/{name}", package(name))
     documents, error = fetch(INDEX.replace('next = "more"\n', ""))
     assert (ocids(documents), error) == (["a", "b", "c"], "")
-    assert asked(server)[2] == "/list page=3"
+    assert requested(server)[2] == "/list page=3"
 
 
 def test_a_list_is_asked_by_post_with_numbers_as_numbers(
@@ -421,7 +421,7 @@ ends_on = [404]
     server.on("/A/2567.json", package("a"))
     documents, error = fetch(request, Window(date(2024, 5, 1), date(2024, 5, 2)))
     assert (ocids(documents), error) == (["a"], "")
-    assert asked(server) == ["/A/2567.json", "/B/2567.json"]
+    assert requested(server) == ["/A/2567.json", "/B/2567.json"]
 
 
 def test_nothing_is_asked_before_the_day_a_portal_began(
@@ -511,7 +511,7 @@ def test_each_portal_is_first_asked_as_its_publisher_expects(
         m=f"{month.month:02}",
         buddhist=today.year + 543,
     )
-    assert asked(server)[0] == wanted
+    assert requested(server)[0] == wanted
     assert server.requests[0].method == ("POST" if key in ("mw-maneps", "lr-ppcc") else "GET")
 
 

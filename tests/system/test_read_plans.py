@@ -41,7 +41,7 @@ DAY = date(2020, 1, 1)
 READS: dict[str, Callable[[Mart], object]] = {
     "facts": lambda mart: facts_known(mart, "DCA1", limit=5),
     "facts as of": lambda mart: facts_known(mart, "DCX9", DAY, "FY", line_items=["revenue"]),
-    "facts of nobody": lambda mart: facts_known(mart, "DCNOBODY"),
+    "facts of no issuer": lambda mart: facts_known(mart, "DCNOBODY"),
     "issuers": lambda mart: issuers(mart, 5),
     "health": check_readable,
     "series of a country": lambda mart: series_known(mart, "ZA", limit=5),
@@ -95,7 +95,7 @@ class Watched(Mart):
         self.queries: list[tuple[str, str, Sequence[object]]] = []
 
     def build(self) -> Build:
-        """Return the build; every query is recorded, with the file it was asked of."""
+        """Return the build; every query is recorded, with the file it was sent to."""
         build = super().build()
         engine = self._engine
 
@@ -143,7 +143,7 @@ def plan(bare: Path, table: str, statement: str, values: Sequence[Any]) -> list[
 
 
 def _is_cheap(step: str) -> bool:
-    # An index of words or trigrams that is asked for some: `M` stands for MATCH.
+    # An index of words or trigrams that is searched for some: `M` stands for MATCH.
     of_index = re.search(r"VIRTUAL TABLE INDEX \d+:.*M", step) is not None
     # `json_each` are the numbers that the question names.
     return of_index or any(word in step for word in ("CONSTANT", "(subquery", "json_each"))

@@ -105,7 +105,7 @@ def test_every_line_is_the_figure_it_states_or_is_rejected_with_a_reason(downloa
                 added = product(*(expected[(part, *key[1:])] for part in parts))
                 assert {sum(each) for each in added} == {row["value_reported"]}
                 continue
-            # An account that stands twice with one value is the same figure twice.
+            # An account that is listed twice with one value is the same figure twice.
             assert expected[key] == {row["value_reported"]}
             read.add(key)
         # What is left was not filled in: zeros alone.

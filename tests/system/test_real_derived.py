@@ -203,7 +203,7 @@ def line_of(row: Row) -> tuple[str, ...]:
 def derivable(world: World) -> tuple[Counter[str], int]:
     """Return what became of every period that arithmetic alone could give, and how many there are.
 
-    The figures are those of the lines as they stand today, of one element.
+    The figures are those of the lines as they are today, of one element.
     """
     lines: dict[tuple[str, ...], dict[Span, Row]] = defaultdict(dict)
     for row in world.figures:

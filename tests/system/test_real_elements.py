@@ -29,13 +29,13 @@ FILES = sorted((REAL_FILES / "filings" / "companyfacts_2021").glob("*.json.gz"))
 TEN = sorted(FILES, key=lambda path: path.stat().st_size)[20:30]
 pytestmark = [
     pytest.mark.shared,
-    pytest.mark.skipif(not FILES, reason="the real files are not beside the checkout"),
+    pytest.mark.skipif(not FILES, reason="the real files are not next to the checkout"),
 ]
 
 
 @dataclass(frozen=True)
 class Read:
-    """What the files state, fact by fact in order of publication, and what is made of it."""
+    """What the files state, fact by fact in order of publication, and what we make of it."""
 
     stated: dict[Key, list[tuple[str, str, Decimal]]]
     vintages: dict[Key, list[Row]]
@@ -73,9 +73,9 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     known: dict[str, dict[Key, Decimal]] = {}
     # The day of each tenth publication, and the day before it.
     for day in sorted(days)[::10]:
-        for asked in (day - timedelta(1), day):
-            rows = record.query(vintages_query(ELEMENTS, relation, as_of=asked)).to_pylist()
-            known[str(asked)] = {key_of(row): row["value_reported"] for row in rows}
+        for known_on in (day - timedelta(1), day):
+            rows = record.query(vintages_query(ELEMENTS, relation, as_of=known_on)).to_pylist()
+            known[str(known_on)] = {key_of(row): row["value_reported"] for row in rows}
     return Read(dict(stated), dict(vintages), marked, known)
 
 

@@ -80,8 +80,8 @@ class World:
         return {str(split.known_on): str(split.factor) for split in found}
 
     def figures(self, name: str, as_of: date | None) -> list[Row]:
-        asked: Row = {"line_items": LINES, "adjust": "splits", "limit": None}
-        page = facts_known(self.mart, self.issuers[name], as_of, **asked)
+        sent: Row = {"line_items": LINES, "adjust": "splits", "limit": None}
+        page = facts_known(self.mart, self.issuers[name], as_of, **sent)
         return [json.loads(row, parse_float=Decimal) for row in page.rows] if page else []
 
 
@@ -150,12 +150,12 @@ def test_rest_gives_figures_in_the_shares_of_the_day(world: World, tmp_path: Pat
         if name in world.issuers:
             for known_on in map(date.fromisoformat, splits):
                 for day in (known_on - DAY, known_on):
-                    asked = {"line_items": ",".join(LINES), "as_of": str(day), "limit": "1000"}
-                    served = answer(name, adjust="splits", **asked)
+                    sent = {"line_items": ",".join(LINES), "as_of": str(day), "limit": "1000"}
+                    served = answer(name, adjust="splits", **sent)
                     rows = json.loads(served.text, parse_float=Decimal)["data"]
                     assert rows == world.figures(name, day) != []
                     assert {"adjusted_value", "split_factor"} <= rows[0].keys()
-                    assert "adjusted_value" not in answer(name, **asked).json["data"][0]
+                    assert "adjusted_value" not in answer(name, **sent).json["data"][0]
     refused = answer("CIK0001499780", adjust="dividends")
     assert (refused.status_code, refused.json["allowed"]) == (400, ["splits"])
 

@@ -43,7 +43,7 @@ def derived_until(snapshot: Snapshot) -> dict[str, pa.Table]:
 
 
 def load_later(root: Path) -> None:
-    """Load a country, a category, a role and a series that nobody knew before."""
+    """Load a country, a category, a role and a series that were not known before."""
     record, late = Record(str(root)), {"available_at": LATER}
     release = {"country": "GH", "category": "services", "tender_status": "active"}
     load(record, TENDER_RELEASES, release_row(1, ocid="gh-1", **release, **late))
@@ -115,9 +115,9 @@ def drawn(name: str, random: Random) -> str:
 def answered(name: str, url: str, mart: Mart) -> Any:
     """Return the rows and the reason of a request, or the code of its refusal."""
     try:
-        listing, asked = question(name, url, mart)
-        rows = [bytes(row) for row in listing.read(asked).rows.rows]
-        return rows, None if rows else listing.why_empty(asked)
+        listing, wanted = question(name, url, mart)
+        rows = [bytes(row) for row in listing.read(wanted).rows.rows]
+        return rows, None if rows else listing.why_empty(wanted)
     except Problem as error:
         return error.code
 
@@ -134,13 +134,13 @@ def test_what_becomes_public_later_changes_no_reason_but_that_something_did(
         if then == now:
             compared += not isinstance(then, str) and then[1] is not None
             continue
-        # An id that nobody had is not found; once somebody has it, it was not known then.
+        # An id that no one had is not found; once somebody has it, it was not known then.
         assert then == "not_found" or (not isinstance(then, str) and then[0] == now[0] == []), url
         assert now[1].code == "not_known_then", (url, then, now)
         told = f"{now[1].detail}{now[1].nearest}{now[1].held}"
         assert not {"GHS", "services", "tenderer", "2021"} & set(told.replace("'", " ").split())
-        # The span that was held then may be told: it is the same, whatever came later.
-        held_then = None if isinstance(then, str) else then[1].held
-        assert now[1].nearest == () and now[1].held in (None, held_then)
+        # The span that was known then may be told: it is the same, whatever came later.
+        span_then = None if isinstance(then, str) else then[1].held
+        assert now[1].nearest == () and now[1].held in (None, span_then)
         later += 1
     assert compared + later

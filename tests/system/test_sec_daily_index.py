@@ -82,7 +82,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
         home = Home(tmp_path, server, monkeypatch)
         assert home.fetch(LISTS, TUESDAY) == (8, 8)
         assert home.fetch(FACTS, TUESDAY) == (7, 7)
-        # Nothing was fetched before: no index is asked for.
+        # Nothing was fetched before: no index is requested.
         assert home.requested() == [ALL[LISTS], ALL[FACTS]]
         yield home
 
@@ -96,9 +96,9 @@ def test_only_followed_issuers_that_filed_something_are_asked_for(
     home: Home, key: str, others: list[str]
 ) -> None:
     assert home.fetch(key, THURSDAY) == (2, 2)
-    # One of the rule has no facts yet: it is asked for, and is no failure.
-    asked = [f"/{PATH[key]}/{name_of(cik)}" for cik in (CIKS[1], CIKS[3], *others)]
-    assert home.requested() == [*indexes(), *asked]
+    # One of the rule has no facts yet: it is requested, and is no failure.
+    fetched = [f"/{PATH[key]}/{name_of(cik)}" for cik in (CIKS[1], CIKS[3], *others)]
+    assert home.requested() == [*indexes(), *fetched]
 
 
 def test_nothing_filed_is_nothing_to_ask_for(home: Home) -> None:
@@ -163,7 +163,7 @@ def test_an_issuer_that_is_added_is_asked_for_although_it_filed_nothing(home: Ho
     home.server.on(f"/submissions/{name_of(added)}", Reply(filer(added)))
     lists = {name_of(cik): filer(cik) for cik in (*CIKS, added)}
     home.server.on(ALL[LISTS], Reply(zip_of(lists)))
-    # Another setting is another set of issuers, which was never asked for: everything is.
+    # Another setting is another set of issuers, which was never requested: everything is.
     assert home.fetch(LISTS, THURSDAY, "+42") == (9, 1)
     assert home.requested() == [ALL[LISTS]]
 
@@ -186,10 +186,10 @@ def test_a_long_list_of_issuers_is_asked_by_the_indexes_and_a_short_one_directly
         home.fetch(FACTS, TUESDAY, words)
         home.requested()
         home.fetch(FACTS, THURSDAY, words)
-        asked = [cik for cik in ciks if not paths or cik in (CIKS[1], CIKS[3])]
+        fetched = [cik for cik in ciks if not paths or cik in (CIKS[1], CIKS[3])]
         assert home.requested() == [
             *paths,
-            *(f"/api/xbrl/companyfacts/{name_of(cik)}" for cik in asked),
+            *(f"/api/xbrl/companyfacts/{name_of(cik)}" for cik in fetched),
         ]
 
 

@@ -189,7 +189,7 @@ def lines_of(log: Path) -> list[dict[str, Any]]:
 def test_every_line_of_rest_is_json_and_says_what_was_asked_by_whom(world: World) -> None:
     secret = f"/v1/nothing/{world.paid}?{world.paid}=1&as_of=2024-01-01"
     with served(world, "--workers", "2", "--trusted-proxy", "127.0.0.0/8") as server:
-        asked = server.get(
+        answered = server.get(
             f"{FACTS}?as_of=2026-01-31&vintages=all",
             world.paid,
             X_Request_Id="mine-1",
@@ -210,9 +210,9 @@ def test_every_line_of_rest_is_json_and_says_what_was_asked_by_whom(world: World
         "path": FACTS,
         "parameters": ["as_of", "vintages"],
         "status": 200,
-        "bytes": len(asked[2]),
+        "bytes": len(answered[2]),
         "key": world.paid[:12],
-        "data_version": asked[1]["X-Data-Version"],
+        "data_version": answered[1]["X-Data-Version"],
         "request_id": "mine-1",
     }
     (other,) = [line for line in lines if line.get("path", "").startswith("/v1/nothing")]
@@ -223,7 +223,7 @@ def test_every_line_of_rest_is_json_and_says_what_was_asked_by_whom(world: World
 def test_every_line_of_mcp_is_json_and_names_the_tool(world: World) -> None:
     with mcp_served(world, "--trusted-proxy", "127.0.0.0/8") as server:
         arguments = {"service_id": "DCA1", "as_of": "2026-01-31"}
-        asked = call(
+        answered = call(
             server, world.paid, "get_fundamentals", arguments,
             X_Request_Id="mine-2", X_Forwarded_For="[2001:db8:1:2::3]:443",
         )  # fmt: skip
@@ -241,9 +241,9 @@ def test_every_line_of_mcp_is_json_and_names_the_tool(world: World) -> None:
         "rpc": "tools/call",
         "tool": "get_fundamentals",
         "status": 200,
-        "bytes": len(asked.body),
+        "bytes": len(answered.body),
         "key": world.paid[:12],
-        "data_version": json.loads(asked.structured)["data_version"],
+        "data_version": json.loads(answered.structured)["data_version"],
         "request_id": "mine-2",
     }
     assert (lines["mine-3"]["tool"], lines["mine-3"]["status"]) == ("get_fundamentals", 400)

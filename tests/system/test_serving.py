@@ -242,10 +242,10 @@ def test_the_client_is_the_last_address_that_is_no_proxy_of_ours(
 
 def test_a_forwarded_host_is_believed_of_a_trusted_proxy_only(world: World) -> None:
     bases = ("https://a.example", "https://b.example")
-    asked = b"GET /llms.txt HTTP/1.0\r\nX-Forwarded-Host: b.example\r\n\r\n"
+    get_request = b"GET /llms.txt HTTP/1.0\r\nX-Forwarded-Host: b.example\r\n\r\n"
     for trusted, base in ((("127.0.0.0/8",), "b"), ((), "a")):
         with served_here(world, base_urls=bases, proxies=trusted) as server:
-            assert f"(https://{base}.example/docs)" in raw(server.port, asked).decode()
+            assert f"(https://{base}.example/docs)" in raw(server.port, get_request).decode()
 
 
 def test_meaningless_settings_are_refused_with_a_sentence(world: World) -> None:

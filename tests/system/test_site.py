@@ -382,7 +382,7 @@ def test_an_indicator_shows_what_its_source_showed_before(server: Served) -> Non
         page = opened(server, f"/indicators/{row['indicator']}?c={row['country']}")
         table = page.partition("what the source showed before</h2>")[2]
         cells = [f'<data value="{row[name]}"' for name in ("before", "after")]
-        # What is left of rounding is no revision.
+        # A difference that rounding explains is no revision.
         if abs(Decimal(row["after"]) / Decimal(row["before"]) - 1) >= Decimal("0.0005"):
             assert all(cell in table for cell in cells) and '"tone": "then"' in page, row
             shown += 1

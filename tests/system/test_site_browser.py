@@ -215,9 +215,9 @@ def test_a_busy_service_is_asked_again_and_the_visitor_sees_no_error(
 ) -> None:
     go(page, f"{server.address}/issuers/{issuer_that_restated(world)}")
     page.evaluate(
-        "(() => { const real = window.fetch; let left = 2; window.fetch = (...asked) => "
+        "(() => { const real = window.fetch; let left = 2; window.fetch = (...args) => "
         "left-- > 0 ? Promise.resolve(new Response('', { status: left ? 429 : 503, "
-        "headers: { 'Retry-After': '1' } })) : real(...asked); })()"
+        "headers: { 'Retry-After': '1' } })) : real(...args); })()"
     )
     choose(page, "as_of", "2021-01-15")
     page.wait_for("document.querySelector('.waiting').textContent.startsWith('Waiting')")

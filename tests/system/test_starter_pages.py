@@ -36,7 +36,7 @@ def opened(server: Served, path: str) -> str:
 def test_every_page_has_rows_or_says_why_not(server: Served) -> None:
     for address in (*_LISTS, *SERVICE_PAGES, *addresses()):
         page = opened(server, f"/{address}").partition("<main")[2].partition("</main>")[0]
-        # What a key has used is asked for when the visitor wants it.
+        # The usage of a key is requested when the visitor wants it.
         if address == "usage" or "data-docs" in address or _REASON.search(page):
             continue
         for table in _TABLE.findall(page):

@@ -118,7 +118,7 @@ def evidence(*readings: Reading) -> list[tuple[int, str]]:
         # read between, and it was not there
         ([Reading(3), Reading(30, ((1, 2),))], (30, FIRST_READ)),
         ([Reading(1), Reading(29), Reading(30, ((1, 2),))], (30, FIRST_READ)),
-        # another address, while the portal is followed; what is older than that was not asked for
+        # another address, while the portal is followed; what is older than that was not requested
         (
             [Reading(1, address="b"), Reading(9, address="b"), Reading(30, ((1, 2),))],
             (30, FIRST_READ),

@@ -119,14 +119,14 @@ def test_killed_outright_it_takes_its_servers_with_it_starts_again_and_all_stop_
 def require_metrics_of_both(
     process: "subprocess.Popen[str]", output: str, rest: int, metrics: int
 ) -> None:
-    asked = f"http://127.0.0.1:{metrics}/metrics"
-    assert f"Metrics       {asked}" in output
+    url = f"http://127.0.0.1:{metrics}/metrics"
+    assert f"Metrics       {url}" in output
     facts = 'endpoint="/v1/fundamentals/{service_id}",status="2xx",surface="rest"}'
     health = 'endpoint="/health",status="2xx",surface="mcp"}'
     for labels in (facts, health):
         counted = f"sankofa_request_duration_seconds_count{{{labels}"
-        until(lambda counted=counted: counted in scraped(asked), process)  # type: ignore[misc]
-    assert 'sankofa_build_info{data_version="' in scraped(asked)
+        until(lambda counted=counted: counted in scraped(url), process)  # type: ignore[misc]
+    assert 'sankofa_build_info{data_version="' in scraped(url)
     with pytest.raises(urllib.error.HTTPError, match="404"):
         get(f"http://127.0.0.1:{rest}/metrics")
 

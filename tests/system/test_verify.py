@@ -77,7 +77,7 @@ HARMLESS = (
 
 
 def of_kind(found: Any, text: str) -> list[Any]:
-    """Return what was found of a kind of file."""
+    """Return the findings about a kind of file."""
     return [damage for damage in found["damaged"] if text in f"{damage['what']}: {damage['says']}"]
 
 

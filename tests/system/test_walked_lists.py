@@ -64,9 +64,9 @@ def test_each_process_is_listed_once_as_its_newest_release_that_was_known(
     country: str, day: str, world: tuple[Mart, Random]
 ) -> None:
     mart, random = world
-    asked = f"/v1/tenders?country={country}{day}"
+    url = f"/v1/tenders?country={country}{day}"
     newest: dict[str, dict[str, Any]] = {}
-    for row in map(json.loads, whole("listTenders", asked, mart)):
+    for row in map(json.loads, whole("listTenders", url, mart)):
         newest.setdefault(row["ocid"], row)
     filters: dict[str, Callable[[dict[str, Any]], bool]] = {
         "": lambda row: True,
@@ -77,7 +77,7 @@ def test_each_process_is_listed_once_as_its_newest_release_that_was_known(
     }
     for more, matches in filters.items():
         pages = walked(
-            "listTenders", f"{asked}&{NEWEST}{more}", mart, random.choices(range(1, 5), k=3)
+            "listTenders", f"{url}&{NEWEST}{more}", mart, random.choices(range(1, 5), k=3)
         )
         listed = [json.loads(bytes(row)) for page in pages for row in page.rows]
         expected = [row for row in newest.values() if matches(row)]

@@ -21,7 +21,7 @@ SANKOFA = "from pipelines.commands.main import main; main()"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the code whose lock fits it, beside a home."""
+    """A copy of the code whose lock fits it, next to a home."""
     for package in ("warehouse", "quality", "assets", "pipelines", "deploy"):
         ignored = shutil.ignore_patterns(*UNFINISHED)
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)

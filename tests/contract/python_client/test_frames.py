@@ -116,7 +116,7 @@ def rows_of_api(service: Contract, path: str) -> list[dict[str, Any]]:
         assert answer.status == 200, answer.raw
         body = json.loads(answer.raw, parse_float=str, parse_int=str)
         rows += body["observations" if "observations" in body else "data"]
-        # A limit in the path is the number of rows that are asked for in all.
+        # A limit in the path is the number of requested rows in all.
         if body["next_cursor"] is None or "limit=" in path:
             return rows
         url = f"{path}{'&' if '?' in path else '?'}cursor={body['next_cursor']}"
