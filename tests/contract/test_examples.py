@@ -10,9 +10,10 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.contract_client import Contract
 from tests.helpers.every_list import READ
+from tests.helpers.installation import settings_of, starter_home
 from tests.helpers.rest_service import make_world
 from tests.helpers.stored_builds import nothing_published
-from warehouse.control.keys import KeyStore
+from warehouse.control.keys import KeyStore, create_key
 from warehouse.serve.build import Mart
 
 KEYED = [endpoint.path for endpoint in READ if endpoint.needs_key]
@@ -62,6 +63,21 @@ def test_all_examples_of_an_endpoint_can_be_sent_together_and_return_rows(
     answer = api.get(url_of(path, operation, values), "sample")
     assert answer.status == 200, answer.raw
     assert rows_in(answer.body)
+
+
+def test_a_build_of_filings_alone_has_examples_of_searches_and_shared_facts(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    keys = KeyStore(str(tmp_path_factory.mktemp("examples") / "keys"))
+    headers = {"X-API-Key": create_key(keys, "sample")}
+    mart = Mart(settings_of(starter_home(tmp_path_factory)).marts)
+    client = testing.TestClient(create_app(mart, keys))
+    paths = client.simulate_get("/openapi.json").json["paths"]
+    for path in ("/v1/search", "/v1/shared/facts"):
+        operation = paths[path]["get"]
+        url = url_of(path, operation, operation["x-example"])
+        answer = client.simulate_get(url, headers=headers)
+        assert answer.status_code == 200 and rows_in(answer.json), url
 
 
 def test_examples_follow_the_build_and_are_gone_with_it(
