@@ -108,6 +108,8 @@ def test_a_page_of_changes_compares_few_files_and_says_where_to_go_on(
     monkeypatch.setattr(warehouse.contract.changes, "_MOST_LOOKED_AT", 1)
     rows, pages = walked(url)
     assert rows == expected and len(pages) > len(whole_pages)
+    # A year before 1000 is early, too.
+    assert walked(url.replace("1900", "0300"))[0] == expected
     # Figures in two currencies are told apart without the rows themselves.
     assert all(row["unit"] == row["row"].get("unit") for row in rows)
     assert any(row["unit"] for row in rows)
@@ -120,7 +122,7 @@ def test_a_page_of_changes_compares_few_files_and_says_where_to_go_on(
     ("url", "same"),
     [
         ("/v1/shared/facts?entity_id=DCA1", "/v1/shared/facts?service_id=DCA1"),
-        ("/v1/changes?since=2000-01-01&id=DCA1", "/v1/changes?since=2000-01-01&service_id=DCA1"),
+        ("/v1/changes?since=2000-01-01&id=DCA1", "/v1/changes?since=2000-01-01&service_id=dca1"),
         ("/v1/filings?service_id=DCA1", "/v1/filings?entity_id=DCA1"),
     ],
 )

@@ -321,6 +321,8 @@ def test_the_past_is_shown_beside_the_present_with_what_changed_it(server: Serve
     assert "Cut by 4.0 % on 2021-10-04, 20-F" in line and 'id="revisions"' in line
     series = server.get("/series/FRED.FICKENGDPQ?as_of=2025-09-01")[2].decode()
     assert "Raised by 0.1 % on 2026-01-29" in series and 'id="revisions"' in series
+    in_small = server.get("/series/fred.fickengdpq?as_of=2025-09-01")[2].decode()
+    assert "Raised by 0.1 % on 2026-01-29" in in_small
     screen = server.get(f"/screen?{day}")[2].decode()
     assert '<td class="right" data-label="Today"><b class="now">' in screen
     assert 'data-label="Today"' not in server.get("/screen")[2].decode()
