@@ -67,9 +67,8 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         "/v1/fundamentals": _figures,
         "/v1/fundamentals/{service_id}": _figures,
     }.get(case.operation.path)
-    of_body = {"/v1/match": _named, "/v1/claims": _about_one}.get(case.operation.path)
-    if of_body is not None:
-        return of_body(case.body)
+    if case.operation.path == "/v1/match":
+        return _named(case.body)
     return rule is None or rule(query)
 
 
@@ -126,19 +125,6 @@ def _named(body: Any) -> bool:
     rows = body.get("rows") if isinstance(body, dict) else None
     names = [row.get("name") for row in rows or () if isinstance(row, dict)]
     return all(_has_words(name) for name in names if isinstance(name, str))
-
-
-def _about_one(body: Any) -> bool:
-    """Return whether each claim has what its subject needs, and nothing of another one."""
-    claims = body.get("claims") if isinstance(body, dict) else None
-    kept = {"series": "line_item", "indicator": "line_item", "service_id": "country"}
-    return all(
-        not (subject in claim and other in claim)
-        and ("indicator" not in claim or "country" in claim)
-        for claim in claims or ()
-        if isinstance(claim, dict)
-        for subject, other in kept.items()
-    )
 
 
 def _shared(query: dict[str, Any]) -> bool:

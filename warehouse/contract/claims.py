@@ -18,6 +18,7 @@ import msgspec
 
 from warehouse.contract.issuers import is_known_issuer
 from warehouse.contract.listing import ListRows, Parameters, Question
+from warehouse.contract.parameters import ABOUT
 from warehouse.contract.problems import Problem, conflicting_parameters, unknown_id
 from warehouse.serve.build import Build
 from warehouse.serve.entities import organisation_id
@@ -269,24 +270,20 @@ def _period_of(members: Mapping[str, Any]) -> str:
 
 # Rows of the line, the series or the indicator, and which of them have the claim's identity.
 
-# What a claim can be about, with what it then has, and what it has not.
-_WITH = {
-    "service_id": ("line_item", "country"),
-    "series": ("series", "line_item"),
-    "indicator": ("country", "line_item"),
-}
-
 
 def _read(build: Build, claim: Mapping[str, Any]) -> list[Vintage]:
     """Return the vintages that end in or near the period of a claim."""
-    about = [name for name in _WITH if claim[name] is not None]
+    about = [name for name in ABOUT if claim[name] is not None]
     if len(about) != 1:
         detail = "A claim is about one of service_id with line_item, series, and indicator."
         raise conflicting_parameters("service_id", detail)
-    needed, foreign = _WITH[about[0]]
-    if claim[needed] is None or claim[foreign] is not None:
-        detail = f"A claim with {about[0]} has a {needed}, and no {foreign}."
-        raise conflicting_parameters(needed if claim[needed] is None else foreign, detail)
+    (subject,) = about
+    needed, other = ABOUT[subject]
+    for name in needed:
+        if claim[name] is None:
+            raise conflicting_parameters(name, f"A claim with {subject} needs {name}.")
+    if claim[other] is not None:
+        raise conflicting_parameters(other, f"A claim with {subject} has no {other}: leave it out.")
     first, last = _days(claim["period"])
     if claim["service_id"] is not None:
         owner = organisation_id(build, claim["service_id"])

@@ -135,14 +135,20 @@ CLAIM = tuple(
     )
 )
 MOST_CLAIMS = 20
-# What a claim is about: one thing, and of an issuer one line.
-_ABOUT = {
-    "oneOf": [{"required": [name]} for name in ("service_id", "series", "indicator")],
-    "dependentRequired": {"service_id": ["line_item"]},
+# What a claim can be about, one of these: the members that it then needs, and one it cannot have.
+ABOUT: Mapping[str, tuple[list[str], str]] = {
+    "service_id": (["line_item"], "country"),
+    "series": ([], "line_item"),
+    "indicator": (["country"], "line_item"),
+}
+_ABOUT_ONE = {
+    "oneOf": [{"required": [subject]} for subject in ABOUT],
+    "dependentRequired": {subject: needed for subject, (needed, _) in ABOUT.items()},
+    "not": {"anyOf": [{"required": [subject, other]} for subject, (_, other) in ABOUT.items()]},
 }
 _CLAIMS = Parameter(
     "claims",
-    list_of_objects(CLAIM, MOST_CLAIMS, _ABOUT),
+    list_of_objects(CLAIM, MOST_CLAIMS, _ABOUT_ONE),
     f"Up to {MOST_CLAIMS} claims, each about service_id and line_item, series, or indicator and "
     "country.",
     '[{"series":"FX.EUR.ZAR","period":"2024-06-28","value":19.5,"as_of":"2024-07-01"}]',
