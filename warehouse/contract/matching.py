@@ -69,7 +69,7 @@ def _matched(question: Question, number: int, row: Mapping[str, Any]) -> dict[st
     candidates = _records(build, exact or [str(each["id"]) for each in found])
     if id_value is not None:
         return _answer(row, candidates, None, "The identifier is unknown; only the name was used.")
-    if len(exact) == 1 and None is not country == candidates[0].country:
+    if len(exact) == 1 and country is not None and candidates[0].country == country:
         why = "One organisation of the country has exactly this name."
         return _answer(row, candidates, "exact_name", why)
     if exact:

@@ -61,11 +61,6 @@ _NO_VALUE = AwardValue()
 _DECODE = msgspec.json.Decoder(_Release).decode
 
 
-def parse_awards(release: str | bytes | memoryview) -> list[AwardStatement]:
-    """Return the awards of a release in their order."""
-    return _DECODE(release).awards or []
-
-
 def exact_amount(number: bytes) -> str | None:
     """Return an amount as decimal text; None if DECIMAL(38, 18) cannot hold it exactly."""
     if _FITS_DECIMAL.fullmatch(number):
@@ -155,7 +150,7 @@ def _stated(releases: pa.RecordBatch) -> pa.Table:
 def _stated_of(row_id: str, release: str, implausible: list[str]) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each award of a release."""
     seen: set[str] = set()
-    for position, award in enumerate(parse_awards(release)):
+    for position, award in enumerate(_DECODE(release).awards or []):
         stated_id = None if award.id is None else str(award.id)
         # OCDS unites awards by their id; one without an id is identified by its position.
         award_id = f"#{position}" if stated_id is None else stated_id

@@ -183,9 +183,11 @@ def derive_tables(
 ) -> None:
     """Make derived tables of a partition from the tables that are its inputs."""
     with _shown(task, sql) as snapshot:
-        # Only to plan the queries of a derivation takes half a second.
-        empty = {name: arrow_schema(DERIVED[name]).empty_table() for name in makes}
-        tables = empty if _is_without_rows(task) else derive(snapshot)
+        if not _is_without_rows(task):
+            tables = derive(snapshot)
+        else:
+            # Only to plan the queries of a derivation takes half a second.
+            tables = {name: arrow_schema(DERIVED[name]).empty_table() for name in makes}
         if set(tables) != set(makes):
             raise BadTable(
                 f"a derivation of {', '.join(makes)} gave {', '.join(tables)}; "

@@ -231,9 +231,9 @@ def select_all(
     files = files if begins is None else [file for file in files if file.label in begins]
     if not merging:
         return list(islice(chain.from_iterable(map(rows_of, files)), limit))
-    by_columns, last = cmp_to_key(partial(_compare, merged_by=merged_by)), -len(merged_by)
+    by_columns = cmp_to_key(partial(_compare, merged_by=merged_by))
     # Rows that are equal in these columns have the order of their files.
-    merged = merge(*map(rows_of, files), key=lambda found: by_columns(found[1][last:]))
+    merged = merge(*map(rows_of, files), key=lambda found: by_columns(found[1][-len(merged_by) :]))
     rows = (found for found in merged if len(found[1]) > len(merging))
     return [(file, row[: -len(merging)]) for file, row in islice(rows, limit)]
 
