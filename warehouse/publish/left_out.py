@@ -5,13 +5,13 @@ reading back, renumber the vintages and end other intervals, so that nothing is 
 stored rows are filtered, and the vintages are computed from what remains.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
-from warehouse.record.relations import sql_text
+from warehouse.record.relations import relation_of_files, sql_text
 from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.shared.data_files import sql_file
 from warehouse.tables.derived import LeftOut
@@ -103,10 +103,10 @@ def write_listed(sql: duckdb.DuckDBPyConnection, folder: Path) -> None:
         sql.execute(f"COPY (FROM {name} ORDER BY ALL) TO {path} (FORMAT parquet)")
 
 
-def read_listed(sql: duckdb.DuckDBPyConnection, name: str, paths: Iterable[str]) -> None:
+def read_listed(sql: duckdb.DuckDBPyConnection, name: str, paths: Sequence[str]) -> None:
     """Add the rows that partitions listed to a list of ``LISTED``."""
-    if files := ", ".join(map(sql_text, paths)):
-        sql.execute(f"INSERT INTO {name} BY NAME FROM read_parquet([{files}])")
+    if paths:
+        sql.execute(f"INSERT INTO {name} BY NAME FROM {relation_of_files(paths)}")
 
 
 def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.Table:
